@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * trampoline: the interface between /dev/trampoline and user space.
+ *
+ * General rules, the same for every command (they follow the iommufd model,
+ * include/uapi/linux/iommufd.h in the kernel):
+ *
+ *  - Every command is an ioctl() on a file opened from /dev/trampoline, with a
+ *    pointer to a struct whose first member, @size, is the size of the struct
+ *    the caller was compiled with. The kernel may know a longer or a shorter
+ *    one: a longer tail from the caller must be zero (E2BIG otherwise), a
+ *    shorter one is read as if followed by zeroes, down to each command's first
+ *    published size (EINVAL below it).
+ *  - All of a struct's members are inputs unless marked "out". Padding and
+ *    out members must be zero on entry or are ignored; reserved members must
+ *    be zero (EINVAL).
+ *  - Numbers are _IO(): the struct's size is in the struct, not in the number.
+ *  - Pointers travel as __u64.
+ *
+ * Errors, the same for every command:
+ *
+ *  ENOTTY      no such command
+ *  E2BIG       the struct is longer than the kernel knows and its tail is not 0
+ *  EINVAL      @size below the minimum, a reserved member is not zero, an
+ *              unknown flag, or a value out of its range
+ *  EFAULT      the struct, or memory it points to, cannot be read or written
+ *  EOPNOTSUPP  known, but not on this kernel or not in this build
+ *  EMSGSIZE    a buffer is too small; its length member then says what is needed
+ *  EPERM       neither CAP_SYS_ADMIN nor CAP_BPF with CAP_PERFMON, or lockdown
+ *  ENOMEM      out of memory
+ *
+ * A command that refuses for a reason of its own fills in struct tramp_refusal
+ * besides its errno. The reasons are part of the ABI: numbers, names and their
+ * meaning do not change, new ones are added at the end.
+ */
+#ifndef _UAPI_LINUX_TRAMPOLINE_H
+#define _UAPI_LINUX_TRAMPOLINE_H
+
+#include <linux/types.h>
+#include <linux/ioctl.h>
+
+#define TRAMP_DEVICE		"/dev/trampoline"
+#define TRAMP_ABI_VERSION	1
+#define TRAMP_IOC_TYPE		0xBA
+
+/* Longest strings, each with its terminating zero. */
+#define TRAMP_SYM_LEN		128	/* a symbol's name, cut if longer */
+#define TRAMP_MOD_LEN		64	/* a module's name */
+#define TRAMP_DETAIL_LEN	128	/* free text that belongs to a reason */
+
+/* Programs on one function, all kinds together. */
+#define TRAMP_MAX_PROGS		64
+/* Register-sized argument slots of a function that can be attached to. */
+#define TRAMP_MAX_SLOTS		12
+
+/*
+ * TRAMP_REASONS(X): X(value, NAME, "short-name", "sentence").
+ *
+ * One table for the enum here and for the texts that the library, the command
+ * line and the kernel log show, so that they cannot drift apart.
+ */
+#define TRAMP_REASONS(X) \
+	X(0, NONE, "none", "nothing to report") \
+	X(1, SYNTAX, "syntax", "the request itself is malformed") \
+	X(2, PERMISSION, "permission", "needs CAP_SYS_ADMIN, or CAP_BPF together with CAP_PERFMON") \
+	X(3, LOCKDOWN, "lockdown", "kernel lockdown forbids attaching to kernel code") \
+	X(4, BAD_PROG_FD, "bad-prog-fd", "the file descriptor is not a loaded BPF program") \
+	X(5, PROG_TYPE, "prog-type", "this program type cannot be attached here") \
+	X(6, ATTACH_TYPE, "attach-type", "this attach type cannot be attached here") \
+	X(7, PROG_TARGET, "prog-target", "the program is bound to another BPF program, not to a kernel function") \
+	X(8, COOKIE_UNUSED, "cookie-unused", "a cookie was given to a command that cannot deliver it") \
+	X(9, NO_SUCH_FUNCTION, "no-such-function", "no function of that name or at that address") \
+	X(10, NOT_TRACEABLE, "not-traceable", "the function has no patchable entry (notrace, inlined, or assembly)") \
+	X(11, NO_BTF, "no-btf", "no BTF type describes the function") \
+	X(12, MODULE_GONE, "module-gone", "the module that holds the function is gone or going away") \
+	X(13, OWN_MODULE, "own-module", "the function belongs to the trampoline module itself") \
+	X(14, TOO_MANY_ARGS, "too-many-args", "the arguments need more slots than are supported") \
+	X(15, ARG_TYPE, "arg-type", "an argument or result type cannot be passed to a program") \
+	X(16, VARIADIC, "variadic", "a variadic function cannot have exit programs") \
+	X(17, NORETURN, "noreturn", "the function never returns, so it cannot have exit programs") \
+	X(18, ALREADY_ATTACHED, "already-attached", "this program is attached to this function already") \
+	X(19, TOO_MANY_PROGS, "too-many-progs", "the function has as many programs as are supported") \
+	X(20, SITE_HELD, "site-held", "another direct caller holds the function's entry") \
+	X(21, SITE_BUSY, "site-busy", "ftrace would not give the function's entry") \
+	X(22, LIVEPATCHED, "livepatched", "the function is live-patched") \
+	X(23, FTRACE_DISABLED, "ftrace-disabled", "ftrace is switched off (kernel.ftrace_enabled=0, or it disabled itself)") \
+	X(24, NO_MEMORY, "no-memory", "out of memory") \
+	X(25, NO_EXEC_MEMORY, "no-exec-memory", "no executable memory within reach of the function") \
+	X(26, OUT_OF_REACH, "out-of-reach", "a called address is out of reach of a near call") \
+	X(27, IMAGE_LIMIT, "image-limit", "the image would exceed its size limit") \
+	X(28, MISSING_SYMBOL, "missing-symbol", "this kernel lacks a symbol that the feature needs") \
+	X(29, NOT_BUILT, "not-built", "this build of the module does not have the feature") \
+	X(30, FMOD_RET_DENIED, "fmod-ret-denied", "the kernel does not allow this function's return value to be modified") \
+	X(31, SLEEPABLE_DENIED, "sleepable-denied", "a sleepable program is not allowed on this function") \
+	X(32, PROG_MISMATCH, "prog-mismatch", "the new program is of another kind or has another target than the one it replaces") \
+	X(33, PROG_CHANGED, "prog-changed", "the link's program is not the expected one any more") \
+	X(34, LINK_GONE, "link-gone", "the link is detached already, or no link has that id") \
+	X(35, UNLOADING, "unloading", "the module is being unloaded") \
+	X(36, HIDDEN_ADDRESS, "hidden-address", "kernel addresses are hidden from this caller (kptr_restrict)") \
+	X(37, PROG_NOT_JITED, "prog-not-jited", "the program was not compiled by the BPF JIT (net.core.bpf_jit_enable)") \
+	X(38, AMBIGUOUS, "ambiguous", "several functions have that name")
+
+enum tramp_reason {
+#define TRAMP_REASON_ENUM(value, NAME, name, sentence) TRAMP_REASON_##NAME = value,
+	TRAMP_REASONS(TRAMP_REASON_ENUM)
+#undef TRAMP_REASON_ENUM
+	TRAMP_REASON_COUNT
+};
+
+/**
+ * struct tramp_refusal - why a command failed (out)
+ * @reason: enum tramp_reason; 0 where the errno says it all
+ * @__reserved: 0
+ * @addr: the address the reason is about, 0 if there is none or if it is hidden
+ *	from the caller
+ * @detail: text that belongs to the reason: the holder of a site, the missing
+ *	symbol; may be empty
+ */
+struct tramp_refusal {
+	__u32 reason;
+	__u32 __reserved;
+	__u64 addr;
+	char detail[TRAMP_DETAIL_LEN];
+};
+
+/* What a link's program is attached as. */
+enum tramp_kind {
+	TRAMP_KIND_NONE		= 0,
+	TRAMP_KIND_FENTRY	= 1,
+	TRAMP_KIND_FEXIT	= 2,
+	TRAMP_KIND_FMOD_RET	= 3,
+};
+
+/* How hits reach the program. */
+enum tramp_mode {
+	TRAMP_MODE_NONE		= 0,	/* detached */
+	TRAMP_MODE_DIRECT	= 1,	/* the site calls our image */
+	TRAMP_MODE_FTRACE_OPS	= 2,	/* through ftrace: the site's direct call is another's */
+};
+
+/* ------------------------------------------------------------------ INFO -- */
+
+/* tramp_info::features */
+#define TRAMP_FEAT_FENTRY	(1ULL << 0)
+#define TRAMP_FEAT_FEXIT	(1ULL << 1)
+#define TRAMP_FEAT_FMOD_RET	(1ULL << 2)
+#define TRAMP_FEAT_SLEEPABLE	(1ULL << 3)
+#define TRAMP_FEAT_COOKIE	(1ULL << 4)
+#define TRAMP_FEAT_MODULES	(1ULL << 5)	/* targets in modules */
+#define TRAMP_FEAT_FTRACE_OPS	(1ULL << 6)	/* fentry beside another direct caller */
+#define TRAMP_FEAT_INLINE_GUARD	(1ULL << 7)	/* guards emitted inline, not calls */
+#define TRAMP_FEAT_KSYMBOL	(1ULL << 8)	/* PERF_RECORD_KSYMBOL for images */
+#define TRAMP_FEAT_UPDATE_PROG	(1ULL << 9)	/* bpf_link__update_program() */
+
+/**
+ * struct tramp_info - INFO: what this module on this kernel can do
+ * @size: sizeof(struct tramp_info)
+ * @flags: 0
+ * @abi_version: (out) TRAMP_ABI_VERSION of the module
+ * @max_progs: (out) programs on one function
+ * @max_slots: (out) argument slots
+ * @symbols_found: (out) unexported kernel symbols in use
+ * @symbols_missing: (out) optional ones this kernel lacks
+ * @missing_len: in: bytes at @missing; out: bytes needed for all names
+ * @features: (out) TRAMP_FEAT_*
+ * @links: (out) links that are attached now
+ * @targets: (out) functions with at least one program
+ * @images: (out) images that exist, those waiting to be freed included
+ * @retiring: (out) images waiting to be freed
+ * @image_bytes: (out) executable memory of all images
+ * @missing: user buffer for the missing symbols' names, one a line, zero
+ *	terminated; 0 for none. Too small: EMSGSIZE, everything else is filled in.
+ * @version: (out) the module's version, zero terminated
+ *
+ * Needs an open /dev/trampoline and no more. Errors: as in the file's head.
+ */
+struct tramp_info {
+	__u32 size;
+	__u32 flags;
+	__u32 abi_version;
+	__u32 max_progs;
+	__u32 max_slots;
+	__u32 symbols_found;
+	__u32 symbols_missing;
+	__u32 missing_len;
+	__aligned_u64 features;
+	__u32 links;
+	__u32 targets;
+	__u32 images;
+	__u32 retiring;
+	__aligned_u64 image_bytes;
+	__aligned_u64 missing;
+	char version[32];
+};
+#define TRAMP_INFO_MIN_SIZE	(sizeof(struct tramp_info))
+#define TRAMP_IOC_INFO		_IO(TRAMP_IOC_TYPE, 0)
+
+/* ---------------------------------------------------------------- ATTACH -- */
+
+/* tramp_attach::flags */
+#define TRAMP_ATTACH_F_COOKIE	(1U << 0)	/* @cookie is meant, even if 0 */
+#define TRAMP_ATTACH_F_NO_OPS	(1U << 1)	/* refuse rather than go through ftrace_ops */
+
+/**
+ * struct tramp_attach - ATTACH: attach one program to the function it was loaded for
+ * @size: sizeof(struct tramp_attach)
+ * @flags: TRAMP_ATTACH_F_*
+ * @prog_fd: a loaded BPF_PROG_TYPE_TRACING program with attach type
+ *	BPF_TRACE_FENTRY, BPF_TRACE_FEXIT or BPF_MODIFY_RETURN
+ * @__reserved: 0
+ * @cookie: what bpf_get_attach_cookie() returns in this attachment
+ * @link_fd: (out) a bpf_link: close it, detach it or unpin it to detach
+ * @link_id: (out) the link's id, as bpftool link shows it
+ * @mode: (out) enum tramp_mode
+ * @kind: (out) enum tramp_kind
+ * @key: (out) the target's key, the <key> in trampoline_<key>_<index>
+ * @func_addr: (out) the function's address; 0 if hidden from the caller
+ * @refusal: (out) why not
+ *
+ * The program runs on every call of the function that enters after ATTACH
+ * returned. On failure nothing is left behind and no fd was handed out.
+ *
+ * Errors besides those in the file's head, each with its reason:
+ *  EBADF       BAD_PROG_FD
+ *  EINVAL      PROG_TYPE, ATTACH_TYPE, PROG_TARGET, ARG_TYPE, VARIADIC, NORETURN,
+ *              FMOD_RET_DENIED, SLEEPABLE_DENIED, PROG_NOT_JITED
+ *  ENOENT      NO_SUCH_FUNCTION, NO_BTF
+ *  EOPNOTSUPP  NOT_TRACEABLE, TOO_MANY_ARGS, OWN_MODULE, MISSING_SYMBOL, NOT_BUILT
+ *  ENXIO       MODULE_GONE
+ *  EBUSY       ALREADY_ATTACHED, SITE_HELD, SITE_BUSY, LIVEPATCHED
+ *  ENODEV      FTRACE_DISABLED, UNLOADING
+ *  E2BIG       TOO_MANY_PROGS, IMAGE_LIMIT (told from a bad tail by the reason)
+ *  ENOMEM      NO_MEMORY, NO_EXEC_MEMORY
+ *  ERANGE      OUT_OF_REACH
+ *  EPERM       PERMISSION, LOCKDOWN
+ */
+struct tramp_attach {
+	__u32 size;
+	__u32 flags;
+	__s32 prog_fd;
+	__u32 __reserved;
+	__aligned_u64 cookie;
+	__s32 link_fd;
+	__u32 link_id;
+	__u32 mode;
+	__u32 kind;
+	__aligned_u64 key;
+	__aligned_u64 func_addr;
+	struct tramp_refusal refusal;
+};
+#define TRAMP_ATTACH_MIN_SIZE	(sizeof(struct tramp_attach))
+#define TRAMP_IOC_ATTACH	_IO(TRAMP_IOC_TYPE, 1)
+
+/* --------------------------------------------------------------- EXPLAIN -- */
+
+/* tramp_explain::can */
+#define TRAMP_CAN_FENTRY	(1U << 0)
+#define TRAMP_CAN_FEXIT		(1U << 1)	/* fexit and fmod_ret need an exit image */
+
+/**
+ * struct tramp_explain - EXPLAIN: what could be attached to a function, or why not
+ * @size: sizeof(struct tramp_explain)
+ * @flags: 0
+ * @btf_obj_id: the BTF object that describes the function (bpftool btf list);
+ *	0: look @name up instead, in vmlinux's symbols and in those of modules
+ * @btf_id: the function's type id in it; 0 with @btf_obj_id 0
+ * @name: the function's name, zero terminated, if @btf_obj_id is 0;
+ *	otherwise (out) its name
+ * @module: the module to look in, empty for any; (out) the module found, empty
+ *	for the kernel proper
+ * @can: (out) TRAMP_CAN_*
+ * @fentry_reason: (out) enum tramp_reason: why no entry programs
+ * @fexit_reason: (out) enum tramp_reason: why no exit programs
+ * @mode: (out) enum tramp_mode an entry program would get now
+ * @nr_progs: (out) programs of ours there now
+ * @nr_args: (out) arguments; 0 if looked up by name (no BTF at hand)
+ * @nr_slots: (out) their argument slots
+ * @ret_size: (out) bytes of the return value, 0 for void or unknown
+ * @func_addr: (out) address, 0 if hidden
+ * @site_addr: (out) address of the patched NOP5 or CALL, 0 if hidden or none
+ * @key: (out) the target's key, 0 if looked up by name
+ * @holder: (out) who holds the site, empty if nobody else
+ * @refusal: (out) why the command failed
+ *
+ * Succeeds when the question could be answered, also if the answer is "nothing".
+ * Errors: EINVAL (SYNTAX), ENOENT (NO_SUCH_FUNCTION, NO_BTF), ENXIO (MODULE_GONE).
+ */
+struct tramp_explain {
+	__u32 size;
+	__u32 flags;
+	__u32 btf_obj_id;
+	__u32 btf_id;
+	char name[TRAMP_SYM_LEN];
+	char module[TRAMP_MOD_LEN];
+	__u32 can;
+	__u32 fentry_reason;
+	__u32 fexit_reason;
+	__u32 mode;
+	__u32 nr_progs;
+	__u32 nr_args;
+	__u32 nr_slots;
+	__u32 ret_size;
+	__aligned_u64 func_addr;
+	__aligned_u64 site_addr;
+	__aligned_u64 key;
+	char holder[TRAMP_DETAIL_LEN];
+	struct tramp_refusal refusal;
+};
+#define TRAMP_EXPLAIN_MIN_SIZE	(sizeof(struct tramp_explain))
+#define TRAMP_IOC_EXPLAIN	_IO(TRAMP_IOC_TYPE, 2)
+
+/* ----------------------------------------------------------------- QUERY -- */
+
+/* tramp_query::flags */
+#define TRAMP_QUERY_F_NEXT	(1U << 0)	/* the link with the lowest id above @link_id */
+
+/**
+ * struct tramp_query - QUERY: one link, or the next after an id
+ * @size: sizeof(struct tramp_query)
+ * @flags: TRAMP_QUERY_F_*
+ * @link_id: in: the link (or, with F_NEXT, the id to start behind); out: the link
+ * @prog_id: (out) its program's id
+ * @kind: (out) enum tramp_kind
+ * @mode: (out) enum tramp_mode
+ * @pos: (out) its place, from 0, among the target's programs of its kind
+ * @nr_progs: (out) programs of the target, all kinds
+ * @cookie: (out) its cookie
+ * @key: (out) the target's key
+ * @index: (out) index of the target's current image
+ * @btf_obj_id: (out) BTF object of the target
+ * @btf_id: (out) its type id there
+ * @image_size: (out) bytes of the current image's code
+ * @func_addr: (out) the function, 0 if hidden
+ * @image_addr: (out) the image, 0 if hidden or none
+ * @hits: (out) times the program was run by this attachment
+ * @misses: (out) times it was not, because it was running on that CPU already
+ * @image: user buffer for the image's code, 0 for none; EMSGSIZE if @image_len
+ *	is too small; EPERM (HIDDEN_ADDRESS) if addresses are hidden from the caller
+ * @image_len: in: bytes at @image; out: bytes needed
+ * @sleepable: (out) 1 if the program may sleep
+ * @func_name: (out) the function's name
+ * @module: (out) its module, empty for the kernel proper
+ * @prog_name: (out) the program's name
+ * @refusal: (out) why not
+ *
+ * Errors: ENOENT (LINK_GONE) if there is no such link or no further one.
+ */
+struct tramp_query {
+	__u32 size;
+	__u32 flags;
+	__u32 link_id;
+	__u32 prog_id;
+	__u32 kind;
+	__u32 mode;
+	__u32 pos;
+	__u32 nr_progs;
+	__aligned_u64 cookie;
+	__aligned_u64 key;
+	__u32 index;
+	__u32 btf_obj_id;
+	__u32 btf_id;
+	__u32 image_size;
+	__aligned_u64 func_addr;
+	__aligned_u64 image_addr;
+	__aligned_u64 hits;
+	__aligned_u64 misses;
+	__aligned_u64 image;
+	__u32 image_len;
+	__u32 sleepable;
+	char func_name[TRAMP_SYM_LEN];
+	char module[TRAMP_MOD_LEN];
+	char prog_name[32];
+	struct tramp_refusal refusal;
+};
+#define TRAMP_QUERY_MIN_SIZE	(sizeof(struct tramp_query))
+#define TRAMP_IOC_QUERY		_IO(TRAMP_IOC_TYPE, 3)
+
+#endif /* _UAPI_LINUX_TRAMPOLINE_H */

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Entry and exit images: the code a function's patched NOP5 calls.
+ *
+ * Pure: plain structs in, bytes or a reason out. No kernel header, no
+ * allocation, no locks. Everything the image refers to comes in as a number:
+ * addresses of helpers and programs, per-CPU offsets (what is added to the GS
+ * base), constants to pass.
+ *
+ * The register and stack conventions are those of the System V AMD64 ABI
+ * (section 3.2.3) as the kernel's compiler uses it: no red zone, no SSE, 8-byte
+ * stack alignment.
+ */
+#ifndef TRAMP_X86_FENTRY_IMAGE_H
+#define TRAMP_X86_FENTRY_IMAGE_H
+
+#include "types.h"
+
+#define TRAMP_X86_MAX_ARGS	12
+#define TRAMP_X86_MAX_SLOTS	12
+
+/* Why no image could be made. */
+enum tramp_x86_err {
+	TRAMP_X86_OK = 0,
+	TRAMP_X86_NO_SPACE,	/* the buffer is too small */
+	TRAMP_X86_OUT_OF_REACH,	/* a call target is beyond rel32 of the image */
+	TRAMP_X86_TOO_MANY_SLOTS,	/* the arguments need more than MAX_SLOTS */
+	TRAMP_X86_BAD_MODEL,	/* an argument size of 0 or above 16, or a result above 8 */
+	TRAMP_X86_BAD_REQUEST,	/* nothing to call, or contradicting flags */
+};
+
+/**
+ * struct tramp_x86_model - the traced function's prototype
+ * @nr_args: arguments as declared, 0 to TRAMP_X86_MAX_ARGS
+ * @ret_size: bytes of the result, 0 (void) to 8
+ * @arg_size: bytes of each argument, 1 to 16; above 8 it is a struct (or an
+ *	__int128) that takes two slots
+ *
+ * Argument i takes (arg_size + 7) / 8 slots. While it fits entirely into the
+ * registers left (rdi, rsi, rdx, rcx, r8, r9) it is passed there, otherwise
+ * entirely on the stack; a later, smaller argument may still get a register.
+ */
+struct tramp_x86_model {
+	u8 nr_args;
+	u8 ret_size;
+	u8 arg_size[TRAMP_X86_MAX_ARGS];
+};
+
+/* tramp_x86_call::flags */
+#define TRAMP_X86_CALL_COOKIE	(1u << 0)	/* the program may read its cookie */
+#define TRAMP_X86_CALL_IP	(1u << 1)	/* ... ctx[-2], the function's address */
+#define TRAMP_X86_CALL_NARGS	(1u << 2)	/* ... ctx[-1], the number of slots */
+#define TRAMP_X86_CALL_GUARDED	(1u << 3)	/* kernel policy: @enter and @exit stand around it */
+
+/**
+ * struct tramp_x86_call - one program to call
+ * @func: its entry: u64 func(u64 *ctx, const void *insns)
+ * @insns: second argument, for the interpreter; 0: do not load it
+ * @flags: TRAMP_X86_CALL_*
+ * @prog: first argument of @enter, @exit and of the environment's stats_exit
+ * @missed_arg: argument of the environment's missed helper
+ * @active: per-CPU offset of the program's int recursion counter (inline policy)
+ * @hits: per-CPU offset of a u64 counted up once for each run (both policies)
+ * @cookie: what bpf_tramp_run_ctx::bpf_cookie is set to with CALL_COOKIE
+ * @enter: kernel policy: u64 enter(prog, run_ctx); 0 returned: skip the program
+ * @exit: kernel policy: void exit(prog, u64 start, run_ctx)
+ *
+ * Kernel policy, like the kernel's own trampoline: @exit is called even when
+ * @enter returned 0; then the missed helper is called with @missed_arg as well,
+ * so that our own count of misses is right.
+ */
+struct tramp_x86_call {
+	u64 func;
+	u64 insns;
+	u32 flags;
+	u64 prog;
+	u64 missed_arg;
+	u64 active;
+	u64 hits;
+	u64 cookie;
+	u64 enter;
+	u64 exit;
+};
+
+/**
+ * struct tramp_x86_env - what is the same for every image on a running kernel
+ * @preempt_count: per-CPU offset of the int preemption counter, whose bit 31 is
+ *	the inverted NEED_RESCHED (so that a decrement to zero means "reschedule")
+ * @current_task: per-CPU offset of the pointer to the current task
+ * @task_bpf_ctx: offset of bpf_ctx in struct task_struct
+ * @run_ctx_size: sizeof(struct bpf_tramp_run_ctx), a multiple of 8, at most 64
+ * @run_ctx_cookie: offset of bpf_cookie in it
+ * @run_ctx_saved: offset of saved_run_ctx in it
+ * @stats_key: address of the int that is non-zero while BPF run-time statistics
+ *	are on (read rip-relative: within reach of the image); 0: never
+ * @stats_enter: u64 stats_enter(void): the start time
+ * @stats_exit: void stats_exit(prog, u64 start)
+ * @resched: void resched(void): called when the preemption count fell to 0 with
+ *	a reschedule due; 0: not called (no preemption on this kernel)
+ * @missed: void missed(u64 missed_arg)
+ * @rcu_read_lock, @rcu_read_unlock: void (void): called around inline-policy
+ *	programs on kernels whose checkers want to see them; 0: not called
+ * @return_thunk: jump here instead of `ret`; 0: plain ret
+ * @call_depth: per-CPU offset of the call depth accounting word, valid with
+ *	@has_call_depth: then every call is preceded by `sarq $5, %gs:call_depth`,
+ *	and the image starts with one for the call that reached it
+ *
+ * All helpers keep the C calling convention.
+ */
+struct tramp_x86_env {
+	u64 preempt_count;
+	u64 current_task;
+	u32 task_bpf_ctx;
+	u32 run_ctx_size;
+	u32 run_ctx_cookie;
+	u32 run_ctx_saved;
+	u64 stats_key;
+	u64 stats_enter;
+	u64 stats_exit;
+	u64 resched;
+	u64 missed;
+	u64 rcu_read_lock;
+	u64 rcu_read_unlock;
+	u64 return_thunk;
+	u64 call_depth;
+	bool has_call_depth;
+};
+
+/**
+ * struct tramp_x86_fentry_req - what to emit
+ * @env: the kernel
+ * @model: the function's prototype
+ * @func_addr: the function's address, for ctx[-2]
+ * @orig: where the original continues, behind its NOP5 (exit images only)
+ * @inflight: per-CPU offset of the u64 counted up before the original is called
+ *	and down when everything after it is done (exit images only)
+ * @fentry, @nr_fentry: entry programs, in the order they run
+ * @fmod_ret, @nr_fmod_ret: programs that may replace the result
+ * @fexit, @nr_fexit: exit programs
+ *
+ * With any fmod_ret or fexit program it becomes an exit image.
+ */
+struct tramp_x86_fentry_req {
+	const struct tramp_x86_env *env;
+	const struct tramp_x86_model *model;
+	u64 func_addr;
+	u64 orig;
+	u64 inflight;
+	const struct tramp_x86_call *fentry, *fmod_ret, *fexit;
+	u32 nr_fentry, nr_fmod_ret, nr_fexit;
+};
+
+/**
+ * struct tramp_x86_fentry_out - what was emitted
+ * @size: bytes of code
+ * @after_call: offset of the instruction behind the call of the original: from
+ *	there on a task is only "in flight"; 0 for an entry image
+ * @skip_off: for each exit program, offset of a 5-byte NOP in front of its
+ *	guard; a near JMP to skip_to[i] patched over it leaves the program out for
+ *	calls that return from then on. At most nr_fexit entries are written to
+ *	the caller's array (may be NULL).
+ * @skip_to: for each exit program, offset of what follows it
+ */
+struct tramp_x86_fentry_out {
+	u32 size;
+	u32 after_call;
+	u32 *skip_off;
+	u32 *skip_to;
+};
+
+/**
+ * tramp_x86_model_slots() - argument slots a prototype takes
+ * @m: the prototype
+ * @nr_stack: (out, may be NULL) how many of them are passed on the stack
+ *
+ * Return: the number of slots, which may exceed TRAMP_X86_MAX_SLOTS.
+ */
+u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u32 *nr_stack);
+
+/**
+ * tramp_x86_emit_fentry() - emit an entry or exit image
+ * @req: what to emit
+ * @buf: where to write the code
+ * @len: bytes at @buf
+ * @addr: the address the code will run at
+ * @out: what was emitted
+ *
+ * The size does not depend on @addr: emit once to a scratch buffer with
+ * @addr = 0 and reach unchecked (@addr 0 means "measuring"), allocate, and emit
+ * again. Bytes of @buf behind the image are filled with int3.
+ *
+ * Context: any; touches nothing but its arguments.
+ * Return: TRAMP_X86_OK or why not.
+ */
+enum tramp_x86_err tramp_x86_emit_fentry(const struct tramp_x86_fentry_req *req,
+					 u8 *buf, size_t len, u64 addr,
+					 struct tramp_x86_fentry_out *out);
+
+#endif /* TRAMP_X86_FENTRY_IMAGE_H */
