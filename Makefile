@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# One make for everything: the module for each kernel, the library and the
+# command, the BPF programs, the virtual machines and the tests in them.
+#
+# This file holds what is common: variables, quiet output, the goals. The rules
+# live beside what they build, in fragments that are included here, so that one
+# make sees every dependency. What a fragment may use and what it adds to:
+#
+#   O                 build folder; every output goes below it, at its source's path
+#   Q, msg            $(Q) hides a command unless V=1; $(call msg,CC,$@) is its quiet line
+#   CC, CFLAGS        user code; CPPFLAGS has -Iinclude -Iinclude/uapi in CFLAGS already
+#   LDLIBS_BPF        libbpf and what it needs
+#   LIBTRAMP_A, LIBTRAMP_SO, TRAMPCTL    the library and the command
+#   $(O)/%.bpf.o, $(O)/%.skel.h, $(O)/%.o    pattern rules (tools/build/user.mk)
+#   ALL               += what `make all` builds
+#   UNIT_TESTS        += KTAP programs that run here, without a VM
+#   HOST_TESTS        += KTAP programs that run here and boot VMs themselves
+#   GUEST_TESTS       += KTAP programs that run in the VM
+#   GUEST_BINS        += files for the guest's /usr/bin
+#   GUEST_FILES       += HOST:GUEST pairs, any other file for the guest
+#   INSTALL_DEPS      += files that `make install` needs
+#   install-hooks     a double-colon goal: `install-hooks::` recipes are run by `make install`
+
+MAKEFLAGS += --no-builtin-rules --no-builtin-variables
+.DELETE_ON_ERROR:
+.SUFFIXES:
+SHELL := /bin/bash
+
+# `all` is the default goal, whatever the fragments define first.
+.DEFAULT_GOAL := all
+
+O	?= build
+# Where fragments and tools look for the repository's root.
+ROOT	:= $(CURDIR)
+
+KERNELS		= 6.1 6.12 6.1-rt 6.12-rt
+# K= narrows modules and VM tests to one kernel (or a few), T= to one test.
+MODULE_KERNELS	= $(or $(K),$(KERNELS))
+TEST_KERNELS	= $(or $(K),6.1 6.12 6.12-rt)
+DEMO_KERNEL	= $(or $(K),6.12)
+VMLINUX_H_KERNEL = 6.1
+
+VERSION	= 0.1.0
+PREFIX	?= /usr/local
+DESTDIR	?=
+
+# ------------------------------------------------------------ quiet output --
+
+V ?= 0
+ifeq ($(V),1)
+Q	=
+msg	=
+else
+Q	= @
+msg	= @printf '  %-8s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))'
+MAKEFLAGS += --no-print-directory
+endif
+
+# ------------------------------------------------------------------- tools --
+
+CC	= gcc
+AR	= ar
+# bpftool and modinfo are in sbin, which a plain user's PATH lacks.
+export PATH := $(PATH):/usr/sbin:/sbin
+BPFTOOL	= bpftool
+
+CFLAGS	= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -Iinclude/uapi
+LDFLAGS	=
+LDLIBS_BPF = -lbpf -lelf -lz
+
+BPF_CLANG	= clang
+# clang -target bpf does not look into the multiarch folder, where asm/ is.
+BPF_CFLAGS	= -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror -D__TARGET_ARCH_x86 \
+		  -I$(O) -Ibpf -Iinclude/uapi -I/usr/include/$(shell $(CC) -print-multiarch)
+
+LIBTRAMP_A	= $(O)/user/libtrampoline/libtrampoline.a
+LIBTRAMP_SO	= $(O)/user/libtrampoline/libtrampoline.so
+TRAMPCTL	= $(O)/user/trampctl/trampctl
+
+# ------------------------------------------------------------ dependencies --
+
+# Goals that must work on a machine where nothing is installed.
+NO_DEPS_GOALS = help deps clean uninstall
+GOALS := $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
+
+# Look for missing packages before any rule runs: a no-op of a few
+# milliseconds when all are there. Not under `make -n`, which must change
+# nothing.
+ifneq ($(filter-out $(NO_DEPS_GOALS),$(GOALS)),)
+ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),)
+$(shell tools/deps $(if $(filter check,$(GOALS)),build vm check,build vm) >&2)
+ifneq ($(.SHELLSTATUS),0)
+$(error Debian packages are missing, see above)
+endif
+endif
+endif
+
+# --------------------------------------------------------------- fragments --
+
+ALL		:=
+UNIT_TESTS	:=
+HOST_TESTS	:=
+GUEST_TESTS	:=
+GUEST_BINS	:=
+GUEST_FILES	:=
+INSTALL_DEPS	:=
+
+include tools/build/user.mk
+include tools/build/kernel.mk
+-include $(wildcard user/libtrampoline/build.mk)
+-include $(wildcard user/trampctl/build.mk)
+-include $(wildcard bpf/build.mk)
+-include $(wildcard docs/build.mk)
+-include $(wildcard selftests/*/build.mk)
+include tools/build/test.mk
+include tools/build/check.mk
+
+# ------------------------------------------------------------------- goals --
+
+.PHONY: all deps install uninstall install-hooks uninstall-hooks clean help FORCE
+
+all: $(ALL) modules
+
+deps:
+	$(Q)tools/deps --update build vm check
+
+install: $(INSTALL_DEPS) install-hooks
+install-hooks::
+uninstall: uninstall-hooks
+uninstall-hooks::
+
+clean:
+	$(call msg,CLEAN,$(O))
+	$(Q)rm -rf $(O)
+
+help:
+	@tools/build/help.sh
+
+FORCE:

@@ -1,0 +1,2 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Kernels and modules: the images that the VMs boot, and trampoline.ko and
+# trampoline_test.ko for each of them.
+#
+#   $(O)/kernels/K/release   "release package-version", rewritten when the
+#                            installed headers move to another version
+#   $(O)/kernels/K/vmlinuz   the bzImage of the very same version
+#   $(O)/kernels/K/vmlinux   the ELF file inside it (BTF, no symbols)
+#   $(O)/modules/K/*.ko      modules with BTF
+#
+# kbuild writes beside the sources, and four kernels are built from the same
+# ones. So each kernel gets a tree of symbolic links, $(O)/modules/K/tree, that
+# mirrors kernel/, include/ and selftests/kmod, and kbuild runs there.
+
+.PHONY: modules kernels
+.PRECIOUS: $(O)/kernels/%/release $(O)/kernels/%/vmlinuz $(O)/kernels/%/vmlinux
+
+$(O)/kernels/%/release: FORCE
+	$(Q)tools/kernel release $* $@
+
+$(O)/kernels/%/vmlinuz: $(O)/kernels/%/release
+	$(call msg,FETCH,$@)
+	$(Q)tools/kernel fetch $* $@
+
+$(O)/kernels/%/vmlinux: $(O)/kernels/%/vmlinuz tools/vmlinux-elf
+	$(call msg,ELF,$@)
+	$(Q)tools/vmlinux-elf $< $@
+
+kernels: $(MODULE_KERNELS:%=$(O)/kernels/%/vmlinuz)
+
+KMOD_SRC	= $(wildcard kernel/*.[chS] kernel/*/*.[chS] kernel/Kbuild include/uapi/linux/*.h)
+KMOD_TEST_SRC	= $(wildcard selftests/kmod/*.[chS] selftests/kmod/Kbuild)
+
+MODULE_NAMES	= $(if $(wildcard kernel/Kbuild),trampoline.ko) \
+		  $(if $(wildcard selftests/kmod/Kbuild),trampoline_test.ko)
+
+modules: $(foreach k,$(MODULE_KERNELS),$(MODULE_NAMES:%=$(O)/modules/$(k)/%))
+
+# tools/kmod builds one folder of sources for one kernel and puts the finished
+# module, BTF included, at its last argument.
+$(O)/modules/%/trampoline.ko: $(KMOD_SRC) tools/kmod $(O)/kernels/%/release $(O)/kernels/%/vmlinux
+	$(call msg,KBUILD,$@)
+	$(Q)V=$(V) tools/kmod $* kernel $@
+
+$(O)/modules/%/trampoline_test.ko: $(KMOD_TEST_SRC) $(wildcard include/uapi/linux/*.h) tools/kmod \
+		$(O)/kernels/%/release $(O)/kernels/%/vmlinux
+	$(call msg,KBUILD,$@)
+	$(Q)V=$(V) tools/kmod $* selftests/kmod $@

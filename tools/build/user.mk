@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Pattern rules for code that runs outside the kernel module: C of user space,
+# BPF programs, and the skeletons made of them.
+
+$(O)/%.o: %.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Programs are CO-RE: one object for every kernel, compiled against the types
+# of the oldest.
+$(O)/%.bpf.o: %.bpf.c $(O)/vmlinux.h
+	$(call msg,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BPF_CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@ $<
+
+# The skeleton's object name is the file's name: count.bpf.o becomes struct
+# count_bpf in user space terms, so cut at the first dot and spare the suffix.
+$(O)/%.skel.h: $(O)/%.bpf.o
+	$(call msg,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$(notdir $*)) >$@.tmp
+	$(Q)mv $@.tmp $@
+
+$(O)/vmlinux.h: $(O)/kernels/$(VMLINUX_H_KERNEL)/vmlinux
+	$(call msg,BTF,$@)
+	$(Q)$(BPFTOOL) btf dump file $< format c >$@.tmp
+	$(Q)mv $@.tmp $@
+
+# Headers each object was compiled with, as the compiler wrote them down. The
+# tree below the modules is kbuild's, which keeps its own books.
+-include $(shell find $(O) -path '$(O)/modules' -prune -o -name '*.d' -print 2>/dev/null)
