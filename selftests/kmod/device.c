@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /dev/trampoline_test: has the targets called. trampoline_test.h describes the
+ * commands. An open file holds the module, so it cannot be unloaded under a call.
+ */
+#include <linux/kernel.h>
+#include <linux/atomic.h>
+#include <linux/ctype.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include "trampoline_test.h"
+
+static struct tt_target *const tt_tables[] = {
+	tt_scalar_targets, tt_struct_targets, tt_shape_targets, tt_context_targets,
+};
+
+struct tt_file {
+	struct mutex lock;
+	size_t len;
+	char reply[TT_REPLY_MAX];
+};
+
+static struct tt_target *tt_find(const char *name)
+{
+	struct tt_target *t;
+	size_t i;
+
+	if (!name)
+		return NULL;
+	for (i = 0; i < ARRAY_SIZE(tt_tables); i++)
+		for (t = tt_tables[i]; t->name; t++)
+			if (!strcmp(t->name, name))
+				return t;
+	return NULL;
+}
+
+static __printf(2, 3) void tt_reply(struct tt_file *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	f->len += vscnprintf(f->reply + f->len, sizeof(f->reply) - f->len, fmt, ap);
+	va_end(ap);
+}
+
+static char *tt_word(char **line)
+{
+	char *word;
+
+	do {
+		word = strsep(line, " \t\n");
+	} while (word && !*word);
+	return word;
+}
+
+static int tt_value(const char *word, u64 *value)
+{
+	if (*word == '-')
+		return kstrtos64(word, 0, (s64 *)value);
+	return kstrtou64(word, 0, value);
+}
+
+static int tt_cmd_list(struct tt_file *f)
+{
+	struct tt_target *t;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(tt_tables); i++)
+		for (t = tt_tables[i]; t->name; t++)
+			tt_reply(f, "%s %s\n", t->name, t->spec);
+	return 0;
+}
+
+static int tt_cmd_call(struct tt_file *f, char *args)
+{
+	struct tt_target *t = tt_find(tt_word(&args));
+	u64 v[TT_MAX_VALUES] = {}, n = 1, different = 0, result;
+	s64 calls, ran;
+	char ctx = 't';
+	char *word;
+	int nr = 0;
+	int err;
+
+	if (!t)
+		return -ENOENT;
+	while ((word = tt_word(&args))) {
+		if (!strncmp(word, "n=", 2)) {
+			err = kstrtou64(word + 2, 0, &n);
+			if (err)
+				return err;
+		} else if (!strcmp(word, "ctx=task") || !strcmp(word, "ctx=irq") ||
+			   !strcmp(word, "ctx=softirq")) {
+			ctx = word[4];
+		} else {
+			if (nr == TT_MAX_VALUES)
+				return -E2BIG;
+			err = tt_value(word, &v[nr++]);
+			if (err)
+				return err;
+		}
+	}
+	/* Interrupts are not to be held for long. */
+	if (ctx != 't' && (t->may_sleep || n > 100000))
+		return -EINVAL;
+
+	calls = atomic64_read(&t->calls);
+	ran = atomic64_read(&tt_ran);
+	if (ctx == 'i')
+		result = tt_run_in_irq(t, v, n, &different);
+	else if (ctx == 's')
+		result = tt_run_in_softirq(t, v, n, &different);
+	else
+		result = tt_repeat(t, v, n, &different);
+	tt_reply(f, "result=0x%llx calls=%llu different=%llu ran=%llu\n", result,
+		 (u64)(atomic64_read(&t->calls) - calls), different,
+		 (u64)(atomic64_read(&tt_ran) - ran));
+	return 0;
+}
+
+static int tt_cmd_calls(struct tt_file *f, char *args)
+{
+	struct tt_target *t = tt_find(tt_word(&args));
+
+	if (!t)
+		return -ENOENT;
+	tt_reply(f, "calls=%llu\n", (u64)atomic64_read(&t->calls));
+	return 0;
+}
+
+static int tt_cmd_text(struct tt_file *f, char *args)
+{
+	struct tt_target *t = tt_find(tt_word(&args));
+	char *word = tt_word(&args);
+	u8 bytes[64];
+	u64 n;
+	int err;
+
+	if (!t)
+		return -ENOENT;
+	if (!word || kstrtou64(word, 0, &n) || !n || n > sizeof(bytes))
+		return -EINVAL;
+	err = copy_from_kernel_nofault(bytes, t->addr, n);
+	if (err)
+		return err;
+	tt_reply(f, "%*phN\n", (int)n, bytes);
+	return 0;
+}
+
+static int tt_command(struct tt_file *f, char *line)
+{
+	char *verb = tt_word(&line);
+
+	f->len = 0;
+	if (!verb)
+		return -EINVAL;
+	if (!strcmp(verb, "list"))
+		return tt_cmd_list(f);
+	if (!strcmp(verb, "call"))
+		return tt_cmd_call(f, line);
+	if (!strcmp(verb, "calls"))
+		return tt_cmd_calls(f, line);
+	if (!strcmp(verb, "text"))
+		return tt_cmd_text(f, line);
+	if (!strcmp(verb, "wake")) {
+		tt_wake_all();
+		return 0;
+	}
+	if (!strcmp(verb, "sleepers")) {
+		tt_reply(f, "sleepers=%d\n", tt_sleepers());
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int tt_open(struct inode *inode, struct file *file)
+{
+	struct tt_file *f = kzalloc(sizeof(*f), GFP_KERNEL);
+
+	if (!f)
+		return -ENOMEM;
+	mutex_init(&f->lock);
+	file->private_data = f;
+	return 0;
+}
+
+static int tt_release(struct inode *inode, struct file *file)
+{
+	kfree(file->private_data);
+	return 0;
+}
+
+static ssize_t tt_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+{
+	struct tt_file *f = file->private_data;
+	char *line;
+	int err;
+
+	if (len > 1024)
+		return -E2BIG;
+	line = memdup_user_nul(buf, len);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	err = mutex_lock_killable(&f->lock);
+	if (!err) {
+		err = tt_command(f, line);
+		/* The reply is read from its start, whatever was read before. */
+		*pos = 0;
+		mutex_unlock(&f->lock);
+	}
+	kfree(line);
+	return err ?: len;
+}
+
+static ssize_t tt_read(struct file *file, char __user *buf, size_t len, loff_t *pos)
+{
+	struct tt_file *f = file->private_data;
+	ssize_t ret;
+
+	ret = mutex_lock_killable(&f->lock);
+	if (ret)
+		return ret;
+	ret = simple_read_from_buffer(buf, len, pos, f->reply, f->len);
+	mutex_unlock(&f->lock);
+	return ret;
+}
+
+static const struct file_operations tt_fops = {
+	.owner = THIS_MODULE,
+	.open = tt_open,
+	.release = tt_release,
+	.read = tt_read,
+	.write = tt_write,
+};
+
+static struct miscdevice tt_misc = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "trampoline_test",
+	.fops = &tt_fops,
+	.mode = 0600,
+};
+
+static int __init tt_init(void)
+{
+	int err = tt_context_init();
+
+	if (err)
+		return err;
+	return misc_register(&tt_misc);
+}
+
+static void __exit tt_exit(void)
+{
+	misc_deregister(&tt_misc);
+	tt_context_exit();
+}
+
+module_init(tt_init);
+module_exit(tt_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Awkward functions for testing the trampoline module");

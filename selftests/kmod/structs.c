@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Targets that take structs by value: of up to 8 bytes in one register, of up
+ * to 16 in two, on the stack where two registers are not left, and with later
+ * arguments in registers after earlier ones on the stack. That last case, where
+ * the slots are in another order than the arguments, is what trampolines that
+ * copy "six registers, then the stack" get wrong.
+ */
+#include <linux/kernel.h>
+#include <linux/atomic.h>
+#include "trampoline_test.h"
+#include "targets.h"
+
+#define P8(sum, s)	TT_MIX(TT_MIX(sum, (s).a), (s).b)
+#define P16(sum, s)	TT_MIX(TT_MIX(sum, (s).a), (s).b)
+
+TT_TARGET u64 tt_struct2(struct tt_s2 s) { return TT_MIX(TT_MIX(0ULL, s.a), s.b); }
+TT_TARGET u64 tt_struct4(struct tt_s4 s) { return TT_MIX(TT_MIX(0ULL, s.a), s.b); }
+TT_TARGET s32 tt_struct8(struct tt_s8 s) { return P8(0ULL, s); }
+TT_TARGET u64 tt_struct12(struct tt_s12 s)
+{
+	return TT_MIX(TT_MIX(TT_MIX(0ULL, s.a), s.b), s.c);
+}
+
+TT_TARGET u64 tt_struct16(struct tt_s16 s) { return P16(0ULL, s); }
+TT_TARGET u64 tt_struct16_padded(struct tt_s16p s) { return P16(0ULL, s); }
+TT_TARGET u64 tt_struct16_2(struct tt_s16 s, struct tt_s16 t) { return P16(P16(0ULL, s), t); }
+TT_TARGET u64 tt_struct16_3(struct tt_s16 s, struct tt_s16 t, struct tt_s16 u)
+{
+	return P16(P16(P16(0ULL, s), t), u);
+}
+
+/* Three fill the six registers, the rest is on the stack. */
+TT_TARGET u64 tt_struct16_4(struct tt_s16 s, struct tt_s16 t, struct tt_s16 u, struct tt_s16 w)
+{
+	return P16(P16(P16(P16(0ULL, s), t), u), w);
+}
+
+TT_TARGET u64 tt_struct16_6(struct tt_s16 s, struct tt_s16 t, struct tt_s16 u, struct tt_s16 w,
+			    struct tt_s16 x, struct tt_s16 y)
+{
+	return P16(P16(P16(P16(P16(P16(0ULL, s), t), u), w), x), y);
+}
+
+/* 14 slots: more than anybody supports. */
+TT_TARGET u64 tt_struct16_7(struct tt_s16 s, struct tt_s16 t, struct tt_s16 u, struct tt_s16 w,
+			    struct tt_s16 x, struct tt_s16 y, struct tt_s16 z)
+{
+	return P16(tt_struct16_6(s, t, u, w, x, y), z);
+}
+
+/* The last two registers. */
+TT_TARGET u64 tt_struct_reg56(u64 a, u64 b, u64 c, u64 d, struct tt_s16 s)
+{
+	return P16(TT_MIX(TT_MIX(TT_MIX(TT_MIX(0ULL, a), b), c), d), s);
+}
+
+/* One register is left: the struct goes to the stack, and nothing after it. */
+TT_TARGET u64 tt_struct_stack(u64 a, u64 b, u64 c, u64 d, u64 e, struct tt_s16 s)
+{
+	return P16(TT_MIX(TT_MIX(TT_MIX(TT_MIX(TT_MIX(0ULL, a), b), c), d), e), s);
+}
+
+/* ... but f still gets that register: disorder. */
+TT_TARGET u64 tt_struct_disorder(u64 a, u64 b, u64 c, u64 d, u64 e, struct tt_s16 s, u64 f)
+{
+	return TT_MIX(P16(TT_MIX(TT_MIX(TT_MIX(TT_MIX(TT_MIX(0ULL, a), b), c), d), e), s), f);
+}
+
+TT_TARGET s64 tt_struct_disorder2(u64 a, struct tt_s16 s, u64 b, u64 c, struct tt_s16 t, s8 d,
+				  struct tt_s8 u)
+{
+	return P8(TT_MIX(P16(TT_MIX(TT_MIX(P16(TT_MIX(0ULL, a), s), b), c), t), d), u);
+}
+
+TT_TARGET u64 tt_struct_disorder3(struct tt_s16 s, struct tt_s16 t, u8 a, struct tt_s16 u,
+				  struct tt_s8 w, s32 b, u64 c)
+{
+	return TT_MIX(TT_MIX(P8(P16(TT_MIX(P16(P16(0ULL, s), t), a), u), w), b), c);
+}
+
+TT_TARGET u64 tt_struct_mixed(u64 a, struct tt_s8 s, u32 b, struct tt_s16 t, s8 c)
+{
+	return TT_MIX(P16(TT_MIX(P8(TT_MIX(0ULL, a), s), b), t), c);
+}
+
+TT_TARGET u64 tt_union8(union tt_u8 u) { return TT_MIX(0ULL, u.whole); }
+TT_TARGET u64 tt_array16(struct tt_a16 s) { return TT_MIX(TT_MIX(0ULL, s.a[0]), s.a[1]); }
+TT_TARGET void tt_struct_void(struct tt_s16 s, s32 a)
+{
+	WRITE_ONCE(tt_void_sum, TT_MIX(P16(0ULL, s), a));
+}
+
+/* Beyond 16 bytes a struct is in memory, whatever registers are left. */
+TT_TARGET u64 tt_struct24(struct tt_s24 s)
+{
+	return TT_MIX(TT_MIX(TT_MIX(0ULL, s.a), s.b), s.c);
+}
+
+/*
+ * A member that is not at its natural alignment puts the struct in memory too
+ * (AMD64 ABI, 3.2.3), though it is small enough for two registers. Nothing but
+ * the member offsets in BTF tells.
+ */
+TT_TARGET u64 tt_struct_packed(struct tt_packed s, u64 a)
+{
+	return TT_MIX(TT_MIX(TT_MIX(0ULL, s.a), s.b), a);
+}
+
+static struct tt_s16 mk16(const u64 *v)
+{
+	return (struct tt_s16){ .a = v[0], .b = v[1] };
+}
+
+static struct tt_s8 mk8(const u64 *v)
+{
+	return (struct tt_s8){ .a = v[0], .b = v[1] };
+}
+
+TT_CALLER(tt_struct2, tt_struct2((struct tt_s2){ v[0], v[1] }))
+TT_CALLER(tt_struct4, tt_struct4((struct tt_s4){ v[0], v[1] }))
+TT_CALLER(tt_struct8, tt_struct8(mk8(v)))
+TT_CALLER(tt_struct12, tt_struct12((struct tt_s12){ v[0], v[1], v[2] }))
+TT_CALLER(tt_struct16, tt_struct16(mk16(v)))
+TT_CALLER(tt_struct16_padded, tt_struct16_padded((struct tt_s16p){ v[0], v[1] }))
+TT_CALLER(tt_struct16_2, tt_struct16_2(mk16(v), mk16(v + 2)))
+TT_CALLER(tt_struct16_3, tt_struct16_3(mk16(v), mk16(v + 2), mk16(v + 4)))
+TT_CALLER(tt_struct16_4, tt_struct16_4(mk16(v), mk16(v + 2), mk16(v + 4), mk16(v + 6)))
+TT_CALLER(tt_struct16_6, tt_struct16_6(mk16(v), mk16(v + 2), mk16(v + 4), mk16(v + 6),
+				       mk16(v + 8), mk16(v + 10)))
+TT_CALLER(tt_struct16_7, tt_struct16_7(mk16(v), mk16(v + 2), mk16(v + 4), mk16(v + 6),
+				       mk16(v + 8), mk16(v + 10), mk16(v + 12)))
+TT_CALLER(tt_struct_reg56, tt_struct_reg56(v[0], v[1], v[2], v[3], mk16(v + 4)))
+TT_CALLER(tt_struct_stack, tt_struct_stack(v[0], v[1], v[2], v[3], v[4], mk16(v + 5)))
+TT_CALLER(tt_struct_disorder, tt_struct_disorder(v[0], v[1], v[2], v[3], v[4], mk16(v + 5), v[7]))
+TT_CALLER(tt_struct_disorder2, tt_struct_disorder2(v[0], mk16(v + 1), v[3], v[4], mk16(v + 5), v[7],
+						   mk8(v + 8)))
+TT_CALLER(tt_struct_disorder3, tt_struct_disorder3(mk16(v), mk16(v + 2), v[4], mk16(v + 5),
+						   mk8(v + 7), v[9], v[10]))
+TT_CALLER(tt_struct_mixed, tt_struct_mixed(v[0], mk8(v + 1), v[3], mk16(v + 4), v[6]))
+TT_CALLER(tt_union8, tt_union8((union tt_u8){ .whole = v[0] }))
+TT_CALLER(tt_array16, tt_array16((struct tt_a16){ { v[0], v[1] } }))
+TT_CALLER_VOID(tt_struct_void, tt_struct_void(mk16(v), v[2]))
+TT_CALLER(tt_struct24, tt_struct24((struct tt_s24){ v[0], v[1], v[2] }))
+TT_CALLER(tt_struct_packed, tt_struct_packed((struct tt_packed){ v[0], v[1] }, v[2]))
+
+struct tt_target tt_struct_targets[] = {
+	TT_ROW(tt_struct2, "u8 {u1,s1}"),
+	TT_ROW(tt_struct4, "u8 {u2,s2}"),
+	TT_ROW(tt_struct8, "s4 {u4,s4}"),
+	TT_ROW(tt_struct12, "u8 {u4,s4,u4}"),
+	TT_ROW(tt_struct16, "u8 {u8,s8}"),
+	TT_ROW(tt_struct16_padded, "u8 {u8,s1}"),
+	TT_ROW(tt_struct16_2, "u8 {u8,s8} {u8,s8}"),
+	TT_ROW(tt_struct16_3, "u8 {u8,s8} {u8,s8} {u8,s8}"),
+	TT_ROW(tt_struct16_4, "u8 {u8,s8} {u8,s8} {u8,s8} {u8,s8}"),
+	TT_ROW(tt_struct16_6, "u8 {u8,s8} {u8,s8} {u8,s8} {u8,s8} {u8,s8} {u8,s8}"),
+	TT_ROW(tt_struct16_7, "u8 {u8,s8} {u8,s8} {u8,s8} {u8,s8} {u8,s8} {u8,s8} {u8,s8}"),
+	TT_ROW(tt_struct_reg56, "u8 u8 u8 u8 u8 {u8,s8}"),
+	TT_ROW(tt_struct_stack, "u8 u8 u8 u8 u8 u8 {u8,s8}"),
+	TT_ROW(tt_struct_disorder, "u8 u8 u8 u8 u8 u8 {u8,s8} u8"),
+	TT_ROW(tt_struct_disorder2, "s8 u8 {u8,s8} u8 u8 {u8,s8} s1 {u4,s4}"),
+	TT_ROW(tt_struct_disorder3, "u8 {u8,s8} {u8,s8} u1 {u8,s8} {u4,s4} s4 u8"),
+	TT_ROW(tt_struct_mixed, "u8 u8 {u4,s4} u4 {u8,s8} s1"),
+	TT_ROW(tt_union8, "u8 {u8}"),
+	TT_ROW(tt_array16, "u8 {u8,u8}"),
+	TT_ROW(tt_struct_void, "v {u8,s8} s4"),
+	TT_ROW(tt_struct24, "u8 {u8,u8,u8}"),
+	TT_ROW(tt_struct_packed, "u8 {packed,u1,u8} u8"),
+	{}
+};

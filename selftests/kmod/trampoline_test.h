@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * trampoline_test.ko: functions made to be awkward to trace, and a device
+ * through which user space has them called.
+ *
+ * This header is what the module's files share among themselves and with the
+ * tests in user space: the checksum that most targets return, and the text
+ * protocol of /dev/trampoline_test.
+ *
+ * The device takes one command per write(); a read() then gives the reply.
+ * Every open file has a reply of its own.
+ *
+ *   list
+ *	one line a target: "NAME SPEC", see below.
+ *   call NAME [ctx=task|irq|softirq] [n=COUNT] [VALUE...]
+ *	calls the target COUNT times (default 1) with the values, in the writer's
+ *	own context, in a hard interrupt or in a softirq, on the CPU the writer
+ *	runs on. Reply: "result=HEX calls=N different=N ran=N": the last result,
+ *	how many calls were made (fewer if the writer was killed), how many of
+ *	them had another result than the first, and how often the target's own
+ *	body ran meanwhile (only some targets count that).
+ *   calls NAME
+ *	reply "calls=N": all calls of this target since the module was loaded,
+ *	counted by the caller, so independent of any tracing.
+ *   text NAME BYTES
+ *	reply: the target's first bytes as they are in memory now, in hex.
+ *   wake
+ *	ends every tt_sleep() that is asleep now.
+ *   sleepers
+ *	reply "sleepers=N": tasks asleep in tt_sleep().
+ *
+ * A SPEC describes result and arguments: one word for the result, one for each
+ * argument. A word is s or u (signed, unsigned, pointers are u) and the size in
+ * bytes: "s4", "u8"; "v" is void. A struct by value is its members in braces,
+ * joined by commas: "{u8,s4}". A call takes one VALUE per member, in order. A
+ * result word in lower case is the checksum of the values, converted to that
+ * type; with "!" in front it is something else that the test knows.
+ */
+#ifndef TRAMPOLINE_TEST_H
+#define TRAMPOLINE_TEST_H
+
+#define TT_DEVICE	"/dev/trampoline_test"
+/* Values of one call, members of structs counted singly. */
+#define TT_MAX_VALUES	24
+#define TT_REPLY_MAX	8192
+/* What tt_sleep(token) returns once it was woken. */
+#define TT_SLEEP_RESULT(token)	((token) * 2 + 1)
+
+/* One step of the checksum; start with 0. The order of the values matters. */
+#define TT_MIX(sum, value) ((sum) * 31 + (unsigned long long)(value) + 7)
+
+#ifdef __KERNEL__
+
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+/*
+ * noipa: the compiler may neither inline nor clone the target, nor learn
+ * anything from its body; so it is called as its prototype says.
+ */
+#define TT_TARGET __attribute__((__noipa__, __used__))
+
+/**
+ * struct tt_target - one row of a table of targets
+ * @name: the function's name
+ * @spec: its prototype, see above
+ * @call: calls it with values from the array
+ * @addr: its address
+ * @calls: calls made so far
+ * @may_sleep: not to be called in interrupts
+ */
+struct tt_target {
+	const char *name;
+	const char *spec;
+	u64 (*call)(const u64 *v);
+	void *addr;
+	atomic64_t calls;
+	bool may_sleep;
+};
+
+/*
+ * Defines the caller of a target. @expr is the call, with the values in v[];
+ * its value is converted to u64 by C's rules, which extends a signed result.
+ */
+#define TT_CALLER(fn, expr) \
+	static noinline u64 call_##fn(const u64 *v) { return (u64)(expr); }
+#define TT_CALLER_VOID(fn, expr) \
+	static noinline u64 call_##fn(const u64 *v) { expr; return READ_ONCE(tt_void_sum); }
+#define TT_ROW(fn, spec_) { .name = #fn, .spec = spec_, .call = call_##fn, .addr = fn }
+#define TT_ROW_SLEEPS(fn, spec_) \
+	{ .name = #fn, .spec = spec_, .call = call_##fn, .addr = fn, .may_sleep = true }
+
+/* What void targets leave behind: the checksum of their arguments. */
+extern u64 tt_void_sum;
+/* Bodies that count themselves do it here. */
+extern atomic64_t tt_ran;
+
+/* The tables, each ended by a row without a name. */
+extern struct tt_target tt_scalar_targets[];
+extern struct tt_target tt_struct_targets[];
+extern struct tt_target tt_shape_targets[];
+extern struct tt_target tt_context_targets[];
+
+/* contexts.c */
+u64 tt_run_in_irq(struct tt_target *t, const u64 *v, u64 n, u64 *different);
+u64 tt_run_in_softirq(struct tt_target *t, const u64 *v, u64 n, u64 *different);
+void tt_wake_all(void);
+int tt_sleepers(void);
+u64 tt_repeat(struct tt_target *t, const u64 *v, u64 n, u64 *different);
+int tt_context_init(void);
+void tt_context_exit(void);
+
+#endif /* __KERNEL__ */
+#endif /* TRAMPOLINE_TEST_H */
