@@ -18,6 +18,13 @@
 
 #define TRAMP_X86_MAX_ARGS	12
 #define TRAMP_X86_MAX_SLOTS	12
+#define TRAMP_X86_MAX_PROGS	64	/* in one image, all kinds together */
+#define TRAMP_X86_MAX_RUN_CTX	64	/* bytes of a bpf_tramp_run_ctx */
+/*
+ * No image is longer: MAX_PROGS programs with everything that can stand around
+ * each. Images of one program take 100 to 400 bytes.
+ */
+#define TRAMP_X86_MAX_IMAGE	(32 * 1024)
 
 /* Why no image could be made. */
 enum tramp_x86_err {
@@ -46,11 +53,17 @@ struct tramp_x86_model {
 	u8 arg_size[TRAMP_X86_MAX_ARGS];
 };
 
-/* tramp_x86_call::flags */
+/*
+ * tramp_x86_call::flags. COOKIE, IP and NARGS belong to what the program, its
+ * subprograms and whatever it may tail-call can do: without COOKIE, for one,
+ * current->bpf_ctx is not theirs.
+ */
 #define TRAMP_X86_CALL_COOKIE	(1u << 0)	/* the program may read its cookie */
 #define TRAMP_X86_CALL_IP	(1u << 1)	/* ... ctx[-2], the function's address */
 #define TRAMP_X86_CALL_NARGS	(1u << 2)	/* ... ctx[-1], the number of slots */
 #define TRAMP_X86_CALL_GUARDED	(1u << 3)	/* kernel policy: @enter and @exit stand around it */
+#define TRAMP_X86_CALL_SLEEPABLE (1u << 4)	/* it may block; needs CALL_GUARDED */
+#define TRAMP_X86_CALL_ALL	((1u << 5) - 1)
 
 /**
  * struct tramp_x86_call - one program to call
@@ -65,9 +78,13 @@ struct tramp_x86_model {
  * @enter: kernel policy: u64 enter(prog, run_ctx); 0 returned: skip the program
  * @exit: kernel policy: void exit(prog, u64 start, run_ctx)
  *
+ * CALL_SLEEPABLE: the program may block, which RCU-tasks takes for having left
+ * the image. Then the image, an entry image too, counts tramp_x86_fentry_req::
+ * inflight up before its programs and down behind them.
+ *
  * Kernel policy, like the kernel's own trampoline: @exit is called even when
- * @enter returned 0; then the missed helper is called with @missed_arg as well,
- * so that our own count of misses is right.
+ * @enter returned 0; before that the missed helper is called with
+ * @missed_arg, so that our own count of misses is right.
  */
 struct tramp_x86_call {
 	u64 func;
@@ -132,8 +149,9 @@ struct tramp_x86_env {
  * @model: the function's prototype
  * @func_addr: the function's address, for ctx[-2]
  * @orig: where the original continues, behind its NOP5 (exit images only)
- * @inflight: per-CPU offset of the u64 counted up before the original is called
- *	and down when everything after it is done (exit images only)
+ * @inflight: per-CPU offset of a u64 counted up before anything is called and
+ *	down when everything is done (exit images, and entry images with a program
+ *	that has CALL_SLEEPABLE; unused otherwise)
  * @fentry, @nr_fentry: entry programs, in the order they run
  * @fmod_ret, @nr_fmod_ret: programs that may replace the result
  * @fexit, @nr_fexit: exit programs
@@ -152,7 +170,8 @@ struct tramp_x86_fentry_req {
 
 /**
  * struct tramp_x86_fentry_out - what was emitted
- * @size: bytes of code
+ * @size: bytes of code; with NO_SPACE and OUT_OF_REACH the bytes it would take,
+ *	0 with any other error
  * @after_call: offset of the instruction behind the call of the original: from
  *	there on a task is only "in flight"; 0 for an entry image
  * @skip_off: for each exit program, offset of a 5-byte NOP in front of its
@@ -187,7 +206,9 @@ u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u32 *nr_stack);
  *
  * The size does not depend on @addr: emit once to a scratch buffer with
  * @addr = 0 and reach unchecked (@addr 0 means "measuring"), allocate, and emit
- * again. Bytes of @buf behind the image are filled with int3.
+ * again. Or measure with @buf NULL: that fails with NO_SPACE, and @out->size is
+ * the size. @buf is written to only with TRAMP_X86_OK (bytes behind the image
+ * become int3) and with OUT_OF_REACH (all of it becomes int3).
  *
  * Context: any; touches nothing but its arguments.
  * Return: TRAMP_X86_OK or why not.

@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Entry and exit images: what a patched function entry calls.
+ *
+ * The function's NOP5 has become `call image`, so an image starts with two
+ * return addresses on the stack: its own, into the function behind the NOP5,
+ * and above that the function's, into its caller.
+ *
+ * The frame
+ * =========
+ *
+ *	rbp + 24 + 8k	stack argument k of the function
+ *	rbp + 16	return address of the function
+ *	rbp + 8		return address of the image: the function behind its NOP5
+ *	rbp		the caller's rbp; the unwinder finds its way by this frame
+ *	rbp - 8		ctx[n]: the return value; exit images only
+ *	  ...		ctx[n-1] ... ctx[1]
+ *	ctx		ctx[0]
+ *	ctx - 8		ctx[-1]: n; only if a program has CALL_NARGS or CALL_IP
+ *	ctx - 16	ctx[-2]: the function's address; only with CALL_IP
+ *	run_ctx		struct bpf_tramp_run_ctx; only with CALL_COOKIE or CALL_GUARDED
+ *	start		what the last enter() returned; only with CALL_GUARDED
+ *			padding, see below
+ *	rsp		then, for the call of the original, its stack arguments
+ *
+ * The padding appears in exit images of functions with stack arguments. It
+ * makes rsp at the original's entry the same modulo 16 as it was when the
+ * function was called: the caller may have aligned its stack for an argument
+ * (an __int128, say) that the function relies on finding aligned.
+ *
+ * The code, for a function of two arguments
+ * =========================================
+ *
+ * Entry image, one program; guard.c shows the guard:
+ *
+ *	push	%rbp
+ *	mov	%rsp, %rbp
+ *	push	%rsi				ctx[1]
+ *	push	%rdi				ctx[0]
+ *	...					guard and program
+ *	pop	%rdi
+ *	pop	%rsi
+ *	pop	%rbp
+ *	ret					into the function
+ *
+ * Exit image, one fentry, one fmod_ret and one fexit program:
+ *
+ *	push	%rbp
+ *	mov	%rsp, %rbp
+ *	push	$0				ctx[2], the result: 0 until there is one
+ *	push	%rsi
+ *	push	%rdi
+ *	incq	%gs:inflight			(1)
+ *	incl	%gs:preempt_count
+ *	...					recursion guard, fentry program
+ *	...					recursion guard, fmod_ret program
+ *	decl	%gs:preempt_count
+ *	je	resched
+ *	cmpq	$0, ctx[2]
+ *	jne	skipped
+ *	mov	ctx[0], %rdi
+ *	mov	ctx[1], %rsi
+ *	call	original			behind its NOP5
+ *	mov	%rax, ctx[2]			(2)
+ * skipped: incl %gs:preempt_count
+ *	nopl	0x0(%rax,%rax,1)		(3) or jmp left_out
+ *	...					recursion guard, fexit program
+ * left_out: decl %gs:preempt_count
+ *	je	resched
+ *	decq	%gs:inflight			(4)
+ *	mov	ctx[2], %rax
+ *	leave
+ *	add	$8, %rsp			the function has returned already
+ *	ret					to the function's caller
+ *
+ * Why each step is right
+ * ======================
+ *
+ * (1) From here to (4) the image is counted as in use. Before (1) and after (4)
+ *     there is no place where a task can block, only where it can be preempted:
+ *     an RCU-tasks grace period covers both. Between them a task may block, in
+ *     the original or in a sleepable program, and RCU-tasks would take that for
+ *     having left. So whoever frees an image first points the site elsewhere,
+ *     then waits for RCU-tasks (whoever entered is now counted or gone), then
+ *     for the sum of the counters to reach zero (it only falls), then for
+ *     RCU-tasks once more (the tail behind (4)). Each of incq and decq is one
+ *     instruction on whatever CPU the task is on; only the sum means anything.
+ *     The count is up before the entry programs rather than just before the
+ *     original, so that it covers sleepable programs and is balanced when the
+ *     original is skipped, at no cost. Entry images are counted only if they
+ *     have a program with CALL_SLEEPABLE; all others cannot block.
+ *
+ * (2) Whatever the result's size, a program gets the bits that the caller
+ *     would get.
+ *
+ * (3) When an image is replaced, calls may be inside the original. The exit
+ *     programs that are no longer attached must not run when they return: their
+ *     NOPs are patched to jumps. Those that stay attached must: the calls were
+ *     there before, and are owed to them. Therefore one NOP for each program
+ *     and not one for all. It stands before the program's own guard and behind
+ *     what it shares with its neighbours (the preemption count), and the jump
+ *     leads behind its own guard: either way the counters stay balanced. The
+ *     NOPs are not aligned; whoever patches them does so by way of an int3 in
+ *     the first byte, as text_poke_bp() does.
+ *
+ * Once an fmod_ret program returns non-zero, the remaining ones and the
+ * original are skipped: with a test after each program, a jump to the end of
+ * the guard if others follow under it, and from there on to "skipped".
+ *
+ * What the function gets is what it would have got: its argument registers,
+ * stack arguments, callee-saved registers, rsp, DF and IF. rax, r10, r11, those
+ * argument registers that its prototype does not use and the arithmetic flags
+ * are lost, as in the kernel's own trampoline: at a function's entry they carry
+ * nothing (the compiler knows that an entry with a NOP5 may be instrumented).
+ *
+ * Call depth accounting counts calls to know when the return stack buffer runs
+ * empty, so each call in here is counted, and the one that led here (which the
+ * site does not do) in the image's first instruction. In an exit image that one
+ * is never returned from: the count stays one higher, as does the buffer.
+ *
+ * How it is emitted
+ * =================
+ *
+ * Two encoders write to one buffer: the hot part from the start, the cold part
+ * behind it. Where the cold part begins is known from a first run that only
+ * counts. So a jump from hot to cold always knows its target, and a jump back
+ * waits in a label on the C stack; no memory is needed, whatever the number of
+ * programs.
+ */
+#include "fentry_image.h"
+#include "asm.h"
+#include "guard.h"
+
+#define MAX_REGS	6
+
+/* The argument registers in the order they are assigned. */
+static const u8 arg_reg[MAX_REGS] = {
+	TASM_RDI, TASM_RSI, TASM_RDX, TASM_RCX, TASM_R8, TASM_R9,
+};
+
+/* Where an argument slot comes from: a register, or STACK_SLOT + its index. */
+#define STACK_SLOT	MAX_REGS
+
+/* ctx[n], from rbp */
+#define RESULT		(-8)
+
+struct image {
+	const struct tramp_x86_fentry_req *req;
+	struct tramp_x86_fentry_out *out;
+	struct tramp_guard g;
+
+	u8 from[TRAMP_X86_MAX_SLOTS];
+	u32 slots;
+	u32 stack_slots;
+	bool small_stack_arg;	/* one stack slot, of which the argument has 4 bytes or less */
+	bool exit;		/* calls the original */
+	bool counted;		/* has incq and decq %gs:inflight */
+	bool save_nargs;
+	bool save_ip;
+	u32 room;		/* bytes below what is pushed */
+
+	struct tasm_label skipped;	/* to what follows the call of the original */
+};
+
+/* The prototype --------------------------------------------------------- */
+
+/*
+ * Where each slot comes from; at most MAX_SLOTS are written to @from (which may
+ * be NULL), all are counted.
+ */
+static u32 place_args(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack)
+{
+	u32 i, j, slots = 0, regs = 0, stack = 0;
+
+	for (i = 0; i < m->nr_args; i++) {
+		/* beyond the array: too many in any case, count one each */
+		u32 n = i < TRAMP_X86_MAX_ARGS ? (m->arg_size[i] + 7u) / 8 : 1;
+		bool in_regs = regs + n <= MAX_REGS;
+
+		for (j = 0; j < n; j++, slots++) {
+			if (from && slots < TRAMP_X86_MAX_SLOTS)
+				from[slots] = in_regs ? regs + j : STACK_SLOT + stack + j;
+		}
+		if (in_regs)
+			regs += n;
+		else
+			stack += n;
+	}
+	*nr_stack = stack;
+	return slots;
+}
+
+u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u32 *nr_stack)
+{
+	u32 stack, slots;
+
+	slots = place_args(m, NULL, &stack);
+	if (nr_stack)
+		*nr_stack = stack;
+	return slots;
+}
+
+/* Checks ---------------------------------------------------------------- */
+
+static enum tramp_x86_err check_model(const struct tramp_x86_model *m)
+{
+	u32 i;
+
+	if (m->nr_args > TRAMP_X86_MAX_ARGS)
+		return TRAMP_X86_TOO_MANY_SLOTS;
+	if (m->ret_size > 8)
+		return TRAMP_X86_BAD_MODEL;
+	for (i = 0; i < m->nr_args; i++)
+		if (m->arg_size[i] == 0 || m->arg_size[i] > 16)
+			return TRAMP_X86_BAD_MODEL;
+	if (tramp_x86_model_slots(m, NULL) > TRAMP_X86_MAX_SLOTS)
+		return TRAMP_X86_TOO_MANY_SLOTS;
+	return TRAMP_X86_OK;
+}
+
+/* A u64 at @off lies within the run_ctx. */
+static bool run_ctx_has(const struct tramp_x86_env *env, u32 off)
+{
+	return off <= env->run_ctx_size && env->run_ctx_size - off >= 8;
+}
+
+static bool check_call(const struct tramp_x86_env *env, const struct tramp_x86_call *c)
+{
+	bool guarded = c->flags & TRAMP_X86_CALL_GUARDED;
+
+	if ((c->flags & ~TRAMP_X86_CALL_ALL) || !c->func)
+		return false;
+	if (guarded && (!c->enter || !c->exit))
+		return false;
+	if ((c->flags & TRAMP_X86_CALL_SLEEPABLE) && !guarded)
+		return false;
+	if (!guarded && !(c->flags & TRAMP_X86_CALL_COOKIE))
+		return true;
+	if (env->run_ctx_size > TRAMP_X86_MAX_RUN_CTX || env->run_ctx_size % 8 ||
+	    !run_ctx_has(env, env->run_ctx_cookie))
+		return false;
+	/* with kernel policy enter() and exit() do the rest */
+	return guarded || (run_ctx_has(env, env->run_ctx_saved) && env->task_bpf_ctx <= 0x7fffffff);
+}
+
+static bool check_calls(const struct tramp_x86_env *env, const struct tramp_x86_call *c, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (!check_call(env, &c[i]))
+			return false;
+	return true;
+}
+
+static enum tramp_x86_err check_req(const struct tramp_x86_fentry_req *req)
+{
+	const struct tramp_x86_env *env = req->env;
+	u32 nr;
+
+	if (req->nr_fentry > TRAMP_X86_MAX_PROGS || req->nr_fmod_ret > TRAMP_X86_MAX_PROGS ||
+	    req->nr_fexit > TRAMP_X86_MAX_PROGS)
+		return TRAMP_X86_BAD_REQUEST;
+	nr = req->nr_fentry + req->nr_fmod_ret + req->nr_fexit;
+	if (nr == 0 || nr > TRAMP_X86_MAX_PROGS)
+		return TRAMP_X86_BAD_REQUEST;
+	if (nr > req->nr_fentry && !req->orig)
+		return TRAMP_X86_BAD_REQUEST;
+	if (!env->missed || !env->rcu_read_lock != !env->rcu_read_unlock ||
+	    (env->stats_key && (!env->stats_enter || !env->stats_exit)))
+		return TRAMP_X86_BAD_REQUEST;
+	if (!check_calls(env, req->fentry, req->nr_fentry) ||
+	    !check_calls(env, req->fmod_ret, req->nr_fmod_ret) ||
+	    !check_calls(env, req->fexit, req->nr_fexit))
+		return TRAMP_X86_BAD_REQUEST;
+	return check_model(req->model);
+}
+
+/* The frame ------------------------------------------------------------- */
+
+static u32 all_flags(const struct tramp_x86_fentry_req *req)
+{
+	u32 i, flags = 0;
+
+	for (i = 0; i < req->nr_fentry; i++)
+		flags |= req->fentry[i].flags;
+	for (i = 0; i < req->nr_fmod_ret; i++)
+		flags |= req->fmod_ret[i].flags;
+	for (i = 0; i < req->nr_fexit; i++)
+		flags |= req->fexit[i].flags;
+	return flags;
+}
+
+static void lay_out(struct image *img)
+{
+	const struct tramp_x86_fentry_req *req = img->req;
+	const struct tramp_x86_model *m = req->model;
+	u32 flags = all_flags(req);
+	u32 pushed, room = 0;
+
+	img->slots = place_args(m, img->from, &img->stack_slots);
+	img->small_stack_arg = img->stack_slots == 1 && m->arg_size[m->nr_args - 1] <= 4;
+	img->exit = req->nr_fmod_ret || req->nr_fexit;
+	img->counted = img->exit || (flags & TRAMP_X86_CALL_SLEEPABLE);
+	img->save_ip = flags & TRAMP_X86_CALL_IP;
+	img->save_nargs = img->save_ip || (flags & TRAMP_X86_CALL_NARGS);
+
+	pushed = 8 * (img->exit + img->slots);
+	img->g.ctx = -(s32)pushed;
+	img->g.result = RESULT;
+	pushed += 8 * (img->save_nargs + img->save_ip);
+
+	if (flags & (TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_GUARDED)) {
+		room += req->env->run_ctx_size;
+		img->g.run_ctx = -(s32)(pushed + room);
+	}
+	if (flags & TRAMP_X86_CALL_GUARDED) {
+		room += 8;
+		img->g.start = -(s32)(pushed + room);
+	}
+	/*
+	 * From the function's entry to the original's, rsp falls by the frame,
+	 * the copied arguments, and three slots: the image's return address, rbp
+	 * and the original's return address.
+	 */
+	if (img->exit && img->stack_slots && (pushed + room + 8 * img->stack_slots) % 16 == 0)
+		room += 8;
+	img->room = room;
+}
+
+/* Code ------------------------------------------------------------------ */
+
+static void emit_prologue(struct image *img)
+{
+	const struct tramp_x86_fentry_req *req = img->req;
+	struct tramp_part *p = &img->g.hot;
+	u32 i;
+
+	tramp_guard_count_call(&img->g, p);
+	tasm_push(&p->a, TASM_RBP);
+	tasm_mov(&p->a, TASM_RBP, TASM_RSP);
+	if (img->exit)
+		tasm_push_imm(&p->a, 0);
+
+	for (i = img->slots; i-- > 0; ) {
+		struct tasm_mem arg;
+
+		if (img->from[i] < STACK_SLOT) {
+			tasm_push(&p->a, arg_reg[img->from[i]]);
+			continue;
+		}
+		arg = tasm_at(TASM_RBP, 24 + 8 * (img->from[i] - STACK_SLOT));
+		if (img->small_stack_arg) {
+			/*
+			 * A compiler that passes a single small argument on the
+			 * stack may write 4 bytes of its slot only. What is in
+			 * the other 4 is not the program's to see.
+			 */
+			tasm_load32(&p->a, TASM_RAX, arg);
+			tasm_push(&p->a, TASM_RAX);
+			tramp_part_forget_rax(p);
+		} else {
+			tasm_push_mem(&p->a, arg);
+		}
+	}
+
+	if (img->save_nargs)
+		tasm_push_imm(&p->a, (s32)img->slots);
+	if (img->save_ip) {
+		if (tasm_fits_s32((s64)req->func_addr)) {
+			tasm_push_imm(&p->a, (s32)req->func_addr);
+		} else {
+			tasm_mov_imm(&p->a, TASM_RAX, req->func_addr);
+			tasm_push(&p->a, TASM_RAX);
+			tramp_part_forget_rax(p);
+		}
+	}
+	if (img->room)
+		tasm_add_rsp(&p->a, -(s32)img->room);
+	if (img->counted)
+		tasm_inc(&p->a, true, tramp_part_percpu(p, req->inflight));
+}
+
+/* If the result is set, what is not the exit programs' is skipped. */
+static void skip_if_set(struct image *img, struct tasm_label *to)
+{
+	tasm_cmp_imm8(&img->g.hot.a, true, tasm_at(TASM_RBP, RESULT), 0);
+	tasm_jcc_label(&img->g.hot.a, TASM_NE, to);
+}
+
+/* The guard that the next program needs. */
+static void switch_guard(struct image *img, const struct tramp_x86_call *c)
+{
+	if (c->flags & TRAMP_X86_CALL_GUARDED)
+		tramp_guard_close(&img->g);
+	else
+		tramp_guard_open(&img->g);
+}
+
+static void emit_fentry_progs(struct image *img)
+{
+	const struct tramp_x86_fentry_req *req = img->req;
+	u32 i;
+
+	for (i = 0; i < req->nr_fentry; i++) {
+		switch_guard(img, &req->fentry[i]);
+		tramp_guard_program(&img->g, &req->fentry[i], false);
+	}
+}
+
+static void emit_fmod_ret_progs(struct image *img)
+{
+	const struct tramp_x86_fentry_req *req = img->req;
+	u32 i;
+
+	for (i = 0; i < req->nr_fmod_ret; i++) {
+		const struct tramp_x86_call *c = &req->fmod_ret[i];
+		bool more = i + 1 < req->nr_fmod_ret;
+
+		switch_guard(img, c);
+		tramp_guard_program(&img->g, c, true);
+		if (img->g.open && more && !(c[1].flags & TRAMP_X86_CALL_GUARDED)) {
+			/* out of here, and from there on to skipped */
+			skip_if_set(img, &img->g.out);
+			continue;
+		}
+		tramp_guard_close(&img->g);
+		skip_if_set(img, &img->skipped);
+	}
+}
+
+static void emit_fexit_progs(struct image *img)
+{
+	const struct tramp_x86_fentry_req *req = img->req;
+	struct tramp_part *p = &img->g.hot;
+	u32 i;
+
+	for (i = 0; i < req->nr_fexit; i++) {
+		switch_guard(img, &req->fexit[i]);
+		if (img->out->skip_off)
+			img->out->skip_off[i] = p->a.off;
+		tasm_nop5(&p->a);
+		tramp_guard_program(&img->g, &req->fexit[i], false);
+		if (img->out->skip_to)
+			img->out->skip_to[i] = p->a.off;
+		tramp_part_forget_rax(p);
+	}
+}
+
+static void restore_arg_regs(struct image *img)
+{
+	u32 i;
+
+	for (i = 0; i < img->slots; i++)
+		if (img->from[i] < STACK_SLOT)
+			tasm_load(&img->g.hot.a, arg_reg[img->from[i]],
+				  tasm_at(TASM_RBP, img->g.ctx + 8 * (s32)i));
+}
+
+/* The stack arguments are the caller's own slots, bit by bit. */
+static void emit_original(struct image *img)
+{
+	struct tramp_part *p = &img->g.hot;
+	u32 i;
+
+	if (img->g.called)
+		restore_arg_regs(img);
+	for (i = img->stack_slots; i-- > 0; )
+		tasm_push_mem(&p->a, tasm_at(TASM_RBP, 24 + 8 * (s32)i));
+	tramp_guard_call(&img->g, p, img->req->orig);
+	img->out->after_call = p->a.off;
+	tasm_store(&p->a, tasm_at(TASM_RBP, RESULT), TASM_RAX);
+	tramp_part_bind(p, &img->skipped);
+}
+
+/* rsp is at ctx[0] and every slot came from a register: take them by pops. */
+static bool poppable(const struct image *img)
+{
+	return !img->exit && !img->save_nargs && !img->room && !img->stack_slots;
+}
+
+static void emit_epilogue(struct image *img)
+{
+	struct tramp_part *p = &img->g.hot;
+	u32 i;
+
+	if (img->counted)
+		tasm_dec(&p->a, true, tramp_part_percpu(p, img->req->inflight));
+	if (img->exit) {
+		tasm_load(&p->a, TASM_RAX, tasm_at(TASM_RBP, RESULT));
+		tasm_leave(&p->a);
+		tasm_add_rsp(&p->a, 8);
+	} else if (poppable(img)) {
+		for (i = 0; i < img->slots; i++)
+			tasm_pop(&p->a, arg_reg[img->from[i]]);
+		tasm_pop(&p->a, TASM_RBP);
+	} else {
+		restore_arg_regs(img);
+		tasm_leave(&p->a);
+	}
+
+	if (img->g.env->return_thunk) {
+		tasm_jmp_out(&p->a, img->g.env->return_thunk);
+	} else {
+		tasm_ret(&p->a);
+		/* no straight-line speculation into the cold part */
+		tasm_int3(&p->a);
+	}
+}
+
+static void emit_image(struct image *img)
+{
+	img->g.open = false;
+	img->g.called = false;
+	img->skipped = TASM_LABEL_INIT;
+	tramp_part_forget_rax(&img->g.hot);
+	tramp_part_forget_rax(&img->g.cold);
+
+	emit_prologue(img);
+	emit_fentry_progs(img);
+	emit_fmod_ret_progs(img);
+	tramp_guard_close(&img->g);
+	if (img->exit)
+		emit_original(img);
+	emit_fexit_progs(img);
+	tramp_guard_close(&img->g);
+	emit_epilogue(img);
+}
+
+enum tramp_x86_err tramp_x86_emit_fentry(const struct tramp_x86_fentry_req *req,
+					 u8 *buf, size_t len, u64 addr,
+					 struct tramp_x86_fentry_out *out)
+{
+	struct image img = { .req = req, .out = out, .g.env = req->env };
+	struct tasm *hot = &img.g.hot.a, *cold = &img.g.cold.a;
+	enum tramp_x86_err err;
+	u32 hot_size, size;
+
+	out->size = 0;
+	out->after_call = 0;
+	err = check_req(req);
+	if (err)
+		return err;
+	lay_out(&img);
+
+	emit_image(&img);
+	hot_size = hot->off;
+	size = hot_size + cold->off;
+	out->size = size;
+	if (!buf || size > len)
+		return TRAMP_X86_NO_SPACE;
+
+	*hot = (struct tasm){ .buf = buf, .len = size, .addr = addr };
+	*cold = (struct tasm){ .buf = buf, .len = size, .off = hot_size, .addr = addr };
+	emit_image(&img);
+
+	memset(buf + size, 0xcc, len - size);
+	if (hot->out_of_reach || cold->out_of_reach)
+		err = TRAMP_X86_OUT_OF_REACH;
+	else if (hot->overflow || cold->overflow || hot->off != hot_size || cold->off != size)
+		err = TRAMP_X86_NO_SPACE;	/* the runs disagree: never code to be executed */
+	if (err)
+		memset(buf, 0xcc, size);
+	return err;
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls of BPF programs inside an image, with what must stand around them.
+ *
+ * Two policies. Inline: the guard is part of the image, with preemption off
+ * around a run of consecutive programs:
+ *
+ *	incl	%gs:preempt_count		(1)
+ *	[call	rcu_read_lock]
+ *
+ *	cmpl	$0, %gs:active			(2)
+ *	jne	miss
+ *	incl	%gs:active
+ *	cmpl	$0, stats_key(%rip)
+ *	jne	timed
+ *	incq	%gs:hits
+ *	[current->bpf_ctx = &run_ctx]		(3)
+ *	lea	ctx, %rdi
+ *	[mov	$insns, %rsi]
+ *	call	program
+ *	[mov	%rax, result]
+ *	[current->bpf_ctx = run_ctx.saved]
+ * done: decl	%gs:active
+ * next:
+ *	... further programs ...
+ *	[call	rcu_read_unlock]
+ *	decl	%gs:preempt_count		(4)
+ *	je	resched
+ * cont:
+ *
+ * and in the cold part:
+ *
+ * miss: mov	$missed_arg, %rdi
+ *	call	missed
+ *	jmp	next
+ * timed: call	stats_enter
+ *	push	%rax				the start time
+ *	...					from incq %gs:hits to bpf_ctx as above
+ *	pop	%rsi
+ *	mov	$prog, %rdi
+ *	call	stats_exit
+ *	jmp	done
+ * resched: call resched
+ *	jmp	cont
+ *
+ * (1) With preemption off the task stays on its CPU, and a region with
+ *     preemption off is an RCU reader: that is what rcu_read_lock() and
+ *     migrate_disable() around a program are for. Kernels whose checkers must
+ *     see rcu_read_lock() get the call as well (env->rcu_read_lock).
+ *
+ * (2) The recursion counter needs no atomic instruction. It belongs to this
+ *     CPU and the task cannot leave it, so only an interrupt or an NMI can come
+ *     between the compare and the increment. If that runs the program, it
+ *     puts the counter back before it returns: what was compared still holds.
+ *     If it was taken before, the program is running further up this very
+ *     stack: it is a recursion, and counts as missed.
+ *
+ * (3) An interrupt that does the same in between puts it back likewise.
+ *
+ * (4) Bit 31 of the counter is the inverted NEED_RESCHED, so zero means both
+ *     "preemption is on again" and "somebody wants the CPU". Whatever matters
+ *     at that point is on the stack, not in a register.
+ *
+ * Kernel policy, for programs that may sleep and for all on PREEMPT_RT: the
+ * kernel's own functions stand around the program, with preemption on:
+ *
+ *	movq	$cookie, run_ctx.bpf_cookie	(5)
+ *	mov	$prog, %rdi
+ *	lea	run_ctx, %rsi
+ *	call	enter
+ *	mov	%rax, start
+ *	test	%rax, %rax
+ *	je	miss
+ *	incq	%gs:hits			(6)
+ *	lea	ctx, %rdi
+ *	call	program
+ *	[mov	%rax, result]
+ * next: mov	$prog, %rdi
+ *	mov	start, %rsi
+ *	lea	run_ctx, %rdx
+ *	call	exit
+ *
+ * (5) Stored even if the program is not known to read its cookie, as 0: enter()
+ *     makes the run_ctx visible in any case, and the stack's old contents shall
+ *     not be.
+ *
+ * (6) The task may be preempted and may migrate, but this is a single
+ *     instruction on a single CPU, and only the sum over all CPUs means
+ *     anything.
+ */
+#include "guard.h"
+
+struct tasm_mem tramp_part_percpu(struct tramp_part *p, u64 off)
+{
+	if (tasm_fits_s32((s64)off))
+		return (struct tasm_mem){ .base = TASM_NO_BASE, .gs = true, .disp = (s32)off };
+
+	if (!p->gs_known || !tasm_fits_s32((s64)(off - p->gs_base))) {
+		tasm_mov_imm(&p->a, TASM_RAX, off);
+		p->gs_base = off;
+		p->gs_known = true;
+	}
+	return (struct tasm_mem){
+		.base = TASM_RAX, .gs = true, .disp = (s32)(off - p->gs_base),
+	};
+}
+
+void tramp_guard_count_call(struct tramp_guard *g, struct tramp_part *p)
+{
+	if (g->env->has_call_depth)
+		tasm_sar_imm8(&p->a, true, tramp_part_percpu(p, g->env->call_depth), 5);
+}
+
+void tramp_guard_call(struct tramp_guard *g, struct tramp_part *p, u64 target)
+{
+	tramp_guard_count_call(g, p);
+	tasm_call(&p->a, target);
+	tramp_part_forget_rax(p);
+	g->called = true;
+}
+
+/* A piece of cold code begins, and the hot part jumps there on @cc. */
+static struct tramp_part *begin_cold(struct tramp_guard *g, enum tasm_cc cc)
+{
+	tasm_jcc_to(&g->hot.a, cc, g->cold.a.off);
+	tramp_part_forget_rax(&g->cold);
+	return &g->cold;
+}
+
+void tramp_guard_open(struct tramp_guard *g)
+{
+	const struct tramp_x86_env *env = g->env;
+
+	if (g->open)
+		return;
+	tasm_inc(&g->hot.a, false, tramp_part_percpu(&g->hot, env->preempt_count));
+	if (env->rcu_read_lock)
+		tramp_guard_call(g, &g->hot, env->rcu_read_lock);
+	g->open = true;
+	g->out = TASM_LABEL_INIT;
+}
+
+void tramp_guard_close(struct tramp_guard *g)
+{
+	const struct tramp_x86_env *env = g->env;
+	struct tramp_part *hot = &g->hot, *cold;
+
+	if (!g->open)
+		return;
+	tramp_part_bind(hot, &g->out);
+	if (env->rcu_read_unlock)
+		tramp_guard_call(g, hot, env->rcu_read_unlock);
+	tasm_dec(&hot->a, false, tramp_part_percpu(hot, env->preempt_count));
+	if (env->resched) {
+		cold = begin_cold(g, TASM_E);
+		tramp_guard_call(g, cold, env->resched);
+		tasm_jmp_to(&cold->a, hot->a.off);
+		tramp_part_forget_rax(hot);
+	}
+	g->open = false;
+}
+
+static struct tasm_mem run_ctx_at(const struct tramp_guard *g, u32 member)
+{
+	return tasm_at(TASM_RBP, g->run_ctx + (s32)member);
+}
+
+static void store_cookie(struct tramp_guard *g, struct tramp_part *p, u64 cookie)
+{
+	struct tasm_mem m = run_ctx_at(g, g->env->run_ctx_cookie);
+
+	if (tasm_fits_s32((s64)cookie)) {
+		tasm_store_imm(&p->a, m, (s32)cookie);
+	} else {
+		tasm_mov_imm(&p->a, TASM_RCX, cookie);
+		tasm_store(&p->a, m, TASM_RCX);
+	}
+}
+
+static void enter_run_ctx(struct tramp_guard *g, struct tramp_part *p)
+{
+	const struct tramp_x86_env *env = g->env;
+	struct tasm_mem bpf_ctx = tasm_at(TASM_RCX, (s32)env->task_bpf_ctx);
+
+	tasm_load(&p->a, TASM_RCX, tramp_part_percpu(p, env->current_task));
+	tasm_load(&p->a, TASM_RDX, bpf_ctx);
+	tasm_store(&p->a, run_ctx_at(g, env->run_ctx_saved), TASM_RDX);
+	tasm_lea(&p->a, TASM_RDX, run_ctx_at(g, 0));
+	tasm_store(&p->a, bpf_ctx, TASM_RDX);
+}
+
+static void leave_run_ctx(struct tramp_guard *g, struct tramp_part *p)
+{
+	const struct tramp_x86_env *env = g->env;
+
+	tasm_load(&p->a, TASM_RCX, tramp_part_percpu(p, env->current_task));
+	tasm_load(&p->a, TASM_RDX, run_ctx_at(g, env->run_ctx_saved));
+	tasm_store(&p->a, tasm_at(TASM_RCX, (s32)env->task_bpf_ctx), TASM_RDX);
+}
+
+/* The program itself, counted as a hit. */
+static void run_program(struct tramp_guard *g, struct tramp_part *p,
+			const struct tramp_x86_call *c, bool keep_result)
+{
+	/* with kernel policy enter() and exit() do this */
+	bool own_run_ctx = (c->flags & TRAMP_X86_CALL_COOKIE) &&
+			   !(c->flags & TRAMP_X86_CALL_GUARDED);
+
+	tasm_inc(&p->a, true, tramp_part_percpu(p, c->hits));
+	if (own_run_ctx) {
+		store_cookie(g, p, c->cookie);
+		enter_run_ctx(g, p);
+	}
+	tasm_lea(&p->a, TASM_RDI, tasm_at(TASM_RBP, g->ctx));
+	if (c->insns)
+		tasm_mov_imm(&p->a, TASM_RSI, c->insns);
+	tramp_guard_call(g, p, c->func);
+	if (keep_result)
+		tasm_store(&p->a, tasm_at(TASM_RBP, g->result), TASM_RAX);
+	if (own_run_ctx)
+		leave_run_ctx(g, p);
+}
+
+/* The rest of a piece of cold code: count a miss and go on at @next. */
+static void count_miss(struct tramp_guard *g, struct tramp_part *cold,
+		       const struct tramp_x86_call *c, struct tasm_label *next)
+{
+	tasm_mov_imm(&cold->a, TASM_RDI, c->missed_arg);
+	tramp_guard_call(g, cold, g->env->missed);
+	tasm_jmp_label(&cold->a, next);
+}
+
+static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
+{
+	const struct tramp_x86_env *env = g->env;
+	struct tasm_label done = TASM_LABEL_INIT, next = TASM_LABEL_INIT;
+	struct tramp_part *hot = &g->hot, *cold;
+
+	tasm_cmp_imm8(&hot->a, false, tramp_part_percpu(hot, c->active), 0);
+	cold = begin_cold(g, TASM_NE);
+	count_miss(g, cold, c, &next);
+
+	tasm_inc(&hot->a, false, tramp_part_percpu(hot, c->active));
+
+	if (env->stats_key) {
+		tasm_cmp_imm8(&hot->a, false, tasm_rip(env->stats_key), 0);
+		cold = begin_cold(g, TASM_NE);
+		tramp_guard_call(g, cold, env->stats_enter);
+		tasm_push(&cold->a, TASM_RAX);
+		run_program(g, cold, c, keep_result);
+		tasm_pop(&cold->a, TASM_RSI);
+		tasm_mov_imm(&cold->a, TASM_RDI, c->prog);
+		tramp_guard_call(g, cold, env->stats_exit);
+		tasm_jmp_label(&cold->a, &done);
+	}
+
+	run_program(g, hot, c, keep_result);
+	tramp_part_bind(hot, &done);
+	tasm_dec(&hot->a, false, tramp_part_percpu(hot, c->active));
+	tramp_part_bind(hot, &next);
+}
+
+static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
+{
+	struct tasm_mem start = tasm_at(TASM_RBP, g->start);
+	struct tasm_label next = TASM_LABEL_INIT;
+	struct tramp_part *hot = &g->hot;
+
+	store_cookie(g, hot, c->flags & TRAMP_X86_CALL_COOKIE ? c->cookie : 0);
+	tasm_mov_imm(&hot->a, TASM_RDI, c->prog);
+	tasm_lea(&hot->a, TASM_RSI, run_ctx_at(g, 0));
+	tramp_guard_call(g, hot, c->enter);
+	tasm_store(&hot->a, start, TASM_RAX);
+	tasm_test(&hot->a, TASM_RAX, TASM_RAX);
+	count_miss(g, begin_cold(g, TASM_E), c, &next);
+
+	run_program(g, hot, c, keep_result);
+
+	tramp_part_bind(hot, &next);
+	tasm_mov_imm(&hot->a, TASM_RDI, c->prog);
+	tasm_load(&hot->a, TASM_RSI, start);
+	tasm_lea(&hot->a, TASM_RDX, run_ctx_at(g, 0));
+	tramp_guard_call(g, hot, c->exit);
+}
+
+void tramp_guard_program(struct tramp_guard *g, const struct tramp_x86_call *c,
+			 bool keep_result)
+{
+	if (c->flags & TRAMP_X86_CALL_GUARDED)
+		emit_guarded(g, c, keep_result);
+	else
+		emit_inline(g, c, keep_result);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Calls of BPF programs inside an image, with what must stand around them.
+ *
+ * Internal to kernel/x86/: the images (fentry_image.c) lay out their frame and
+ * decide which program comes when, this writes the call of each.
+ */
+#ifndef TRAMP_X86_GUARD_H
+#define TRAMP_X86_GUARD_H
+
+#include "asm.h"
+#include "fentry_image.h"
+
+/**
+ * struct tramp_part - the hot or the cold part of an image
+ * @a: its encoder; both write to one buffer
+ * @gs_base: the per-CPU offset that rax holds, with @gs_known
+ * @gs_known: rax holds one
+ */
+struct tramp_part {
+	struct tasm a;
+	u64 gs_base;
+	bool gs_known;
+};
+
+/**
+ * struct tramp_guard - the state of an image that is being emitted
+ * @env: the kernel
+ * @hot: what every hit executes
+ * @cold: what lies behind it: misses, timed runs, rescheduling
+ * @ctx: the programs' context, from rbp
+ * @run_ctx: the bpf_tramp_run_ctx, from rbp; set if a program needs one
+ * @start: a u64 for what enter() returned, from rbp; set if a program is guarded
+ * @result: a u64 for an fmod_ret program's result, from rbp; set if there is one
+ * @open: preemption is off at this point of @hot
+ * @called: something was called already: the argument registers are lost
+ * @out: bound where the open guard closes; jumping there from between two
+ *	programs skips the remaining ones under the same guard
+ */
+struct tramp_guard {
+	const struct tramp_x86_env *env;
+	struct tramp_part hot;
+	struct tramp_part cold;
+	s32 ctx;
+	s32 run_ctx;
+	s32 start;
+	s32 result;
+	bool open;
+	bool called;
+	struct tasm_label out;
+};
+
+/* Code is reached from elsewhere here, or rax was used: it holds no offset. */
+static inline void tramp_part_forget_rax(struct tramp_part *p)
+{
+	p->gs_known = false;
+}
+
+/* The label is at the end of @p. */
+static inline void tramp_part_bind(struct tramp_part *p, struct tasm_label *l)
+{
+	tasm_bind(&p->a, l);
+	tramp_part_forget_rax(p);
+}
+
+/**
+ * tramp_part_percpu() - the operand for a per-CPU variable
+ * @p: where it will be used, as the next instruction
+ * @off: its per-CPU offset
+ *
+ * Offsets beyond a signed 32-bit displacement go through rax: one instruction
+ * more, unless rax holds the offset of a neighbour already. So rax must not hold
+ * anything that matters, and whoever changes it calls tramp_part_forget_rax().
+ * Flags are kept.
+ */
+struct tasm_mem tramp_part_percpu(struct tramp_part *p, u64 off);
+
+/* Count one call for call depth accounting, if this kernel does that. */
+void tramp_guard_count_call(struct tramp_guard *g, struct tramp_part *p);
+
+/* Call an address outside of the image. */
+void tramp_guard_call(struct tramp_guard *g, struct tramp_part *p, u64 target);
+
+/**
+ * tramp_guard_open() - preemption off, for the inline programs that follow
+ * @g: the image; nothing happens if its guard is open already
+ */
+void tramp_guard_open(struct tramp_guard *g);
+
+/**
+ * tramp_guard_close() - preemption on again
+ * @g: the image; nothing happens if its guard is not open
+ */
+void tramp_guard_close(struct tramp_guard *g);
+
+/**
+ * tramp_guard_program() - call one program with its guards
+ * @g: the image, its guard open for a program with inline policy and closed for
+ *	one with kernel policy (TRAMP_X86_CALL_GUARDED)
+ * @c: the program
+ * @keep_result: store what it returns to @g->result, unless it is missed
+ */
+void tramp_guard_program(struct tramp_guard *g, const struct tramp_x86_call *c,
+			 bool keep_result);
+
+#endif /* TRAMP_X86_GUARD_H */
