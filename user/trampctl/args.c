@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Numbers on the command line: all of the word must be the number, it must be in
+ * range, and the error names the option and the range.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trampctl.h"
+
+/**
+ * parse_u64() - an unsigned number, decimal or 0x hexadecimal
+ * @what: the option or argument, for the error message
+ * @text: what was given
+ * @min, @max: the range allowed
+ * @val: (out) the number
+ *
+ * Return: 0, or EXIT_USAGE after having reported the error.
+ */
+int parse_u64(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *val)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	char *end;
+
+	/* strtoull() takes signs, blanks and octal; none of them is meant here. */
+	if (!isxdigit((unsigned char)text[0]))
+		goto bad;
+	errno = 0;
+	*val = strtoull(text, &end, hex ? 16 : 10);
+	if (*end || end == text || (hex && end == text + 1))
+		goto bad;
+	if (errno == ERANGE || *val < min || *val > max)
+		return usage_error("%s must be from %" PRIu64 " to %" PRIu64 ", not %s",
+				   what, min, max, text);
+	return 0;
+bad:
+	return usage_error("%s must be a number, not \"%s\"", what, text);
+}
+
+int parse_u32(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *val)
+{
+	uint64_t v;
+	int rc;
+
+	rc = parse_u64(what, text, min, max, &v);
+	if (!rc)
+		*val = v;
+	return rc;
+}
+
+/**
+ * parse_seconds() - a time in seconds, with up to nine decimals
+ * @what: the option, for the error message
+ * @text: what was given: 5 or 0.25
+ * @ns: (out) nanoseconds, at least 1
+ *
+ * Return: 0, or EXIT_USAGE after having reported the error.
+ */
+int parse_seconds(const char *what, const char *text, uint64_t *ns)
+{
+	const uint64_t max = 100000000;	/* three years */
+	uint64_t whole = 0, frac = 0, scale = 1000000000;
+	const char *p = text;
+
+	if (!isdigit((unsigned char)*p))
+		goto bad;
+	for (; isdigit((unsigned char)*p); p++) {
+		whole = whole * 10 + (*p - '0');
+		if (whole > max)
+			return usage_error("%s must be at most %" PRIu64 " seconds, not %s",
+					   what, max, text);
+	}
+	if (*p == '.') {
+		for (p++; isdigit((unsigned char)*p) && scale > 1; p++) {
+			scale /= 10;
+			frac += (*p - '0') * scale;
+		}
+	}
+	if (*p)
+		goto bad;
+	*ns = whole * 1000000000 + frac;
+	if (!*ns)
+		return usage_error("%s must be more than 0 seconds", what);
+	return 0;
+bad:
+	return usage_error("%s must be a number of seconds, not \"%s\"", what, text);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The programs behind `trampctl trace`: one pair serves any function.
+ *
+ * User space opens this object once per function, sets the target and the
+ * configuration, and loads it; the maps `calls` and `events` are shared by all
+ * functions of a run.
+ *
+ * A call is noted at entry in `calls`, under the address of the context. That
+ * address lies in the stack frame of the trampoline image, and one image frame
+ * serves the entry and the exit programs of one call: so it names the call for
+ * as long as it lasts, whatever the task does meanwhile (sleep, migrate, call
+ * the same function again). The exit program completes the record in place and
+ * sends it. Strings are read at entry since the function may free them
+ * (do_unlinkat() drops its struct filename).
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include "calltrace.h"
+
+/*
+ * The members followed below, in flavours of our own: the full types of
+ * vmlinux.h would drag half the kernel's types into the object.
+ */
+struct filename___tr {
+	const char *name;
+} __attribute__((preserve_access_index));
+
+struct qstr___tr {
+	const unsigned char *name;
+} __attribute__((preserve_access_index));
+
+struct dentry___tr {
+	struct qstr___tr d_name;
+} __attribute__((preserve_access_index));
+
+struct path___tr {
+	struct dentry___tr *dentry;
+} __attribute__((preserve_access_index));
+
+struct file___tr {
+	struct path___tr f_path;
+} __attribute__((preserve_access_index));
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Constant for the verifier, so that what a function lacks costs nothing. */
+const volatile struct trace_config cfg = {};
+
+/* What a record starts as: too large for the BPF stack. */
+const struct traced_call empty_call = {};
+
+struct trace_counts counts = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TRACE_MAX_INFLIGHT);
+	__type(key, __u64);
+	__type(value, struct traced_call);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} events SEC(".maps");
+
+static __always_inline bool wanted(__u32 tgid, const char *comm)
+{
+	int i;
+
+	if (cfg.tgid && cfg.tgid != tgid)
+		return false;
+	if (!(cfg.flags & TRACE_F_COMM))
+		return true;
+	for (i = 0; i < TRACE_COMM_LEN; i++) {
+		if (comm[i] != cfg.comm[i])
+			return false;
+		if (!comm[i])
+			break;
+	}
+	return true;
+}
+
+/*
+ * Reads the string that a pointer of the given kind leads to. User and kernel
+ * addresses differ in their top bit, which says more than the prototype: BTF of
+ * these kernels does not record __user.
+ */
+static __always_inline int read_str(char *dst, __u64 ptr, __u32 kind)
+{
+	switch (kind) {
+	case TRACE_STR_FILENAME:
+		ptr = (__u64)BPF_CORE_READ((struct filename___tr *)ptr, name);
+		break;
+	case TRACE_STR_QSTR:
+		ptr = (__u64)BPF_CORE_READ((struct qstr___tr *)ptr, name);
+		break;
+	case TRACE_STR_DENTRY:
+		ptr = (__u64)BPF_CORE_READ((struct dentry___tr *)ptr, d_name.name);
+		break;
+	case TRACE_STR_FILE:
+		ptr = (__u64)BPF_CORE_READ((struct file___tr *)ptr, f_path.dentry, d_name.name);
+		break;
+	}
+	if (!ptr)
+		return -14;	/* EFAULT: nothing behind the pointer */
+	if ((__s64)ptr >= 0)
+		return bpf_probe_read_user_str(dst, TRACE_STR_LEN, (void *)ptr);
+	return bpf_probe_read_kernel_str(dst, TRACE_STR_LEN, (void *)ptr);
+}
+
+static __always_inline void send(struct traced_call *e)
+{
+	__u64 size = offsetof(struct traced_call, str);
+
+	if (cfg.flags & TRACE_F_STACK)
+		size = sizeof(*e);
+	else if (cfg.nr_strs <= TRACE_MAX_STRS)
+		size += cfg.nr_strs * TRACE_STR_LEN;
+	if (bpf_ringbuf_output(&events, e, size, 0))
+		__sync_fetch_and_add(&counts.lost_ring, 1);
+	else
+		__sync_fetch_and_add(&counts.reported, 1);
+}
+
+SEC("fentry")
+int trace_entry(void *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid(), frame = (__u64)ctx;
+	char comm[TRACE_COMM_LEN] = {};
+	struct traced_call *e;
+	__u32 i, n = 0;
+
+	bpf_get_current_comm(comm, sizeof(comm));
+	if (!wanted(id >> 32, comm))
+		return 0;
+
+	if (bpf_map_update_elem(&calls, &frame, &empty_call, BPF_ANY))
+		goto lost;
+	e = bpf_map_lookup_elem(&calls, &frame);
+	if (!e)
+		goto lost;
+
+	e->func = cfg.func;
+	e->cpu = bpf_get_smp_processor_id();
+	e->tgid = id >> 32;
+	e->tid = (__u32)id;
+	__builtin_memcpy(e->comm, comm, sizeof(comm));
+
+#pragma unroll
+	for (i = 0; i < TRACE_MAX_SLOTS; i++) {
+		__u64 val;
+
+		if (i >= cfg.nr_slots)
+			break;
+		if (bpf_get_func_arg(ctx, i, &val))
+			break;
+		e->slots[i] = val;
+		if (cfg.str_kind[i] && n < TRACE_MAX_STRS) {
+			e->str_len[n] = read_str(e->str[n], val, cfg.str_kind[i]);
+			n++;
+		}
+	}
+	if (cfg.flags & TRACE_F_STACK)
+		e->stack_len = bpf_get_stack(ctx, e->stack, sizeof(e->stack), 0);
+	__sync_fetch_and_add(&counts.entered, 1);
+
+	/* Last, so that what stands above is not part of the duration. */
+	e->start = bpf_ktime_get_ns();
+	if (cfg.flags & TRACE_F_ENTRY_ONLY) {
+		send(e);
+		bpf_map_delete_elem(&calls, &frame);
+	}
+	return 0;
+lost:
+	__sync_fetch_and_add(&counts.lost_inflight, 1);
+	return 0;
+}
+
+SEC("fexit")
+int trace_exit(void *ctx)
+{
+	__u64 now = bpf_ktime_get_ns(), frame = (__u64)ctx;
+	struct traced_call *e;
+	__u64 ret = 0;
+
+	e = bpf_map_lookup_elem(&calls, &frame);
+	/* Not wanted, lost, or entered before the entry program was attached. */
+	if (!e || e->func != cfg.func || e->tid != (__u32)bpf_get_current_pid_tgid())
+		return 0;
+
+	e->end = now;
+	if (cfg.flags & TRACE_F_RESULT) {
+		bpf_get_func_ret(ctx, &ret);
+		e->ret = ret;
+		if (cfg.ret_kind && cfg.nr_strs && cfg.nr_strs <= TRACE_MAX_STRS) {
+			__u32 last = cfg.nr_strs - 1;
+
+			e->str_len[last] = read_str(e->str[last], ret, cfg.ret_kind);
+		}
+	}
+	send(e);
+	bpf_map_delete_elem(&calls, &frame);
+	return 0;
+}

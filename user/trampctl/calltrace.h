@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tracing programs (calltrace.bpf.c) and `trampctl trace` agree on: the
+ * configuration of one traced function and the record of one call.
+ *
+ * Included by BPF code behind vmlinux.h and by user code behind linux/types.h;
+ * it defines its own sizes and nothing else.
+ */
+#ifndef TRAMPCTL_CALLTRACE_H
+#define TRAMPCTL_CALLTRACE_H
+
+#define TRACE_MAX_SLOTS		12	/* register-sized argument slots */
+#define TRACE_MAX_STRS		5	/* strings of a call, the result's included */
+#define TRACE_STR_LEN		128	/* bytes of a string, with its zero */
+#define TRACE_STACK_DEPTH	32	/* frames of a kernel stack */
+#define TRACE_COMM_LEN		16
+#define TRACE_MAX_INFLIGHT	8192	/* calls that have entered and not returned */
+
+/* How the string behind a pointer is reached. */
+enum trace_str_kind {
+	TRACE_STR_NONE = 0,
+	TRACE_STR_CHARS,	/* the pointer itself points to characters */
+	TRACE_STR_FILENAME,	/* struct filename: name */
+	TRACE_STR_QSTR,		/* struct qstr: name */
+	TRACE_STR_DENTRY,	/* struct dentry: the last component of its path */
+	TRACE_STR_FILE,		/* struct file: that of its dentry */
+};
+
+/* trace_config::flags */
+#define TRACE_F_ENTRY_ONLY	(1U << 0)	/* no exit program: report at entry */
+#define TRACE_F_STACK		(1U << 1)	/* take the kernel stack at entry */
+#define TRACE_F_COMM		(1U << 2)	/* only tasks of that name */
+#define TRACE_F_RESULT		(1U << 3)	/* the function returns something */
+
+/**
+ * struct trace_config - one traced function, constant once the program is loaded
+ * @func: number of the function, copied to each record
+ * @flags: TRACE_F_*
+ * @nr_slots: argument slots to record, at most TRACE_MAX_SLOTS
+ * @tgid: only this process; 0: all
+ * @str_kind: per slot: enum trace_str_kind
+ * @ret_kind: the same for the result
+ * @nr_strs: strings that are taken in all, at most TRACE_MAX_STRS
+ * @comm: the task name wanted with TRACE_F_COMM
+ */
+struct trace_config {
+	__u32 func;
+	__u32 flags;
+	__u32 nr_slots;
+	__u32 tgid;
+	__u8 str_kind[TRACE_MAX_SLOTS];
+	__u8 ret_kind;
+	__u8 nr_strs;
+	__u8 __pad[2];
+	char comm[TRACE_COMM_LEN];
+};
+
+/**
+ * struct traced_call - one call
+ * @start, @end: CLOCK_MONOTONIC, ns; @end is 0 if only the entry was seen
+ * @slots: argument slots as they were at entry
+ * @ret: the result
+ * @func: trace_config::func
+ * @cpu: where the call entered
+ * @tgid, @tid: process and thread
+ * @stack_len: bytes at @stack, or a negative errno
+ * @str_len: per string, in the order of the slots and the result last: its
+ *	length with the zero, or a negative errno if it could not be read
+ * @comm: the task's name
+ * @str: the strings
+ * @stack: return addresses, innermost first
+ *
+ * A record is cut behind the last string in use unless it has a stack.
+ */
+struct traced_call {
+	__u64 start;
+	__u64 end;
+	__u64 slots[TRACE_MAX_SLOTS];
+	__u64 ret;
+	__u32 func;
+	__u32 cpu;
+	__u32 tgid;
+	__u32 tid;
+	__s32 stack_len;
+	__s32 str_len[TRACE_MAX_STRS];
+	char comm[TRACE_COMM_LEN];
+	char str[TRACE_MAX_STRS][TRACE_STR_LEN];
+	__u64 stack[TRACE_STACK_DEPTH];
+};
+
+/**
+ * struct trace_counts - what one function's programs did
+ * @entered: calls that matched the filter and were noted at entry
+ * @reported: records handed to user space
+ * @lost_inflight: calls not noted: more than TRACE_MAX_INFLIGHT were under way,
+ *	or the table was in use by the code that this call interrupted
+ * @lost_ring: records dropped: user space did not read fast enough
+ */
+struct trace_counts {
+	__u64 entered;
+	__u64 reported;
+	__u64 lost_inflight;
+	__u64 lost_ring;
+};
+
+#endif /* TRAMPCTL_CALLTRACE_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What commands that talk to the library share: its errors, a link's row.
+ */
+#ifndef TRAMPCTL_LIBCALL_H
+#define TRAMPCTL_LIBCALL_H
+
+#include <json-c/json.h>
+#include <trampoline/trampoline.h>
+
+#include "trampctl.h"
+
+/* error.c: */
+int fail_lib(const struct tramp_syms *syms, const char *what);
+int fail_bpf(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* linkinfo.c: */
+struct table *link_table_new(void);
+void link_table_row(struct table *t, const struct tramp_link_info *info);
+json_object *link_to_json(const struct tramp_link_info *info);
+char *func_text(const char *module, const char *func);
+char *image_text(const struct tramp_link_info *info);
+int parse_link_id(const char *text, uint32_t *id);
+
+/* module.c: */
+int need_module(struct tramp_module_info *info);
+int load_syms(struct tramp_syms **syms);
+
+#endif /* TRAMPCTL_LIBCALL_H */

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * trampctl trace: one line for each call of the functions named.
+ *
+ * Each function gets an instance of the object calltrace.bpf.o, bound to it and
+ * configured for it; all share one table of calls under way and one ring
+ * buffer. Everything that can be refused is asked before anything is attached,
+ * and nothing stays attached if one function fails.
+ *
+ * The exit program is attached first and the entry program detached first: a
+ * call that is noted at entry then always has an exit program ahead of it.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "json.h"
+#include "libcall.h"
+#include "trace.h"
+#include "user/trampctl/calltrace.skel.h"
+
+enum { OPT_COUNT, OPT_DURATION, OPT_PID, OPT_COMM, OPT_STACK, OPT_ENTRY_ONLY, OPT_NO_HEADER };
+
+static const struct cmd_opt trace_opts[] = {
+	{ "count", 'n', "CALLS", "end after so many calls" },
+	{ "duration", 'd', "SECONDS", "end after so long" },
+	{ "pid", 0, "PID", "only calls by this process" },
+	{ "comm", 0, "NAME", "only calls by tasks of this name" },
+	{ "stack", 0, NULL, "show the callers of each call" },
+	{ "entry-only", 0, NULL, "trace entries alone: no result, no duration" },
+	{ "no-header", 0, NULL, "leave out the first line" },
+	{ NULL }
+};
+
+/* Each function costs a loaded object of its own; more belong to another tool. */
+#define MAX_FUNCS 64
+/* How often to look for a signal or the end of the time if nothing happens. */
+#define POLL_MS 100
+
+struct trace_run {
+	struct traced_func *funcs;
+	size_t nr;
+	struct tramp_syms *syms;
+	struct ksyms *ks;
+	struct ring_buffer *ring;
+	uint64_t shown;
+	uint64_t missed;
+};
+
+static uint64_t max_calls, duration_ns;
+static uint32_t want_pid;
+static const char *want_comm;
+static bool with_stack, entry_only, no_header;
+static volatile sig_atomic_t stopped;
+
+static int trace_option(int opt, const char *arg)
+{
+	switch (opt) {
+	case OPT_COUNT:
+		return parse_u64("--count", arg, 1, UINT64_MAX, &max_calls);
+	case OPT_DURATION:
+		return parse_seconds("--duration", arg, &duration_ns);
+	case OPT_PID:
+		return parse_u32("--pid", arg, 1, 1 << 22, &want_pid);
+	case OPT_COMM:
+		if (!arg[0] || strlen(arg) >= TRACE_COMM_LEN)
+			return usage_error("--comm takes a name of 1 to %d bytes, as ps shows it",
+					   TRACE_COMM_LEN - 1);
+		want_comm = arg;
+		break;
+	case OPT_STACK:
+		with_stack = true;
+		break;
+	case OPT_ENTRY_ONLY:
+		entry_only = true;
+		break;
+	case OPT_NO_HEADER:
+		no_header = true;
+		break;
+	}
+	return 0;
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+}
+
+/* ----------------------------------------------------------------- set-up -- */
+
+/* Asks the module; returns 0 or the exit code. */
+static int check_possible(struct trace_run *run, struct traced_func *f)
+{
+	TRAMP_OPTS(tramp_explanation, ex);
+	uint32_t reason;
+	bool at_entry;
+
+	if (tramp_explain(run->syms, f->spec, &ex))
+		return fail_lib(run->syms, f->spec);
+	at_entry = ex.can & TRAMP_CAN_FENTRY;
+	if (at_entry && (f->entry_only || (ex.can & TRAMP_CAN_FEXIT)))
+		return 0;
+
+	reason = at_entry ? ex.fexit_reason : ex.fentry_reason;
+	{
+		struct problem p = {
+			.exit_code = EXIT_REFUSED, .err = EOPNOTSUPP,
+			.reason = tramp_reason_name(reason),
+			.remedy = at_entry ? "--entry-only traces its entry alone" :
+					     tramp_reason_remedy(reason),
+		};
+
+		return fail(&p, "%s cannot be traced%s: %s%s%s", f->spec,
+			    at_entry ? " at exit" : "", tramp_reason_sentence(reason),
+			    ex.holder[0] ? ": " : "", ex.holder);
+	}
+}
+
+static int resolve(struct trace_run *run, struct traced_func *f, const char *spec)
+{
+	size_t i;
+
+	f->spec = spec;
+	f->entry_only = entry_only;
+	f->sym = tramp_syms__find(run->syms, spec);
+	if (!f->sym)
+		return fail_lib(run->syms, spec);
+	for (i = 0; i < run->nr; i++)
+		if (run->funcs[i].sym == f->sym && &run->funcs[i] != f)
+			return usage_error("%s is named twice", spec);
+	f->proto = tramp_syms__proto(run->syms, f->sym);
+	if (!f->proto)
+		return fail_lib(run->syms, spec);
+	return check_possible(run, f);
+}
+
+static void configure(struct traced_func *f, struct trace_config *cfg, size_t nr)
+{
+	cfg->func = nr;
+	cfg->nr_slots = f->proto->nr_slots;
+	cfg->tgid = want_pid;
+	if (f->entry_only)
+		cfg->flags |= TRACE_F_ENTRY_ONLY;
+	if (with_stack)
+		cfg->flags |= TRACE_F_STACK;
+	if (!(f->proto->ret.flags & TRAMP_ARG_VOID))
+		cfg->flags |= TRACE_F_RESULT;
+	if (want_comm) {
+		cfg->flags |= TRACE_F_COMM;
+		memcpy(cfg->comm, want_comm, strlen(want_comm));
+	}
+	trace_find_strings(f, &cfg->nr_strs);
+	memcpy(cfg->str_kind, f->str_kind, sizeof(cfg->str_kind));
+	cfg->ret_kind = f->ret_kind;
+}
+
+/*
+ * libbpf looks a function up by name alone and takes the kernel's before any
+ * module's. Where several have the name, make sure it took ours.
+ */
+static int check_binding(struct trace_run *run, const struct traced_func *f)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info), obj_id;
+	int id;
+
+	id = tramp_syms__btf_id(run->syms, f->sym, &obj_id);
+	if (id < 0)
+		return fail_lib(run->syms, f->spec);
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(f->skel->progs.trace_entry), &info, &len))
+		return fail_bpf(errno, "cannot ask for the program on %s", f->spec);
+	if (info.attach_btf_obj_id == obj_id && info.attach_btf_id == (uint32_t)id)
+		return 0;
+	{
+		struct problem p = { .exit_code = EXIT_FAILED, .err = ENOTUNIQ,
+				     .reason = tramp_reason_name(TRAMP_REASON_AMBIGUOUS) };
+
+		return fail(&p, "%s: another function of that name would be traced instead",
+			    f->spec);
+	}
+}
+
+static int load(struct trace_run *run, struct traced_func *f)
+{
+	size_t nr = f - run->funcs;
+	struct calltrace *skel, *first = run->funcs[0].skel;
+	int err;
+
+	skel = f->skel = calltrace__open();
+	if (!skel)
+		return fail_bpf(errno, "cannot open the tracing programs");
+	configure(f, (struct trace_config *)&skel->rodata->cfg, nr);
+	if (f->entry_only)
+		bpf_program__set_autoload(skel->progs.trace_exit, false);
+	else if ((err = bpf_program__set_attach_target(skel->progs.trace_exit, 0, f->sym->name)))
+		return fail_bpf(err, "cannot bind a program to %s", f->spec);
+	err = bpf_program__set_attach_target(skel->progs.trace_entry, 0, f->sym->name);
+	if (err)
+		return fail_bpf(err, "cannot bind a program to %s", f->spec);
+	if (nr) {
+		err = bpf_map__reuse_fd(skel->maps.calls, bpf_map__fd(first->maps.calls));
+		if (!err)
+			err = bpf_map__reuse_fd(skel->maps.events, bpf_map__fd(first->maps.events));
+		if (err)
+			return fail_bpf(err, "cannot share the maps");
+	}
+	err = calltrace__load(skel);
+	if (err)
+		return fail_bpf(err, "cannot load the programs for %s", f->spec);
+	return check_binding(run, f);
+}
+
+static int attach(struct trace_run *run, struct traced_func *f)
+{
+	if (!f->entry_only) {
+		f->exit = tramp_attach(f->skel->progs.trace_exit, NULL);
+		if (!f->exit)
+			return fail_lib(run->syms, f->spec);
+	}
+	f->entry = tramp_attach(f->skel->progs.trace_entry, NULL);
+	return f->entry ? 0 : fail_lib(run->syms, f->spec);
+}
+
+static uint64_t link_misses(const struct tramp_link *link)
+{
+	TRAMP_OPTS(tramp_link_info, info);
+
+	return link && !tramp_link__info(link, &info) ? info.misses : 0;
+}
+
+static void detach(struct trace_run *run)
+{
+	size_t i;
+
+	for (i = 0; i < run->nr; i++) {
+		run->missed += link_misses(run->funcs[i].entry);
+		run->missed += link_misses(run->funcs[i].exit);
+		tramp_link__destroy(run->funcs[i].entry);
+		run->funcs[i].entry = NULL;
+	}
+	for (i = 0; i < run->nr; i++) {
+		tramp_link__destroy(run->funcs[i].exit);
+		run->funcs[i].exit = NULL;
+	}
+}
+
+/* ------------------------------------------------------------------- run -- */
+
+static int on_event(void *arg, void *data, size_t size)
+{
+	const size_t least = offsetof(struct traced_call, str);
+	struct traced_call call = { 0 };
+	struct trace_run *run = arg;
+
+	if (size < least || (max_calls && run->shown >= max_calls))
+		return 0;
+	/* Records end behind their last string: what is cut off reads as zero. */
+	memcpy(&call, data, size < sizeof(call) ? size : sizeof(call));
+	if (call.func >= run->nr)
+		return 0;
+	trace_print_call(&run->funcs[call.func], &call, run->ks);
+	run->shown++;
+	return max_calls && run->shown >= max_calls ? -ECANCELED : 0;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static int collect(struct trace_run *run)
+{
+	uint64_t end = duration_ns ? now_ns() + duration_ns : UINT64_MAX;
+	int n;
+
+	while (!stopped && now_ns() < end) {
+		uint64_t left = (end - now_ns()) / 1000000 + 1;
+
+		n = ring_buffer__poll(run->ring, left < POLL_MS ? left : POLL_MS);
+		if (n == -ECANCELED)
+			break;
+		if (n < 0 && n != -EINTR)
+			return fail_bpf(n, "cannot read the ring buffer");
+		if (ferror(stdout))
+			break;
+	}
+	return 0;
+}
+
+/* Says what was not seen. */
+static void summarize(const struct trace_run *run)
+{
+	struct trace_counts sum = { 0 };
+	uint64_t inflight;
+	json_object *j;
+	size_t i;
+
+	for (i = 0; i < run->nr; i++) {
+		const volatile struct trace_counts *c = &run->funcs[i].skel->bss->counts;
+
+		sum.entered += c->entered;
+		sum.reported += c->reported;
+		sum.lost_inflight += c->lost_inflight;
+		sum.lost_ring += c->lost_ring;
+	}
+	inflight = sum.entered - sum.reported - sum.lost_ring;
+
+	if (json_output) {
+		j = json_object_new_object();
+		json_put_str(j, "type", "end");
+		json_put_u64(j, "calls", run->shown);
+		json_put_u64(j, "lost_ring", sum.lost_ring);
+		json_put_u64(j, "lost_inflight", sum.lost_inflight);
+		json_put_u64(j, "missed", run->missed);
+		json_put_u64(j, "not_returned", inflight);
+		json_print(j);
+		return;
+	}
+	if (sum.lost_ring)
+		warn("lost %llu calls: they came faster than they could be shown", sum.lost_ring);
+	if (sum.lost_inflight)
+		warn("lost %llu calls: more than %d were under way, or they interrupted the tracing itself",
+		     sum.lost_inflight, TRACE_MAX_INFLIGHT);
+	if (run->missed)
+		warn("missed %" PRIu64 " times: the tracing program was running on that CPU already",
+		     run->missed);
+	if (inflight)
+		warn("%" PRIu64 " call%s had not returned", inflight, inflight == 1 ? "" : "s");
+}
+
+static void cleanup(struct trace_run *run)
+{
+	size_t i;
+
+	detach(run);
+	ring_buffer__free(run->ring);
+	for (i = 0; i < run->nr; i++) {
+		calltrace__destroy(run->funcs[i].skel);
+		tramp_proto__free(run->funcs[i].proto);
+	}
+	free(run->funcs);
+	ksyms_free(run->ks);
+	tramp_syms__free(run->syms);
+}
+
+static int prepare(struct trace_run *run, int argc, char **argv)
+{
+	int i, rc;
+
+	rc = need_module(NULL);
+	if (!rc)
+		rc = load_syms(&run->syms);
+	if (rc)
+		return rc;
+	run->funcs = xcalloc(argc, sizeof(*run->funcs));
+	for (i = 0; i < argc; i++) {
+		run->nr = i + 1;
+		rc = resolve(run, &run->funcs[i], argv[i]);
+		if (rc)
+			return rc;
+	}
+	for (i = 0; i < argc && !stopped; i++) {
+		rc = load(run, &run->funcs[i]);
+		if (rc)
+			return rc;
+	}
+	if (with_stack) {
+		run->ks = ksyms_load();
+		if (!run->ks)
+			warn("/proc/kallsyms: %s: callers are shown as addresses",
+			     strerror(errno));
+	}
+	if (stopped)
+		return 0;
+	run->ring = ring_buffer__new(bpf_map__fd(run->funcs[0].skel->maps.events), on_event, run,
+				     NULL);
+	if (!run->ring)
+		return fail_bpf(errno, "cannot map the ring buffer");
+	for (i = 0; i < argc && !stopped; i++) {
+		rc = attach(run, &run->funcs[i]);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int trace_run(int argc, char **argv)
+{
+	struct trace_run run = { NULL };
+	int rc;
+
+	if (argc > MAX_FUNCS)
+		return usage_error("at most %d functions can be traced at once", MAX_FUNCS);
+	catch_signals();
+	rc = prepare(&run, argc, argv);
+	if (rc || stopped)
+		goto out;
+
+	if (json_output)
+		trace_print_start(run.funcs, run.nr);
+	else if (!no_header)
+		trace_print_header();
+	fflush(stdout);
+
+	rc = collect(&run);
+	detach(&run);
+	/* What came while we detached; nothing more can come. */
+	if (!rc)
+		ring_buffer__consume(run.ring);
+	summarize(&run);
+out:
+	cleanup(&run);
+	return rc;
+}
+
+const struct cmd cmd_trace = {
+	.name = "trace",
+	.args = "FUNCTION...",
+	.summary = "Show each call of the functions named, with arguments and result",
+	.details =
+		"FUNCTION is a name, or MODULE:NAME. One line a call, when it returns: time of entry,\n"
+		"CPU, task, process, arguments and result by their BTF types, duration. Strings\n"
+		"behind char *, struct filename *, dentry *, file * and qstr * are shown themselves,\n"
+		"as they were at entry. Ends with Ctrl-C; what was lost is said then.\n",
+	.opts = trace_opts,
+	.min_args = 1,
+	.max_args = -1,
+	.option = trace_option,
+	.run = trace_run,
+};
