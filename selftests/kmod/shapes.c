@@ -53,23 +53,27 @@ TT_TARGET u64 tt_loop_head(u64 n)
 	return sum;
 }
 
-static noinline __cold u64 tt_rare(u64 a)
-{
-	return a ^ 0x5555;
-}
-
-/* The unlikely branch becomes tt_cold.cold, which jumps back into the middle. */
+/*
+ * The unlikely branch lies in a part of its own, tt_cold.cold, which jumps back
+ * into the middle. Written out, since whether the compiler splits a function is
+ * its own affair.
+ */
 TT_TARGET u64 tt_cold(u64 a)
 {
-	u64 sum = a;
-	int i;
+	u64 sum = a * 3;
 
-	for (i = 0; i < 4; i++) {
-		if (unlikely(a & (1ULL << i)))
-			sum += tt_rare(sum);
-		sum = sum * 3 + i;
-		OPTIMIZER_HIDE_VAR(sum);
-	}
+	asm volatile("testb $1, %b[a]\n\t"
+		     "jnz tt_cold.cold\n"
+		     ".Ltt_cold_back:\n\t"
+		     "inc %[sum]\n\t"
+		     ".pushsection .text.unlikely, \"ax\"\n\t"
+		     ".type tt_cold.cold, @function\n"
+		     "tt_cold.cold:\n\t"
+		     "add $0x5555, %[sum]\n\t"
+		     "jmp .Ltt_cold_back\n\t"
+		     ".size tt_cold.cold, . - tt_cold.cold\n\t"
+		     ".popsection\n\t"
+		     : [sum] "+r" (sum) : [a] "q" (a) : "cc");
 	return sum;
 }
 

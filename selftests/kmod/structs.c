@@ -84,7 +84,6 @@ TT_TARGET u64 tt_struct_mixed(u64 a, struct tt_s8 s, u32 b, struct tt_s16 t, s8 
 	return TT_MIX(P16(TT_MIX(P8(TT_MIX(0ULL, a), s), b), t), c);
 }
 
-TT_TARGET u64 tt_union8(union tt_u8 u) { return TT_MIX(0ULL, u.whole); }
 TT_TARGET u64 tt_array16(struct tt_a16 s) { return TT_MIX(TT_MIX(0ULL, s.a[0]), s.a[1]); }
 TT_TARGET void tt_struct_void(struct tt_s16 s, s32 a)
 {
@@ -138,7 +137,6 @@ TT_CALLER(tt_struct_disorder2, tt_struct_disorder2(v[0], mk16(v + 1), v[3], v[4]
 TT_CALLER(tt_struct_disorder3, tt_struct_disorder3(mk16(v), mk16(v + 2), v[4], mk16(v + 5),
 						   mk8(v + 7), v[9], v[10]))
 TT_CALLER(tt_struct_mixed, tt_struct_mixed(v[0], mk8(v + 1), v[3], mk16(v + 4), v[6]))
-TT_CALLER(tt_union8, tt_union8((union tt_u8){ .whole = v[0] }))
 TT_CALLER(tt_array16, tt_array16((struct tt_a16){ { v[0], v[1] } }))
 TT_CALLER_VOID(tt_struct_void, tt_struct_void(mk16(v), v[2]))
 TT_CALLER(tt_struct24, tt_struct24((struct tt_s24){ v[0], v[1], v[2] }))
@@ -162,7 +160,6 @@ struct tt_target tt_struct_targets[] = {
 	TT_ROW(tt_struct_disorder2, "s8 u8 {u8,s8} u8 u8 {u8,s8} s1 {u4,s4}"),
 	TT_ROW(tt_struct_disorder3, "u8 {u8,s8} {u8,s8} u1 {u8,s8} {u4,s4} s4 u8"),
 	TT_ROW(tt_struct_mixed, "u8 u8 {u4,s4} u4 {u8,s8} s1"),
-	TT_ROW(tt_union8, "u8 {u8}"),
 	TT_ROW(tt_array16, "u8 {u8,u8}"),
 	TT_ROW(tt_struct_void, "v {u8,s8} s4"),
 	TT_ROW(tt_struct24, "u8 {u8,u8,u8}"),

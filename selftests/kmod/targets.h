@@ -19,7 +19,6 @@ struct tt_s16p { u64 a; s8 b; };
 struct tt_s24 { u64 a; u64 b; u64 c; };
 struct tt_a16 { u64 a[2]; };
 struct tt_packed { u8 a; u64 b; } __packed;
-union tt_u8 { u64 whole; u8 byte[8]; };
 
 /* scalars.c */
 void tt_void0(void);
@@ -82,7 +81,6 @@ s64 tt_struct_disorder2(u64 a, struct tt_s16 s, u64 b, u64 c, struct tt_s16 t, s
 u64 tt_struct_disorder3(struct tt_s16 s, struct tt_s16 t, u8 a, struct tt_s16 u, struct tt_s8 w,
 			s32 b, u64 c);
 u64 tt_struct_mixed(u64 a, struct tt_s8 s, u32 b, struct tt_s16 t, s8 c);
-u64 tt_union8(union tt_u8 u);
 u64 tt_array16(struct tt_a16 s);
 void tt_struct_void(struct tt_s16 s, s32 a);
 u64 tt_struct24(struct tt_s24 s);

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The running kernel seen from outside: its symbols, its text, its version; and
+ * small conveniences with files, commands and time.
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "vmtest.h"
+
+struct ksym {
+	uint64_t addr;
+	const char *name;
+};
+
+static struct ksym *ksyms;
+static size_t nr_ksyms;
+static char *ksym_text;
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct ksym *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+void ksym_reload(void)
+{
+	free(ksyms);
+	free(ksym_text);
+	ksyms = NULL;
+	nr_ksyms = 0;
+}
+
+static void ksym_load(void)
+{
+	size_t room = 0;
+	char *line, *rest;
+
+	if (ksyms)
+		return;
+	ksym_text = read_file("/proc/kallsyms");
+	rest = ksym_text;
+	while ((line = strsep(&rest, "\n"))) {
+		char *end, *name;
+		uint64_t addr = strtoull(line, &end, 16);
+
+		/* "ffffffff81000000 T name" or "... t name\t[module]" */
+		if (end == line || strlen(end) < 4)
+			continue;
+		name = end + 3;
+		name[strcspn(name, "\t ")] = '\0';
+		if (nr_ksyms == room) {
+			room = room ? room * 2 : 1 << 17;
+			ksyms = realloc(ksyms, room * sizeof(*ksyms));
+			REQUIRE(ksyms, "out of memory");
+		}
+		ksyms[nr_ksyms++] = (struct ksym){ addr, name };
+	}
+	REQUIRE(nr_ksyms, "/proc/kallsyms is empty");
+	qsort(ksyms, nr_ksyms, sizeof(*ksyms), by_addr);
+}
+
+uint64_t ksym_addr(const char *name)
+{
+	size_t i;
+
+	ksym_load();
+	for (i = 0; i < nr_ksyms; i++)
+		if (!strcmp(ksyms[i].name, name))
+			return ksyms[i].addr;
+	return 0;
+}
+
+const char *ksym_name(uint64_t addr, char *buf, size_t len)
+{
+	size_t lo = 0, hi;
+
+	ksym_load();
+	hi = nr_ksyms;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (ksyms[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		snprintf(buf, len, "%#llx", (unsigned long long)addr);
+	else
+		snprintf(buf, len, "%s+%#llx", ksyms[lo - 1].name,
+			 (unsigned long long)(addr - ksyms[lo - 1].addr));
+	return buf;
+}
+
+int ksym_images(void)
+{
+	static const char prefix[] = "trampoline_";
+	int count = 0;
+	size_t i;
+
+	ksym_reload();
+	ksym_load();
+	for (i = 0; i < nr_ksyms; i++)
+		if (!strncmp(ksyms[i].name, prefix, sizeof(prefix) - 1) &&
+		    strchr("0123456789", ksyms[i].name[sizeof(prefix) - 1]))
+			count++;
+	return count;
+}
+
+void kcore_read(uint64_t addr, void *buf, size_t len)
+{
+	int fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC);
+	Elf64_Phdr phdr;
+	Elf64_Ehdr ehdr;
+	int i;
+
+	REQUIRE(fd >= 0, "/proc/kcore: %s", strerror(errno));
+	REQUIRE(pread(fd, &ehdr, sizeof(ehdr), 0) == sizeof(ehdr), "/proc/kcore: no ELF header");
+	for (i = 0; i < ehdr.e_phnum; i++) {
+		REQUIRE(pread(fd, &phdr, sizeof(phdr), ehdr.e_phoff + i * sizeof(phdr)) ==
+			sizeof(phdr), "/proc/kcore: short");
+		if (phdr.p_type != PT_LOAD || addr < phdr.p_vaddr ||
+		    addr + len > phdr.p_vaddr + phdr.p_memsz)
+			continue;
+		REQUIRE(pread(fd, buf, len, phdr.p_offset + (addr - phdr.p_vaddr)) == (ssize_t)len,
+			"/proc/kcore at %#lx: %s", addr, strerror(errno));
+		close(fd);
+		return;
+	}
+	vmtest_die("/proc/kcore has nothing at %#lx", addr);
+}
+
+bool kernel_is_rt(void)
+{
+	return !access("/sys/kernel/realtime", F_OK);
+}
+
+int kernel_version(void)
+{
+	struct utsname u;
+	int major = 0, minor = 0;
+
+	uname(&u);
+	sscanf(u.release, "%d.%d", &major, &minor);
+	return major * 1000 + minor;
+}
+
+int nr_cpus(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void pin_to_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	REQUIRE(!sched_setaffinity(0, sizeof(set), &set), "cpu %d: %s", cpu, strerror(errno));
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+int write_file(const char *path, const char *fmt, ...)
+{
+	char text[1024];
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	int err = 0, n;
+	va_list ap;
+
+	if (fd < 0)
+		return -errno;
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (write(fd, text, n) != n)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static char *read_fd(int fd)
+{
+	size_t len = 0, room = 1 << 16;
+	char *text = malloc(room);
+	ssize_t n;
+
+	while (text && (n = read(fd, text + len, room - len - 1)) > 0) {
+		len += n;
+		if (len + 1 == room) {
+			room *= 2;
+			text = realloc(text, room);
+		}
+	}
+	REQUIRE(text, "out of memory");
+	text[len] = '\0';
+	return text;
+}
+
+char *read_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text;
+
+	REQUIRE(fd >= 0, "%s: %s", path, strerror(errno));
+	text = read_fd(fd);
+	close(fd);
+	return text;
+}
+
+char *run_command(int *status, const char *fmt, ...)
+{
+	char command[1024], *text;
+	va_list ap;
+	FILE *f;
+	int ret;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command) - 8, fmt, ap);
+	va_end(ap);
+	strcat(command, " 2>&1");
+	f = popen(command, "re");
+	REQUIRE(f, "%s: %s", command, strerror(errno));
+	text = read_fd(fileno(f));
+	ret = pclose(f);
+	if (status)
+		*status = WIFEXITED(ret) ? WEXITSTATUS(ret) : -1;
+	return text;
+}
+
+uint64_t number_after(const char *text, const char *word, uint64_t otherwise)
+{
+	const char *p = strstr(text, word);
+
+	if (!p)
+		return otherwise;
+	p += strlen(word);
+	p += strspn(p, ": \t=");
+	return strtoull(p, NULL, 0);
+}
