@@ -714,7 +714,7 @@ TRAMP_API const struct tramp_sym *tramp_syms__get(const struct tramp_syms *syms,
  *
  * Errors: -ENOENT (NO_SUCH_FUNCTION); tramp_last_error()->detail then says what
  * is known: that the compiler split or renamed it, or the nearest names.
- * -ENOTUNIQ (AMBIGUOUS) if several functions have the name and @spec does not
+ * -EINVAL (AMBIGUOUS) if several functions have the name and @spec does not
  * tell them apart. -EINVAL (BAD_PATTERN) if @spec is malformed.
  * Return: NULL and errno on failure.
  */

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
+#
+# libtrampoline: static and shared library, pkg-config file, and the check that
+# header, symbol map, shared object and man pages name the same functions.
+
+LT		:= user/libtrampoline
+LT_SONAME	:= libtrampoline.so.0
+LT_FILE		:= libtrampoline.so.$(VERSION)
+LT_HEADER	:= include/trampoline/trampoline.h
+LT_SRC		:= $(sort $(wildcard $(LT)/*.c))
+LT_OBJ		:= $(LT_SRC:%.c=$(O)/%.o)
+LT_PIC		:= $(LT_SRC:%.c=$(O)/%.pic.o)
+LT_MAN		:= $(sort $(wildcard docs/man/libtrampoline.7 docs/man/tramp_*.3))
+LT_PC		:= $(O)/$(LT)/libtrampoline.pc
+
+ALL		+= $(LIBTRAMP_A) $(LIBTRAMP_SO) $(LT_PC) $(O)/$(LT)/exports.checked
+INSTALL_DEPS	+= $(LIBTRAMP_A) $(LIBTRAMP_SO) $(LT_PC)
+
+$(LT_OBJ) $(LT_PIC): CFLAGS += -fvisibility=hidden
+
+$(O)/$(LT)/%.pic.o: $(LT)/%.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -fPIC -MMD -MP -c -o $@ $<
+
+# Built anew: ar would keep members whose source is gone.
+$(LIBTRAMP_A): $(LT_OBJ)
+	$(call msg,AR,$@)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+# The soname's link beside it lets programs run from the build folder.
+$(LIBTRAMP_SO): $(LT_PIC) $(LT)/libtrampoline.map
+	$(call msg,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LT_SONAME) -Wl,-z,defs \
+		-Wl,--version-script=$(LT)/libtrampoline.map -o $@ $(LT_PIC) -lbpf
+	$(Q)ln -sf $(@F) $(@D)/$(LT_SONAME)
+
+# Depends on the prefix, which may change from one make to the next.
+$(LT_PC): $(LT)/libtrampoline.pc.in FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@.tmp
+	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+
+$(O)/$(LT)/exports.checked: $(LIBTRAMP_SO) $(LT_HEADER) $(LT)/libtrampoline.map $(LT)/exports.sh \
+			    $(LT_MAN)
+	$(call msg,CHECK,$@)
+	$(Q)CC=$(CC) $(LT)/exports.sh header $(LT_HEADER) -Iinclude/uapi >$@.header
+	$(Q)$(LT)/exports.sh map $(LT)/libtrampoline.map >$@.map
+	$(Q)$(LT)/exports.sh so $(LIBTRAMP_SO) >$@.so
+	$(Q)$(LT)/exports.sh compare 'the header' $@.header 'the symbol map' $@.map
+	$(Q)$(LT)/exports.sh compare 'the header' $@.header 'the library' $@.so
+	$(Q)touch $@
+
+install-hooks::
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/trampoline \
+		$(DESTDIR)$(PREFIX)/include/linux \
+		$(DESTDIR)$(PREFIX)/share/man/man3 $(DESTDIR)$(PREFIX)/share/man/man7
+	install -m 644 $(LIBTRAMP_A) $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(LIBTRAMP_SO) $(DESTDIR)$(PREFIX)/lib/$(LT_FILE)
+	ln -sf $(LT_FILE) $(DESTDIR)$(PREFIX)/lib/$(LT_SONAME)
+	ln -sf $(LT_SONAME) $(DESTDIR)$(PREFIX)/lib/libtrampoline.so
+	install -m 644 $(LT_PC) $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	install -m 644 $(LT_HEADER) $(DESTDIR)$(PREFIX)/include/trampoline/
+	install -m 644 include/uapi/linux/trampoline.h $(DESTDIR)$(PREFIX)/include/linux/
+	install -m 644 $(filter %.3,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man3/
+	install -m 644 $(filter %.7,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man7/
+
+uninstall-hooks::
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,libtrampoline.a libtrampoline.so \
+		$(LT_SONAME) $(LT_FILE) pkgconfig/libtrampoline.pc)
+	rm -f $(DESTDIR)$(PREFIX)/include/trampoline/trampoline.h \
+		$(DESTDIR)$(PREFIX)/include/linux/trampoline.h
+	rm -f $(patsubst docs/man/%.3,$(DESTDIR)$(PREFIX)/share/man/man3/%.3,$(filter %.3,$(LT_MAN))) \
+		$(patsubst docs/man/%.7,$(DESTDIR)$(PREFIX)/share/man/man7/%.7,$(filter %.7,$(LT_MAN)))

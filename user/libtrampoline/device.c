@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
+/*
+ * /dev/trampoline: opening it, finding out why it cannot be opened, and making
+ * sure that the module behind it speaks our version of the interface.
+ *
+ * The device is opened for each call and closed after it. That costs a few
+ * microseconds, but an open device holds the module: a process that once asked
+ * something would keep it from being unloaded for the rest of its life. It also
+ * keeps the library free of state that fork() and threads would share.
+ */
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* Does the kernel forbid attaching altogether? The chosen level is in brackets. */
+static bool locked_down(void)
+{
+	char buf[128];
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	bool yes = false;
+
+	if (!f)
+		return false;
+	if (fgets(buf, sizeof(buf), f))
+		yes = !strstr(buf, "[none]") && strchr(buf, '[');
+	fclose(f);
+	return yes;
+}
+
+static int open_failed(int err, const char *subject)
+{
+	switch (err) {
+	case -EPERM:
+		/* The module itself answers EPERM; root is refused by lockdown only. */
+		if (geteuid() == 0 && locked_down())
+			return LIBTRAMP_FAIL(-EPERM, TRAMP_REASON_LOCKDOWN, subject, NULL);
+		/* fall through */
+	case -EACCES:
+		return LIBTRAMP_FAIL(-EPERM, TRAMP_REASON_PERMISSION, subject,
+				     "cannot open " TRAMP_DEVICE);
+	case -ENOENT:
+		if (access("/sys/module/trampoline", F_OK) == 0)
+			return LIBTRAMP_FAIL(-ENODEV, TRAMP_LIB_NO_NODE, subject, NULL);
+		return LIBTRAMP_FAIL(-ENODEV, TRAMP_LIB_NO_DEVICE, subject, NULL);
+	case -ENXIO:
+	case -ENODEV:
+		/* A node left over, or a module on its way in or out. */
+		return LIBTRAMP_FAIL(-ENODEV, TRAMP_LIB_NO_DEVICE, subject, NULL);
+	default:
+		return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject,
+				     "open " TRAMP_DEVICE ": %s", strerror(-err));
+	}
+}
+
+int libtramp_dev_open_any(const char *subject)
+{
+	int fd = open(TRAMP_DEVICE, O_RDWR | O_CLOEXEC);
+
+	return fd >= 0 ? fd : open_failed(-errno, subject);
+}
+
+int libtramp_dev_cmd(int dev, unsigned long cmd, void *arg)
+{
+	int ret;
+
+	/* A signal may end a wait in the kernel; nothing was done then. */
+	do {
+		ret = ioctl(dev, cmd, arg);
+	} while (ret < 0 && errno == EINTR);
+	return ret < 0 ? -errno : 0;
+}
+
+/*
+ * INFO is the one command whose meaning does not change between versions. A
+ * module that does not know it, or that finds our struct too short, is of
+ * another version whatever it says.
+ */
+int libtramp_abi_check(int err, const struct tramp_info *info, const char *subject)
+{
+	if (err == -ENOTTY || err == -EINVAL || err == -E2BIG)
+		return LIBTRAMP_FAIL(-EPROTO, TRAMP_LIB_ABI_MISMATCH, subject,
+				     "the module does not answer to version %u",
+				     TRAMP_ABI_VERSION);
+	/* EMSGSIZE: there are more names than we made room for; the rest is filled. */
+	if (err && err != -EMSGSIZE)
+		return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject,
+				     "TRAMP_IOC_INFO: %s", strerror(-err));
+	if (info->abi_version != TRAMP_ABI_VERSION)
+		return LIBTRAMP_FAIL(-EPROTO, TRAMP_LIB_ABI_MISMATCH, subject,
+				     "the module speaks version %u, the library version %u",
+				     info->abi_version, TRAMP_ABI_VERSION);
+	return 0;
+}
+
+int libtramp_dev_open(const char *subject)
+{
+	struct tramp_info info = { .size = sizeof(info) };
+	int dev, err;
+
+	dev = libtramp_dev_open_any(subject);
+	if (dev < 0)
+		return dev;
+	err = libtramp_dev_cmd(dev, TRAMP_IOC_INFO, &info);
+	err = libtramp_abi_check(err, &info, subject);
+	if (err) {
+		close(dev);
+		errno = -err;
+		return err;
+	}
+	return dev;
+}

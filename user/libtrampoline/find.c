@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
+/*
+ * Finding functions in a snapshot: by name, by address, by glob.
+ */
+#include "internal.h"
+
+int libtramp_spec_parse(const char *spec, struct libtramp_spec *out)
+{
+	const char *colon;
+	size_t len;
+
+	memset(out, 0, sizeof(*out));
+	if (!spec || !spec[0])
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_PATTERN, "function name",
+				     "it is empty");
+	out->name = spec;
+	colon = strchr(spec, ':');
+	if (!colon)
+		return 0;
+	len = colon - spec;
+	if (!len || len >= sizeof(out->module) || !colon[1] || strchr(colon + 1, ':'))
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_PATTERN, "function name", "'%s'", spec);
+	out->has_module = true;
+	memcpy(out->module, spec, len);
+	out->name = colon + 1;
+	if (!strcmp(out->module, "vmlinux"))
+		out->module[0] = '\0';
+	return 0;
+}
+
+static const char *shown_module(const struct tramp_sym *sym)
+{
+	return sym->module[0] ? sym->module : "vmlinux";
+}
+
+static int fail_unknown(const struct tramp_syms *syms, const struct libtramp_spec *spec,
+			const char *subject)
+{
+	char near[384];
+	size_t i;
+
+	/* The right name in the wrong module is the nearest miss of all. */
+	if (spec->has_module) {
+		i = libtramp_syms_lower(syms, spec->name);
+		if (i < syms->nr && !strcmp(syms->syms[i].name, spec->name))
+			return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION, subject,
+					     "%s has one", shown_module(&syms->syms[i]));
+	}
+	if (libtramp_near_misses(syms, spec->name, near, sizeof(near)))
+		return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION, subject, "%s", near);
+	return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION, subject, NULL);
+}
+
+static int fail_ambiguous(const struct tramp_sym *first, size_t nr, const char *subject)
+{
+	char where[256] = "";
+	size_t i, pos = 0;
+
+	for (i = 0; i < nr && pos < sizeof(where); i++)
+		if (!i || strcmp(first[i].module, first[i - 1].module))
+			pos += snprintf(where + pos, sizeof(where) - pos, "%s%s", i ? ", " : "",
+					shown_module(&first[i]));
+	return LIBTRAMP_FAIL(-EINVAL, TRAMP_REASON_AMBIGUOUS, subject, "%zu of them, in %s", nr,
+			     where);
+}
+
+const struct tramp_sym *tramp_syms__find(const struct tramp_syms *syms, const char *spec)
+{
+	char subject[LIBTRAMP_SUBJECT_LEN];
+	struct libtramp_spec s;
+	size_t i, first = 0, nr = 0;
+
+	if (libtramp_spec_parse(spec, &s))
+		return NULL;
+	snprintf(subject, sizeof(subject), "function '%s'", spec);
+	/* Those of one name stand together, and among them those of one module. */
+	for (i = libtramp_syms_lower(syms, s.name);
+	     i < syms->nr && !strcmp(syms->syms[i].name, s.name); i++) {
+		if (s.has_module && strcmp(syms->syms[i].module, s.module))
+			continue;
+		if (!nr++)
+			first = i;
+	}
+	if (nr == 1)
+		return &syms->syms[first];
+	if (nr)
+		fail_ambiguous(&syms->syms[first], nr, subject);
+	else
+		fail_unknown(syms, &s, subject);
+	return NULL;
+}
+
+const struct tramp_sym *tramp_syms__find_addr(const struct tramp_syms *syms, uint64_t addr,
+					      uint64_t *off)
+{
+	size_t lo = 0, hi = syms->nr_by_addr;
+	const struct tramp_sym *sym;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (syms->syms[syms->by_addr[mid]].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo) {
+		errno = ENOENT;
+		return NULL;
+	}
+	/* Of several names of one address, the first in the order of names. */
+	sym = &syms->syms[syms->by_addr[lo - 1]];
+	while (lo > 1 && syms->syms[syms->by_addr[lo - 2]].addr == sym->addr)
+		sym = &syms->syms[syms->by_addr[--lo - 1]];
+	if (off)
+		*off = addr - sym->addr;
+	return sym;
+}
+
+/* -------------------------------------------------------------- patterns -- */
+
+struct pattern {
+	struct libtramp_spec spec;
+	bool module_glob;	/* the module part matches; "" means vmlinux exactly */
+};
+
+static int pattern_parse(const char *text, struct pattern *p)
+{
+	int err = libtramp_spec_parse(text, &p->spec);
+
+	if (!err)
+		err = tramp_glob_check(p->spec.name);
+	if (!err && p->spec.module[0])
+		err = tramp_glob_check(p->spec.module);
+	return err;
+}
+
+static bool pattern_matches(const struct pattern *p, const struct tramp_sym *sym)
+{
+	if (p->spec.has_module) {
+		/* The kernel proper is called vmlinux; a glob does not mean it. */
+		if (!p->spec.module[0] != !sym->module[0])
+			return false;
+		if (p->spec.module[0] && !tramp_glob_match(p->spec.module, sym->module))
+			return false;
+	}
+	return tramp_glob_match(p->spec.name, sym->name);
+}
+
+static int fail_no_match(const struct tramp_syms *syms, const struct pattern *p,
+			 const char *pattern, size_t untraceable, size_t denied)
+{
+	char subject[LIBTRAMP_SUBJECT_LEN], near[384];
+
+	snprintf(subject, sizeof(subject), "pattern '%s'", pattern);
+	if (untraceable && !denied)
+		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject,
+				     "%zu match by name, but ftrace cannot patch their entry",
+				     untraceable);
+	if (denied)
+		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject,
+				     "all %zu that match are left out by deny patterns", denied);
+	if (!strpbrk(p->spec.name, "*?[") &&
+	    libtramp_near_misses(syms, p->spec.name, near, sizeof(near)))
+		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject, "%s", near);
+	return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject, NULL);
+}
+
+/* Deny patterns are few: parsed again for each function that the pattern matched. */
+static bool is_denied(const struct tramp_sym *sym, const struct tramp_match_opts *opts)
+{
+	struct pattern p;
+	size_t i;
+
+	if (!LIBTRAMP_OPTS_HAS(opts, tramp_match_opts, deny))
+		return false;
+	for (i = 0; i < opts->deny_cnt; i++)
+		if (!pattern_parse(opts->deny[i], &p) && pattern_matches(&p, sym))
+			return true;
+	return false;
+}
+
+static int check_match_opts(const struct tramp_match_opts *opts)
+{
+	struct pattern p;
+	size_t i;
+	int err;
+
+	if (!LIBTRAMP_OPTS_VALID(opts, tramp_match_opts))
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_syms__match()",
+				     "opts must be declared with TRAMP_OPTS(tramp_match_opts, ...)");
+	if (!LIBTRAMP_OPTS_HAS(opts, tramp_match_opts, deny))
+		return 0;
+	if (opts->deny_cnt && !opts->deny)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_syms__match()",
+				     "deny_cnt without deny");
+	for (i = 0; i < opts->deny_cnt; i++) {
+		err = pattern_parse(opts->deny[i], &p);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int tramp_syms__match(const struct tramp_syms *syms, const char *pattern,
+		      const struct tramp_match_opts *opts, tramp_sym_cb cb, void *ctx)
+{
+	size_t i, untraceable = 0, denied = 0, prefix;
+	bool all = !syms->traceable_known;
+	struct pattern p;
+	int err, nr = 0;
+
+	err = check_match_opts(opts);
+	if (!err)
+		err = pattern_parse(pattern, &p);
+	if (err)
+		return err;
+	all = all || LIBTRAMP_OPTS_GET(opts, tramp_match_opts, untraceable, false);
+	/* What stands before the first wildcard narrows the search to a run of names. */
+	prefix = strcspn(p.spec.name, "*?[");
+	i = 0;
+	if (prefix) {
+		char start[TRAMP_SYM_LEN * 4];
+
+		snprintf(start, sizeof(start), "%.*s", (int)prefix, p.spec.name);
+		i = libtramp_syms_lower(syms, start);
+	}
+	for (; i < syms->nr; i++) {
+		const struct tramp_sym *sym = &syms->syms[i];
+
+		if (prefix && strncmp(sym->name, p.spec.name, prefix))
+			break;
+		if (!pattern_matches(&p, sym))
+			continue;
+		if (!all && !(sym->flags & TRAMP_SYM_TRACEABLE)) {
+			untraceable++;
+			continue;
+		}
+		if (is_denied(sym, opts)) {
+			denied++;
+			continue;
+		}
+		nr++;
+		err = cb ? cb(sym, ctx) : 0;
+		if (err)
+			return err;
+	}
+	return nr ? nr : fail_no_match(syms, &p, pattern, untraceable, denied);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
+/*
+ * Whole objects: every program of an object or a skeleton attached as one, and
+ * the set of links that comes of it. All or nothing, so that a caller never has
+ * to find out which half of his programs is running.
+ */
+#include <bpf/libbpf.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+struct tramp_links {
+	size_t nr, room;
+	struct tramp_link *link[];
+};
+
+/* Which programs an attach is about: those of autoload and autoattach. */
+static bool is_meant(const struct bpf_program *prog, uint32_t flags)
+{
+	if (!bpf_program__autoload(prog) || !bpf_program__autoattach(prog))
+		return false;
+	return libtramp_prog_supported(prog) || !(flags & TRAMP_OBJECT_F_SKIP_OTHER);
+}
+
+static size_t count_meant(const struct bpf_object *obj, uint32_t flags)
+{
+	struct bpf_program *prog;
+	size_t nr = 0;
+
+	bpf_object__for_each_program(prog, obj)
+		nr += is_meant(prog, flags);
+	return nr;
+}
+
+static int check_object_opts(const struct bpf_object *obj,
+			     const struct tramp_object_attach_opts *opts, const char *subject)
+{
+	size_t i;
+
+	if (!LIBTRAMP_OPTS_VALID(opts, tramp_object_attach_opts))
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "opts must be declared with TRAMP_OPTS(tramp_object_attach_opts, ...)");
+	if (LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts, flags, 0) &
+	    ~TRAMP_OBJECT_F_SKIP_OTHER)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "unknown flags 0x%x", opts->flags);
+	if (!LIBTRAMP_OPTS_HAS(opts, tramp_object_attach_opts, cookies))
+		return 0;
+	if (opts->cookie_cnt && !opts->cookies)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "cookie_cnt without cookies");
+	/* A cookie for a program that does not exist is a spelling error, not a wish. */
+	for (i = 0; i < opts->cookie_cnt; i++) {
+		const char *name = opts->cookies[i].prog_name;
+
+		if (!name || !bpf_object__find_program_by_name(obj, name))
+			return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+					     "a cookie for program '%s', which it does not have",
+					     name ? name : "");
+	}
+	return 0;
+}
+
+static struct tramp_link *attach_one(const struct bpf_program *prog,
+				     const struct tramp_object_attach_opts *opts)
+{
+	TRAMP_OPTS(tramp_attach_opts, o);
+	size_t i;
+
+	o.flags = LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts, attach_flags, 0);
+	for (i = 0; i < LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts, cookie_cnt, 0); i++) {
+		if (strcmp(opts->cookies[i].prog_name, bpf_program__name(prog)))
+			continue;
+		o.cookie = opts->cookies[i].cookie;
+		o.flags |= TRAMP_ATTACH_F_COOKIE;
+	}
+	return libtramp_attach(prog, &o);
+}
+
+static struct tramp_links *attach_object(const struct bpf_object *obj,
+					 const struct tramp_object_attach_opts *opts)
+{
+	char subject[LIBTRAMP_SUBJECT_LEN];
+	struct tramp_links *links;
+	struct bpf_program *prog;
+	uint32_t flags;
+	size_t room;
+	int err;
+
+	if (!obj) {
+		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_object__attach()",
+			      "obj is NULL");
+		return NULL;
+	}
+	snprintf(subject, sizeof(subject), "object '%s'", bpf_object__name(obj));
+	if (check_object_opts(obj, opts, subject))
+		return NULL;
+	flags = LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts, flags, 0);
+	room = count_meant(obj, flags);
+	if (!room) {
+		LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_PROGRAMS, subject, NULL);
+		return NULL;
+	}
+	links = calloc(1, sizeof(*links) + room * sizeof(links->link[0]));
+	if (!links) {
+		libtramp_fail_nomem(subject);
+		return NULL;
+	}
+	links->room = room;
+	bpf_object__for_each_program(prog, obj) {
+		struct tramp_link *link;
+
+		if (!is_meant(prog, flags))
+			continue;
+		link = attach_one(prog, opts);
+		if (!link) {
+			err = errno;
+			tramp_links__destroy(links);
+			errno = err;
+			return NULL;
+		}
+		links->link[links->nr++] = link;
+	}
+	return links;
+}
+
+struct tramp_links *tramp_object__attach(const struct bpf_object *obj,
+					 const struct tramp_object_attach_opts *opts)
+{
+	struct tramp_links *links = attach_object(obj, opts);
+
+	if (!links)
+		libtramp_warn_last();
+	return links;
+}
+
+size_t tramp_links__count(const struct tramp_links *links)
+{
+	return links ? links->nr : 0;
+}
+
+struct tramp_link *tramp_links__get(const struct tramp_links *links, size_t i)
+{
+	if (links && i < links->nr)
+		return links->link[i];
+	LIBTRAMP_FAIL(-ERANGE, TRAMP_LIB_BAD_ARGUMENT, "tramp_links__get()",
+		      "no link %zu in a set of %zu", i, tramp_links__count(links));
+	return NULL;
+}
+
+struct tramp_link *tramp_links__find(const struct tramp_links *links, const char *prog_name)
+{
+	size_t i;
+
+	for (i = 0; prog_name && i < tramp_links__count(links); i++)
+		if (!strcmp(links->link[i]->name, prog_name))
+			return links->link[i];
+	LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_BAD_ARGUMENT, "tramp_links__find()",
+		      "no link of a program '%s' in the set", prog_name ? prog_name : "");
+	return NULL;
+}
+
+/* Take back the pins of the first @nr links. */
+static void unpin_first(struct tramp_links *links, size_t nr)
+{
+	size_t i;
+
+	for (i = nr; i-- > 0;)
+		tramp_link__unpin(links->link[i]);
+}
+
+int tramp_links__pin(struct tramp_links *links, const char *dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	bool made;
+	size_t i;
+	int err;
+
+	if (!links || !dir || !dir[0])
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_links__pin()",
+				     "%s", links ? "no folder" : "links is NULL");
+	made = stat(dir, &st) != 0;
+	for (i = 0; i < links->nr; i++) {
+		if (snprintf(path, sizeof(path), "%s/%s", dir, links->link[i]->name) >=
+		    (int)sizeof(path))
+			err = LIBTRAMP_FAIL(-ENAMETOOLONG, TRAMP_LIB_BAD_ARGUMENT,
+					    "tramp_links__pin()", "'%.64s...'", dir);
+		else
+			err = libtramp_link_pin(links->link[i], path);
+		if (err) {
+			libtramp_warn_last();
+			unpin_first(links, i);
+			if (made)
+				rmdir(dir);
+			errno = -err;
+			return err;
+		}
+	}
+	return 0;
+}
+
+int tramp_links__unpin(struct tramp_links *links)
+{
+	int ret = 0, err;
+	size_t i;
+
+	for (i = 0; i < tramp_links__count(links); i++) {
+		if (!links->link[i]->pin_path)
+			continue;
+		err = tramp_link__unpin(links->link[i]);
+		if (err && !ret)
+			ret = err;
+	}
+	return ret;
+}
+
+int tramp_links__detach(struct tramp_links *links)
+{
+	int ret = 0, err;
+	size_t i;
+
+	for (i = 0; i < tramp_links__count(links); i++) {
+		err = tramp_link__detach(links->link[i]);
+		if (err && !ret)
+			ret = err;
+	}
+	return ret;
+}
+
+void tramp_links__destroy(struct tramp_links *links)
+{
+	size_t i;
+
+	if (!links)
+		return;
+	/* Backwards, as things are undone. */
+	for (i = links->nr; i-- > 0;)
+		tramp_link__destroy(links->link[i]);
+	free(links);
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
+/*
+ * What the module knows of its links: one, all of them, and the code of the
+ * image that a link's function runs through.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+int libtramp_query(int dev, struct tramp_query *q, const char *subject)
+{
+	int err;
+
+	q->size = sizeof(*q);
+	err = libtramp_dev_cmd(dev, TRAMP_IOC_QUERY, q);
+	if (!err)
+		return 0;
+	if (q->refusal.reason)
+		return libtramp_fail_refusal(err, &q->refusal, subject);
+	if (err == -ENOENT)
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_LINK_GONE, subject, NULL);
+	if (err == -EPERM)
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NULL);
+	return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "TRAMP_IOC_QUERY: %s",
+			     strerror(-err));
+}
+
+void libtramp_fill_info(struct tramp_link_info *info, const struct tramp_query *q)
+{
+	info->link_id = q->link_id;
+	info->prog_id = q->prog_id;
+	info->kind = q->kind;
+	info->mode = q->mode;
+	info->pos = q->pos;
+	info->nr_progs = q->nr_progs;
+	info->cookie = q->cookie;
+	info->key = q->key;
+	info->index = q->index;
+	info->btf_obj_id = q->btf_obj_id;
+	info->btf_id = q->btf_id;
+	info->image_size = q->image_size;
+	info->func_addr = q->func_addr;
+	info->image_addr = q->image_addr;
+	info->hits = q->hits;
+	info->misses = q->misses;
+	info->sleepable = q->sleepable;
+	memcpy(info->func_name, q->func_name, sizeof(info->func_name));
+	memcpy(info->module, q->module, sizeof(info->module));
+	memcpy(info->prog_name, q->prog_name, sizeof(info->prog_name));
+	info->func_name[sizeof(info->func_name) - 1] = '\0';
+	info->module[sizeof(info->module) - 1] = '\0';
+	info->prog_name[sizeof(info->prog_name) - 1] = '\0';
+}
+
+static int check_info(const struct tramp_link_info *info, const char *call)
+{
+	if (libtramp_sized_ok(info, info ? info->sz : 0, sizeof(size_t), SIZE_MAX))
+		return 0;
+	return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, call,
+			     "info must be declared with TRAMP_OPTS(tramp_link_info, ...)");
+}
+
+int tramp_link_info_by_id(uint32_t id, struct tramp_link_info *user)
+{
+	struct tramp_link_info info = { .sz = sizeof(info) };
+	struct tramp_query q = { .link_id = id };
+	char subject[32];
+	int dev, err;
+
+	err = check_info(user, "tramp_link_info_by_id()");
+	if (err)
+		return err;
+	libtramp_link_subject(subject, sizeof(subject), id);
+	dev = libtramp_dev_open(subject);
+	if (dev < 0)
+		return dev;
+	err = libtramp_query(dev, &q, subject);
+	close(dev);
+	if (err) {
+		errno = -err;
+		return err;
+	}
+	libtramp_fill_info(&info, &q);
+	libtramp_out(user, user->sz, &info, sizeof(info));
+	return 0;
+}
+
+int tramp_link__info(const struct tramp_link *link, struct tramp_link_info *info)
+{
+	if (!link)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_link__info()",
+				     "link is NULL");
+	return tramp_link_info_by_id(link->id, info);
+}
+
+int tramp_for_each(tramp_link_cb cb, void *ctx)
+{
+	struct tramp_link_info info = { .sz = sizeof(info) };
+	uint32_t id = 0;
+	int dev, err;
+
+	if (!cb)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_for_each()",
+				     "cb is NULL");
+	dev = libtramp_dev_open("list of links");
+	if (dev < 0)
+		return dev;
+	for (;;) {
+		struct tramp_query q = {
+			.size = sizeof(q),
+			.flags = TRAMP_QUERY_F_NEXT,
+			.link_id = id,
+		};
+
+		/* "No further link" is the end and not an error: kept out of the last error. */
+		err = libtramp_dev_cmd(dev, TRAMP_IOC_QUERY, &q);
+		if (err == -ENOENT) {
+			err = 0;
+			break;
+		}
+		if (err) {
+			err = libtramp_fail_refusal(err, &q.refusal, "list of links");
+			break;
+		}
+		id = q.link_id;
+		libtramp_fill_info(&info, &q);
+		err = cb(&info, ctx);
+		if (err)
+			break;
+	}
+	close(dev);
+	return err;
+}
+
+void *tramp_link_image(uint32_t id, struct tramp_link_info *user)
+{
+	struct tramp_link_info info = { .sz = sizeof(info) };
+	uint32_t room = 1024;
+	void *image = NULL;
+	char subject[32];
+	int dev, err;
+
+	if (check_info(user, "tramp_link_image()"))
+		return NULL;
+	libtramp_link_subject(subject, sizeof(subject), id);
+	dev = libtramp_dev_open(subject);
+	if (dev < 0)
+		return NULL;
+	/* The image may grow between two attempts: ask until one fits. */
+	for (;;) {
+		struct tramp_query q = {
+			.size = sizeof(q),
+			.link_id = id,
+			.image_len = room,
+		};
+
+		image = malloc(room);
+		if (!image) {
+			err = libtramp_fail_nomem(subject);
+			break;
+		}
+		q.image = (uintptr_t)image;
+		err = libtramp_dev_cmd(dev, TRAMP_IOC_QUERY, &q);
+		if (err == -EMSGSIZE && q.image_len > room) {
+			free(image);
+			room = q.image_len;
+			continue;
+		}
+		if (err)
+			err = q.refusal.reason ?
+			      libtramp_fail_refusal(err, &q.refusal, subject) :
+			      LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject,
+					    "TRAMP_IOC_QUERY: %s", strerror(-err));
+		else
+			libtramp_fill_info(&info, &q);
+		break;
+	}
+	close(dev);
+	if (err) {
+		free(image);
+		errno = -err;
+		return NULL;
+	}
+	libtramp_out(user, user->sz, &info, sizeof(info));
+	return image;
+}

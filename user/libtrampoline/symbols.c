@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
+/*
+ * A snapshot of the kernel's functions.
+ *
+ * Names and addresses come from /proc/kallsyms; which of them can be traced
+ * from ftrace's list. That list has no addresses before Linux 6.5
+ * (available_filter_functions_addrs), so that functions of the same name cannot
+ * be told apart there: then all of them count as traceable if any is.
+ *
+ * Strings are copied into large chunks: a hundred thousand small allocations
+ * would cost more than everything else here.
+ */
+#define _GNU_SOURCE	/* qsort_r() */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define CHUNK_SIZE	(256 * 1024)
+
+struct libtramp_chunk {
+	struct libtramp_chunk *next;
+	size_t used;
+	char text[];
+};
+
+static const char *keep_string(struct tramp_syms *syms, const char *s, size_t len)
+{
+	struct libtramp_chunk *c = syms->chunks;
+	char *copy;
+
+	if (!c || CHUNK_SIZE - sizeof(*c) - c->used < len + 1) {
+		c = malloc(CHUNK_SIZE);
+		if (!c)
+			return NULL;
+		c->next = syms->chunks;
+		c->used = 0;
+		syms->chunks = c;
+	}
+	copy = c->text + c->used;
+	memcpy(copy, s, len);
+	copy[len] = '\0';
+	c->used += len + 1;
+	return copy;
+}
+
+static int cmp_name(const void *a, const void *b)
+{
+	const struct tramp_sym *x = a, *y = b;
+	int d = strcmp(x->name, y->name);
+
+	if (!d)
+		d = strcmp(x->module, y->module);
+	if (!d)
+		d = (x->addr > y->addr) - (x->addr < y->addr);
+	return d;
+}
+
+static int cmp_addr(const void *a, const void *b, void *ctx)
+{
+	const struct tramp_syms *syms = ctx;
+	uint64_t x = syms->syms[*(const uint32_t *)a].addr;
+	uint64_t y = syms->syms[*(const uint32_t *)b].addr;
+
+	if (x != y)
+		return x < y ? -1 : 1;
+	/* Two names of one address: the order of names decides, always alike. */
+	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+/* What stands in brackets at the end of a line; "" if nothing does. NULL: not a module. */
+static char *cut_module(char *rest)
+{
+	char *end;
+
+	if (*rest != '[')
+		return rest + strlen(rest);
+	rest++;
+	end = strchr(rest, ']');
+	if (!end)
+		return NULL;
+	*end = '\0';
+	/* BPF programs, and code that the kernel makes for ftrace and kprobes. */
+	if (!strcmp(rest, "bpf") || !strncmp(rest, "__builtin__", 11))
+		return NULL;
+	return rest;
+}
+
+/* One line of kallsyms: "ADDRESS TYPE NAME[\t[MODULE]]". 1: a function, 0: not. */
+static int parse_line(struct tramp_syms *syms, char *line, struct tramp_sym *sym,
+		      const char **last_module)
+{
+	char *p, *name, *module, type;
+
+	sym->addr = strtoull(line, &p, 16);
+	if (p == line || *p != ' ' || !p[1] || p[2] != ' ')
+		return 0;
+	type = p[1];
+	name = p + 3;
+	p = name + strcspn(name, " \t\n");
+	if (p == name)
+		return 0;
+	module = p + strspn(p, " \t\n");
+	*p = '\0';
+	module = cut_module(module);
+	if (!module)
+		return 0;
+	switch (type) {
+	case 'T':
+		sym->flags = 0;
+		break;
+	case 't':
+		sym->flags = TRAMP_SYM_LOCAL;
+		break;
+	case 'W':
+	case 'w':
+		sym->flags = TRAMP_SYM_WEAK;
+		break;
+	default:
+		return 0;
+	}
+	/* Modules come in runs: their name is kept once. */
+	if (strcmp(module, *last_module)) {
+		*last_module = keep_string(syms, module, strlen(module));
+		if (!*last_module)
+			return -ENOMEM;
+	}
+	sym->module = *last_module;
+	sym->name = keep_string(syms, name, strlen(name));
+	return sym->name ? 1 : -ENOMEM;
+}
+
+static int load_kallsyms(struct tramp_syms *syms, const char *path)
+{
+	const char *last_module = "";
+	size_t room = 0, line_room = 0;
+	char *line = NULL;
+	int err = 0;
+	FILE *f;
+
+	f = fopen(path, "re");
+	if (!f)
+		return LIBTRAMP_FAIL(-errno, TRAMP_LIB_NO_KALLSYMS, path, "%s", strerror(errno));
+	while (getline(&line, &line_room, f) >= 0) {
+		if (syms->nr == room) {
+			struct tramp_sym *more;
+
+			room = room ? room * 2 : 16384;
+			more = realloc(syms->syms, room * sizeof(*more));
+			if (!more) {
+				err = libtramp_fail_nomem(path);
+				break;
+			}
+			syms->syms = more;
+		}
+		err = parse_line(syms, line, &syms->syms[syms->nr], &last_module);
+		if (err < 0) {
+			libtramp_fail_nomem(path);
+			break;
+		}
+		syms->nr += err;
+		err = 0;
+	}
+	if (!err && ferror(f))
+		err = LIBTRAMP_FAIL(-EIO, TRAMP_LIB_NO_KALLSYMS, path, "it cannot be read");
+	else if (!err && !syms->nr)
+		err = LIBTRAMP_FAIL(-ENODATA, TRAMP_LIB_NO_KALLSYMS, path,
+				    "there is no function in it");
+	free(line);
+	fclose(f);
+	if (!err)
+		qsort(syms->syms, syms->nr, sizeof(*syms->syms), cmp_name);
+	return err;
+}
+
+static int sort_addresses(struct tramp_syms *syms)
+{
+	size_t i;
+
+	syms->by_addr = malloc(syms->nr * sizeof(*syms->by_addr));
+	if (!syms->by_addr)
+		return libtramp_fail_nomem("symbols");
+	for (i = 0; i < syms->nr; i++)
+		if (syms->syms[i].addr)
+			syms->by_addr[syms->nr_by_addr++] = i;
+	qsort_r(syms->by_addr, syms->nr_by_addr, sizeof(*syms->by_addr), cmp_addr, syms);
+	return 0;
+}
+
+size_t libtramp_syms_lower(const struct tramp_syms *syms, const char *name)
+{
+	size_t lo = 0, hi = syms->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (strcmp(syms->syms[mid].name, name) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void mark_traceable(struct tramp_syms *syms, const char *name, const char *module,
+			   uint64_t addr)
+{
+	size_t i;
+
+	for (i = libtramp_syms_lower(syms, name);
+	     i < syms->nr && !strcmp(syms->syms[i].name, name); i++) {
+		struct tramp_sym *sym = &syms->syms[i];
+
+		/*
+		 * The list's address is that of the patched instruction: behind
+		 * an ENDBR that is 4 bytes into the function.
+		 */
+		if (!strcmp(sym->module, module) &&
+		    (!addr || !sym->addr || (addr >= sym->addr && addr - sym->addr < 16)))
+			sym->flags |= TRAMP_SYM_TRACEABLE;
+	}
+}
+
+/* Lines are "[ADDRESS ]NAME[ [MODULE]]"; the address only in the _addrs file. */
+static bool load_traceable(struct tramp_syms *syms, const char *path)
+{
+	size_t room = 0;
+	char *line = NULL;
+	FILE *f;
+
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (getline(&line, &room, f) >= 0) {
+		char *name = line, *end, *module;
+		uint64_t addr = 0;
+
+		/* A name may read as a number ("add [mod]"): an address has a name behind it. */
+		addr = strtoull(line, &end, 16);
+		if (end != line && end[0] == ' ' && end[1] != '[')
+			name = end + 1;
+		else
+			addr = 0;
+		end = name + strcspn(name, " \t\n");
+		module = end + strspn(end, " \t\n");
+		*end = '\0';
+		module = cut_module(module);
+		if (module)
+			mark_traceable(syms, name, module, addr);
+	}
+	free(line);
+	syms->traceable_known = !ferror(f);
+	fclose(f);
+	return true;
+}
+
+static void find_traceable(struct tramp_syms *syms, const char *path)
+{
+	static const char * const usual[] = {
+		"/sys/kernel/tracing/available_filter_functions_addrs",
+		"/sys/kernel/debug/tracing/available_filter_functions_addrs",
+		"/sys/kernel/tracing/available_filter_functions",
+		"/sys/kernel/debug/tracing/available_filter_functions",
+	};
+	size_t i;
+
+	if (path) {
+		if (path[0] && !load_traceable(syms, path))
+			libtramp_print(TRAMP_PRINT_DEBUG, "%s: %s\n", path, strerror(errno));
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(usual); i++)
+		if (load_traceable(syms, usual[i]))
+			return;
+	libtramp_print(TRAMP_PRINT_DEBUG, "available_filter_functions cannot be read\n");
+}
+
+struct tramp_syms *tramp_syms__load(const struct tramp_syms_opts *opts)
+{
+	const char *kallsyms;
+	struct tramp_syms *syms;
+
+	if (!LIBTRAMP_OPTS_VALID(opts, tramp_syms_opts)) {
+		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_syms__load()",
+			      "opts must be declared with TRAMP_OPTS(tramp_syms_opts, ...)");
+		return NULL;
+	}
+	syms = calloc(1, sizeof(*syms));
+	if (!syms) {
+		libtramp_fail_nomem("symbols");
+		return NULL;
+	}
+	syms->btfs = libtramp_btfs_new(LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, vmlinux_btf, NULL),
+				       LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, module_btf_dir, NULL));
+	if (!syms->btfs)
+		goto fail;
+	kallsyms = LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, kallsyms, NULL);
+	if (load_kallsyms(syms, kallsyms ? kallsyms : "/proc/kallsyms") || sort_addresses(syms))
+		goto fail;
+	find_traceable(syms, LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, filter_functions, NULL));
+	return syms;
+
+fail:
+	tramp_syms__free(syms);
+	errno = -tramp_last_error()->err;
+	return NULL;
+}
+
+void tramp_syms__free(struct tramp_syms *syms)
+{
+	struct libtramp_chunk *c, *next;
+
+	if (!syms)
+		return;
+	for (c = syms->chunks; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	libtramp_btfs_free(syms->btfs);
+	free(syms->by_addr);
+	free(syms->syms);
+	free(syms);
+}
+
+bool tramp_syms__knows_traceable(const struct tramp_syms *syms)
+{
+	return syms->traceable_known;
+}
+
+size_t tramp_syms__count(const struct tramp_syms *syms)
+{
+	return syms->nr;
+}
+
+const struct tramp_sym *tramp_syms__get(const struct tramp_syms *syms, size_t i)
+{
+	return i < syms->nr ? &syms->syms[i] : NULL;
+}
