@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Helpers that images call, and the kernel's facts for the emitter.
+ *
+ * Every function here is notrace: an image that called a traced helper would
+ * call itself. What they call in turn may be traced; then the program's recursion
+ * counter, which is up around the timed path and was found up in the missed one,
+ * ends the recursion after one step.
+ */
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/u64_stats_sync.h>
+#include <asm/cpufeature.h>
+#include "compat.h"
+#include "helpers.h"
+#include "ksyms.h"
+#include "slot.h"
+#include "tramp.h"
+
+struct tramp_x86_env tramp_env __ro_after_init;
+
+/* Any value but 0 that a clock does not return: "statistics were off at the start". */
+#define NO_START 1
+
+/**
+ * tramp_x_missed() - a program was skipped, since it runs on this CPU already
+ * @slot: the attachment
+ *
+ * Context: where the image is: any, preemption off or the task pinned.
+ */
+static noinline notrace void tramp_x_missed(struct tramp_slot *slot)
+{
+	this_cpu_inc(slot->counts->pcpu->misses);
+	/* The kernel policy's enter function has counted the program's miss itself. */
+	if (slot->prog && !(slot->call_flags & TRAMP_X86_CALL_GUARDED))
+		KSYM(bpf_prog_inc_misses_counter)(slot->prog);
+}
+
+/**
+ * tramp_x_stats_enter() - start of a timed run
+ *
+ * Return: the time in ns, never 0.
+ */
+noinline notrace u64 tramp_x_stats_enter(void)
+{
+	u64 start = local_clock();
+
+	return start > NO_START ? start : NO_START;
+}
+
+/**
+ * tramp_x_stats_exit() - end of a timed run
+ * @prog: the program
+ * @start: what tramp_x_stats_enter() returned
+ *
+ * The same per-CPU sums, guarded in the same way, as the kernel's own trampoline
+ * keeps (kernel/bpf/trampoline.c), since bpftool reads them together.
+ */
+noinline notrace void tramp_x_stats_exit(struct bpf_prog *prog, u64 start)
+{
+	struct bpf_prog_stats *stats;
+	unsigned long flags;
+	u64 duration;
+
+	if (start <= NO_START || !prog)
+		return;
+	duration = local_clock() - start;
+	stats = this_cpu_ptr(prog->stats);
+	flags = u64_stats_update_begin_irqsave(&stats->syncp);
+	u64_stats_inc(&stats->cnt);
+	u64_stats_add(&stats->nsecs, duration);
+	u64_stats_update_end_irqrestore(&stats->syncp, flags);
+}
+
+/*
+ * The image has counted preemption down to 0 with a reschedule due. Doing it
+ * once more in C calls whatever this kernel calls then (preempt=full), or
+ * nothing (preempt=none, voluntary), the patched static call included.
+ */
+static noinline notrace void tramp_x_resched(void)
+{
+	preempt_disable_notrace();
+	preempt_enable_notrace();
+}
+
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+static noinline notrace void tramp_x_rcu_read_lock(void)
+{
+	rcu_read_lock();
+}
+
+static noinline notrace void tramp_x_rcu_read_unlock(void)
+{
+	rcu_read_unlock();
+}
+#endif
+
+/*
+ * Where an image returns to: through the thunk the kernel chose for this CPU,
+ * read from the variable its own JIT reads. Jumping to __x86_return_thunk itself
+ * is wrong on kernels that patch every return (it warns, once, and is slow).
+ */
+static int find_return_thunk(void)
+{
+	if (!cpu_feature_enabled(X86_FEATURE_RETHUNK))
+		return 0;
+	if (tramp_ksyms.x86_return_thunk)
+		tramp_env.return_thunk = *(unsigned long *)tramp_ksyms.x86_return_thunk;
+	else
+		tramp_env.return_thunk = tramp_ksym_lookup("__x86_return_thunk");
+	if (!tramp_env.return_thunk) {
+		pr_err("this CPU needs return thunks and the kernel's cannot be found\n");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+int __init tramp_helpers_init(void)
+{
+	BUILD_BUG_ON(sizeof(struct bpf_tramp_run_ctx) > 64);
+	BUILD_BUG_ON(sizeof(struct bpf_tramp_run_ctx) % 8);
+	BUILD_BUG_ON(sizeof(bpf_stats_enabled_key.key.enabled.counter) != 4);
+
+	tramp_env.preempt_count = tramp_pcpu_preempt_count();
+	tramp_env.current_task = tramp_pcpu_current_task();
+	tramp_env.task_bpf_ctx = offsetof(struct task_struct, bpf_ctx);
+	tramp_env.run_ctx_size = sizeof(struct bpf_tramp_run_ctx);
+	tramp_env.run_ctx_cookie = offsetof(struct bpf_tramp_run_ctx, bpf_cookie);
+	tramp_env.run_ctx_saved = offsetof(struct bpf_tramp_run_ctx, saved_run_ctx);
+	tramp_env.stats_key = (unsigned long)&bpf_stats_enabled_key.key.enabled.counter;
+	tramp_env.stats_enter = (unsigned long)tramp_x_stats_enter;
+	tramp_env.stats_exit = (unsigned long)tramp_x_stats_exit;
+	if (IS_ENABLED(CONFIG_PREEMPTION))
+		tramp_env.resched = (unsigned long)tramp_x_resched;
+	tramp_env.missed = (unsigned long)tramp_x_missed;
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	tramp_env.rcu_read_lock = (unsigned long)tramp_x_rcu_read_lock;
+	tramp_env.rcu_read_unlock = (unsigned long)tramp_x_rcu_read_unlock;
+#endif
+	tramp_env.has_call_depth = tramp_has_call_depth();
+	tramp_env.call_depth = tramp_pcpu_call_depth();
+	return find_return_thunk();
+}

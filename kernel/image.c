@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Making, naming and retiring trampoline images.
+ *
+ * Executable memory comes from the kernel's own BPF pack allocator: several
+ * images share a page, the page is never writable and executable at once, and
+ * what is not in use is filled with int3. An image is emitted into an ordinary
+ * buffer and written by text_poke_copy() through a temporary mapping of the
+ * patching CPU alone. Nobody can execute it before its site is switched, so no
+ * cross-modification rules apply to that write.
+ *
+ * The name in kallsyms comes with struct bpf_ksym, which also tells the unwinder
+ * and the exception code that the range is text.
+ *
+ * The one write to a published image: when an image retires, a jump over the
+ * exit programs that are no longer attached. A NOP5 becomes a JMP by
+ * bpf_arch_text_poke(), i.e. by int3 and text_poke_bp() under text_mutex: a
+ * task that executes these bytes meanwhile sees the NOP, the int3 (whose handler
+ * emulates the JMP) or the JMP. Tasks already past the NOP run the program once
+ * more; the program is released only after the grace period that waits for them.
+ * The programs that go on being attached are not jumped over: a call that entered
+ * through this image is theirs, too, and must not be lost because another
+ * program came or went.
+ */
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "compat.h"
+#include "helpers.h"
+#include "image.h"
+#include "ksyms.h"
+#include "target.h"
+
+static atomic_t nr_images = ATOMIC_INIT(0);
+static atomic64_t image_bytes = ATOMIC64_INIT(0);
+
+void tramp_image_totals(u32 *images, u64 *bytes)
+{
+	*images = atomic_read(&nr_images);
+	*bytes = atomic64_read(&image_bytes);
+}
+
+static void fill_int3(void *area, unsigned int size)
+{
+	memset(area, 0xcc, size);
+}
+
+static int emit_error(enum tramp_x86_err err, const struct tramp_image_req *req,
+		      struct tramp_refusal *why)
+{
+	switch (err) {
+	case TRAMP_X86_OK:
+		return 0;
+	case TRAMP_X86_NO_SPACE:
+		return tramp_refuse(why, TRAMP_REASON_IMAGE_LIMIT, req->func, NULL);
+	case TRAMP_X86_OUT_OF_REACH:
+		return tramp_refuse(why, TRAMP_REASON_OUT_OF_REACH, req->func, NULL);
+	case TRAMP_X86_TOO_MANY_SLOTS:
+		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_ARGS, req->func, NULL);
+	case TRAMP_X86_BAD_MODEL:
+	case TRAMP_X86_BAD_REQUEST:
+		break;
+	}
+	return tramp_refuse(why, TRAMP_REASON_ARG_TYPE, req->func, "emitter error %d", err);
+}
+
+/* Executable memory for @size bytes of code: sets mem, mem_size and code. */
+static int alloc_exec(struct tramp_image *image, u32 size)
+{
+	u32 head = TRAMP_PACK_HEADER ? sizeof(struct bpf_binary_header) : 0;
+
+	image->mem_size = size + head;
+	image->mem = KSYM(bpf_prog_pack_alloc)(TRAMP_PACK_ALLOC_ARGS(image->mem_size, fill_int3));
+	if (!image->mem)
+		return -ENOMEM;
+	image->code = (unsigned long)image->mem + head;
+	image->size = size;
+#if TRAMP_PACK_HEADER
+	if (IS_ERR(KSYM(text_poke_copy)(image->mem, &image->mem_size, sizeof(u32))))
+		return -EINVAL;
+#endif
+	return 0;
+}
+
+static void free_exec(struct tramp_image *image)
+{
+	if (!image->mem)
+		return;
+#if TRAMP_PACK_HEADER
+	KSYM(bpf_prog_pack_free)(image->mem);
+#else
+	KSYM(bpf_prog_pack_free)(image->mem, image->mem_size);
+#endif
+}
+
+static void publish_ksym(struct tramp_image *image, u64 key)
+{
+	struct bpf_ksym *ksym = &image->ksym;
+
+	INIT_LIST_HEAD_RCU(&ksym->lnode);
+	ksym->start = image->code;
+	ksym->end = image->code + image->size;
+	snprintf(ksym->name, sizeof(ksym->name), "trampoline_%llu_%u", key, image->index);
+	KSYM(bpf_ksym_add)(ksym);
+	if (tramp_ksyms.has_perf_event_ksymbol)
+		KSYM(perf_event_ksymbol)(PERF_RECORD_KSYMBOL_TYPE_BPF, ksym->start,
+					 image->size, false, ksym->name);
+	atomic_inc(&nr_images);
+	atomic64_add(image->size, &image_bytes);
+}
+
+static void retract_ksym(struct tramp_image *image)
+{
+	struct bpf_ksym *ksym = &image->ksym;
+
+	if (!ksym->start)
+		return;
+	KSYM(bpf_ksym_del)(ksym);
+	if (tramp_ksyms.has_perf_event_ksymbol)
+		KSYM(perf_event_ksymbol)(PERF_RECORD_KSYMBOL_TYPE_BPF, ksym->start,
+					 image->size, true, ksym->name);
+	atomic_dec(&nr_images);
+	atomic64_sub(image->size, &image_bytes);
+}
+
+void tramp_image_destroy(struct tramp_image *image)
+{
+	u32 i;
+
+	retract_ksym(image);
+	free_exec(image);
+	free_percpu(image->inflight);
+	for (i = 0; i < image->nr_slots; i++)
+		tramp_slot_put(image->slots[i]);
+	kfree(image->slots);
+	kfree(image->skip_off);
+	kfree(image->skip_to);
+	/* Readers of kallsyms may still look at the name. */
+	kfree_rcu(image, rcu);
+}
+
+/* Emit into @buf for address @addr, 0 for measuring. */
+static int emit(struct tramp_image *image, const struct tramp_image_req *req,
+		const struct tramp_x86_call *calls, u8 *buf, u32 len, unsigned long addr,
+		struct tramp_refusal *why)
+{
+	const struct tramp_x86_fentry_req x86 = {
+		.env = &tramp_env,
+		.model = req->model,
+		.func_addr = req->func,
+		.orig = req->site + MCOUNT_INSN_SIZE,
+		.inflight = (unsigned long)image->inflight,
+		.fentry = calls,
+		.nr_fentry = req->nr_fentry,
+		.fmod_ret = calls + req->nr_fentry,
+		.nr_fmod_ret = req->nr_fmod_ret,
+		.fexit = calls + req->nr_fentry + req->nr_fmod_ret,
+		.nr_fexit = req->nr_fexit,
+	};
+	struct tramp_x86_fentry_out out = {
+		.skip_off = image->skip_off,
+		.skip_to = image->skip_to,
+	};
+	int err;
+
+	err = emit_error(tramp_x86_emit_fentry(&x86, buf, len, addr, &out), req, why);
+	image->size = out.size;
+	return err;
+}
+
+/* Whether a task can sleep in the image: in the original, or in a program. */
+static bool can_sleep_in(const struct tramp_image_req *req, const struct tramp_x86_call *calls,
+			 u32 nr)
+{
+	u32 i;
+
+	if (req->nr_fmod_ret || req->nr_fexit)
+		return true;
+	for (i = 0; i < nr; i++) {
+		if (calls[i].flags & TRAMP_X86_CALL_GUARDED)
+			return true;
+	}
+	return false;
+}
+
+struct tramp_image *tramp_image_create(const struct tramp_image_req *req,
+				       struct tramp_refusal *why)
+{
+	u32 i, nr = req->nr_fentry + req->nr_fmod_ret + req->nr_fexit;
+	struct tramp_x86_call *calls = NULL;
+	struct tramp_image *image;
+	u8 *buf = NULL;
+	int err;
+
+	image = kzalloc(sizeof(*image), GFP_KERNEL);
+	if (!image)
+		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
+	image->index = req->index;
+	image->slots = kcalloc(nr, sizeof(*image->slots), GFP_KERNEL);
+	calls = kvcalloc(nr, sizeof(*calls), GFP_KERNEL);
+	buf = kvmalloc(TRAMP_X86_MAX_IMAGE, GFP_KERNEL);
+	if (req->nr_fexit) {
+		image->skip_off = kcalloc(req->nr_fexit, sizeof(u32), GFP_KERNEL);
+		image->skip_to = kcalloc(req->nr_fexit, sizeof(u32), GFP_KERNEL);
+	}
+	if (!image->slots || !calls || !buf ||
+	    (req->nr_fexit && (!image->skip_off || !image->skip_to)))
+		goto no_memory;
+
+	for (i = 0; i < nr; i++) {
+		image->slots[i] = tramp_slot_get(req->slots[i]);
+		req->call(req->slots[i], &calls[i]);
+	}
+	image->nr_slots = nr;
+	image->nr_fexit = req->nr_fexit;
+
+	if (can_sleep_in(req, calls, nr)) {
+		image->inflight = alloc_percpu(u64);
+		if (!image->inflight)
+			goto no_memory;
+	}
+
+	err = emit(image, req, calls, buf, TRAMP_X86_MAX_IMAGE, 0, why);
+	if (err)
+		goto fail;
+	err = alloc_exec(image, image->size);
+	if (err) {
+		err = tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, req->func, NULL);
+		goto fail;
+	}
+	err = emit(image, req, calls, buf, image->size, image->code, why);
+	if (err)
+		goto fail;
+	if (IS_ERR(KSYM(text_poke_copy)((void *)image->code, buf, image->size))) {
+		err = tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, image->code, NULL);
+		goto fail;
+	}
+	publish_ksym(image, req->key);
+	image->target = req->target;
+	kvfree(buf);
+	kvfree(calls);
+	return image;
+
+no_memory:
+	err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+fail:
+	kvfree(buf);
+	kvfree(calls);
+	tramp_image_destroy(image);
+	return ERR_PTR(err);
+}
+
+static struct tramp_image *to_image(struct tramp_retire *r)
+{
+	return container_of(r, struct tramp_image, retire);
+}
+
+static bool has_guarded(const struct tramp_image *image)
+{
+	u32 i;
+
+	for (i = 0; i < image->nr_slots; i++) {
+		if (image->slots[i] && (image->slots[i]->call_flags & TRAMP_X86_CALL_GUARDED))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * No task can enter any more, and all that did have run their entry programs and
+ * are past the exit programs' patched NOPs, or will see the jumps. So whatever
+ * is left out by a jump, and every entry program, is not called again: let go of
+ * it now, however long somebody sleeps in the original. Not so where a program
+ * itself may sleep: then a task may still be on its way through all of them.
+ */
+static void image_sealed(struct tramp_retire *r)
+{
+	struct tramp_image *image = to_image(r);
+	u32 i, first_exit = image->nr_slots - image->nr_fexit;
+
+	if (has_guarded(image))
+		return;
+	for (i = 0; i < image->nr_slots; i++) {
+		if (i >= first_exit && image->skip_off[i - first_exit])
+			continue;
+		tramp_slot_put(image->slots[i]);
+		image->slots[i] = NULL;
+	}
+}
+
+static bool image_drained(struct tramp_retire *r)
+{
+	struct tramp_image *image = to_image(r);
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*per_cpu_ptr(image->inflight, cpu));
+	return sum == 0;
+}
+
+static void image_free(struct tramp_retire *r)
+{
+	struct tramp_image *image = to_image(r);
+	struct tramp_target *target = image->target;
+
+	tramp_image_destroy(image);
+	if (target)
+		tramp_target_put(target);
+}
+
+static const struct tramp_retire_ops plain_ops = {
+	.free = image_free,
+};
+
+static const struct tramp_retire_ops inflight_ops = {
+	.sealed = image_sealed,
+	.drained = image_drained,
+	.free = image_free,
+};
+
+void tramp_image_retire(struct tramp_image *image,
+			bool (*keep)(const struct tramp_slot *slot, void *arg), void *arg)
+{
+	u32 i, first_exit = image->nr_slots - image->nr_fexit;
+	int err;
+
+	for (i = 0; i < image->nr_fexit; i++) {
+		if (keep && keep(image->slots[first_exit + i], arg))
+			continue;
+		err = KSYM(bpf_arch_text_poke)((void *)(image->code + image->skip_off[i]),
+					       BPF_MOD_JUMP, NULL,
+					       (void *)(image->code + image->skip_to[i]));
+		/*
+		 * Not skipped is harmless: the slot's reference stays with the
+		 * image, and late returns run the program once more.
+		 */
+		if (WARN_ON_ONCE(err))
+			continue;
+		image->skip_off[i] = 0;	/* no exit program starts at offset 0 */
+	}
+	tramp_retire_add(&image->retire, image->inflight ? &inflight_ops : &plain_ops);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Trampoline images as objects: executable memory, a name in kallsyms, the slots
+ * they call. What is in them is x86/'s business, where they hang is site_*.c's.
+ */
+#ifndef TRAMP_IMAGE_H
+#define TRAMP_IMAGE_H
+
+#include <linux/bpf.h>
+#include <linux/list.h>
+#include "retire.h"
+#include "slot.h"
+#include "tramp.h"
+
+struct tramp_target;
+
+/**
+ * struct tramp_image - one published or about to be published image
+ * @ksym: its name and range in kallsyms
+ * @target: what it was made for; a reference of it is dropped when it has retired
+ * @code: address of its first instruction
+ * @size: bytes of code
+ * @index: its number among the target's images
+ * @inflight: calls that are inside (up: in, down: out; the sum over all CPUs
+ *	counts); NULL for an image that no task can sleep in
+ * @nr_slots: programs it calls
+ * @nr_fexit: how many of them are exit programs: the last ones of @slots
+ * @slots: the programs, in the order entry, fmod_ret, exit; a reference each
+ * @skip_off, @skip_to: for each exit program, see struct tramp_x86_fentry_out
+ * @mem, @mem_size: the executable allocation, which may start before @code
+ * @retire: its place on the retire list
+ * @rcu: for freeing the struct behind readers of kallsyms
+ */
+struct tramp_image {
+	struct bpf_ksym ksym;
+	struct tramp_target *target;
+	unsigned long code;
+	u32 size;
+	u32 index;
+	u64 __percpu *inflight;
+	u32 nr_slots;
+	u32 nr_fexit;
+	struct tramp_slot **slots;
+	u32 *skip_off;
+	u32 *skip_to;
+	void *mem;
+	u32 mem_size;
+	struct tramp_retire retire;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct tramp_image_req - what image to make
+ * @target: NULL in the self-test. The caller takes a reference for the
+ *	image once a site calls it
+ * @model: the function's prototype
+ * @func: the function
+ * @site: its NOP5
+ * @key, @index: the name: trampoline_<key>_<index>
+ * @slots: programs in the order entry, fmod_ret, exit
+ * @nr_fentry, @nr_fmod_ret, @nr_fexit: how many of each
+ * @call: describes a slot to the emitter; tramp_slot_call() but in the self-test
+ */
+struct tramp_image_req {
+	struct tramp_target *target;
+	const struct tramp_x86_model *model;
+	unsigned long func;
+	unsigned long site;
+	u64 key;
+	u32 index;
+	struct tramp_slot **slots;
+	u32 nr_fentry;
+	u32 nr_fmod_ret;
+	u32 nr_fexit;
+	void (*call)(struct tramp_slot *slot, struct tramp_x86_call *call);
+};
+
+/**
+ * tramp_image_create() - make an image and publish its name
+ * @req: what to make
+ * @why: why not
+ *
+ * The image is executable and named in kallsyms when this returns, but nothing
+ * calls it yet.
+ *
+ * Context: may sleep.
+ * Return: the image or an ERR_PTR(), with @why filled in.
+ */
+struct tramp_image *tramp_image_create(const struct tramp_image_req *req,
+				       struct tramp_refusal *why);
+
+/**
+ * tramp_image_destroy() - free an image that no site ever called
+ * @image: the image; its reference of the target stays with the caller
+ *
+ * Context: may sleep.
+ */
+void tramp_image_destroy(struct tramp_image *image);
+
+/**
+ * tramp_image_retire() - free an image once nobody can be inside
+ * @image: the image; no site calls it any more
+ * @keep: whether a slot's program goes on being attached: calls that are inside
+ *	run it when they come out. A slot for which it says no is left out from
+ *	now on.
+ * @arg: passed to @keep
+ *
+ * Context: tramp_mutex held, may sleep.
+ */
+void tramp_image_retire(struct tramp_image *image,
+			bool (*keep)(const struct tramp_slot *slot, void *arg), void *arg);
+
+/* Images that exist, their executable memory; for INFO. */
+void tramp_image_totals(u32 *images, u64 *bytes);
+
+#endif /* TRAMP_IMAGE_H */

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Resolving the symbols of ksyms.h.
+ *
+ * kallsyms_lookup_name() has not been exported since 5.7. A kprobe registered by
+ * its name tells its address: the kprobe is never armed longer than it takes to
+ * read it. Everything else is asked of that function.
+ */
+#include <linux/kprobes.h>
+#include "ksyms.h"
+#include "tramp.h"
+
+struct tramp_ksyms tramp_ksyms;
+
+typedef unsigned long kallsyms_lookup_name_t(const char *name);
+kallsyms_lookup_name_t tramp_kallsyms_lookup_name_proto;
+DEFINE_STATIC_CALL_NULL(tramp_kallsyms_lookup_name, tramp_kallsyms_lookup_name_proto);
+
+#define DEFINE_ONE(name) DEFINE_STATIC_CALL_NULL(tramp_ks_##name, name);
+TRAMP_KSYM_REQUIRED(DEFINE_ONE)
+TRAMP_KSYM_OPTIONAL(DEFINE_ONE)
+#undef DEFINE_ONE
+
+static const char *missing_names[16];
+
+unsigned long tramp_ksym_lookup(const char *name)
+{
+	return static_call(tramp_kallsyms_lookup_name)(name);
+}
+
+static int find_kallsyms(void)
+{
+	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
+	unsigned long addr;
+	int err;
+
+	err = register_kprobe(&kp);
+	if (err) {
+		pr_err("cannot find kallsyms_lookup_name by a kprobe: %d (is CONFIG_KPROBES on?)\n",
+		       err);
+		return err;
+	}
+	/*
+	 * With IBT the kprobe sits behind the function's ENDBR, at +4. A direct
+	 * call there is as good as one to the start.
+	 */
+	addr = (unsigned long)kp.addr;
+	unregister_kprobe(&kp);
+	static_call_update(tramp_kallsyms_lookup_name, (kallsyms_lookup_name_t *)addr);
+	return 0;
+}
+
+static void note_missing(const char *name, bool required, u32 *required_missing)
+{
+	if (required) {
+		pr_err("this kernel lacks the symbol %s, without which nothing can be attached\n",
+		       name);
+		(*required_missing)++;
+		return;
+	}
+	pr_info("this kernel lacks the symbol %s: a feature is off\n", name);
+	if (!WARN_ON_ONCE(tramp_ksyms.missing >= ARRAY_SIZE(missing_names)))
+		missing_names[tramp_ksyms.missing++] = name;
+}
+
+int tramp_ksyms_init(void)
+{
+	u32 required_missing = 0;
+	unsigned long addr;
+	int err;
+
+	err = find_kallsyms();
+	if (err)
+		return err;
+
+#define RESOLVE(name, required) \
+	addr = tramp_ksym_lookup(#name); \
+	if (addr) \
+		tramp_ksyms.found++; \
+	else \
+		note_missing(#name, required, &required_missing);
+#define RESOLVE_CALL(name, required) \
+	RESOLVE(name, required) \
+	if (addr) \
+		static_call_update(tramp_ks_##name, (typeof(&name))addr);
+#define RESOLVE_REQUIRED(name) RESOLVE_CALL(name, true)
+#define RESOLVE_OPTIONAL(name) \
+	RESOLVE_CALL(name, false) \
+	tramp_ksyms.has_##name = addr;
+#define RESOLVE_ADDR(name, required) \
+	RESOLVE(name, required) \
+	tramp_ksyms.name = addr;
+
+	TRAMP_KSYM_REQUIRED(RESOLVE_REQUIRED)
+	TRAMP_KSYM_OPTIONAL(RESOLVE_OPTIONAL)
+	TRAMP_KSYM_ADDRS(RESOLVE_ADDR)
+
+	return required_missing ? -ENOENT : 0;
+}
+
+size_t tramp_ksyms_missing(char *buf, size_t len)
+{
+	size_t need = 1;
+	u32 i;
+
+	if (buf && len)
+		buf[0] = 0;
+	for (i = 0; i < tramp_ksyms.missing; i++) {
+		if (buf && need < len)
+			scnprintf(buf + need - 1, len - (need - 1), "%s\n", missing_names[i]);
+		need += strlen(missing_names[i]) + 1;
+	}
+	return need;
+}

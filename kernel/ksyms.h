@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The one table of kernel symbols that are not exported.
+ *
+ * Functions are reached through static calls (include/linux/static_call.h), so
+ * that every call in our text is a direct near call: on CPUs with indirect
+ * branch tracking an indirect call would fault on a function whose ENDBR the
+ * kernel sealed, and would pay for a retpoline elsewhere. Call one as
+ * KSYM(name)(args); the prototypes are those of the kernel's headers.
+ *
+ * A required symbol that is missing keeps the module from loading. A missing
+ * optional one turns a feature off, and INFO says so.
+ */
+#ifndef TRAMP_KSYMS_H
+#define TRAMP_KSYMS_H
+
+#include <linux/bpf.h>
+#include <linux/btf.h>
+#include <linux/extable.h>
+#include <linux/fdtable.h>
+#include <linux/filter.h>
+#include <linux/ftrace.h>
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/static_call.h>
+#include <asm/text-patching.h>
+
+/* Static in some kernels, so that no header has them. */
+s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
+
+/* X(name): required functions. */
+#define TRAMP_KSYM_REQUIRED(X) \
+	X(bpf_link_init) \
+	X(bpf_link_prime) \
+	X(bpf_link_settle) \
+	X(bpf_link_cleanup) \
+	X(bpf_prog_get) \
+	X(bpf_prog_pack_alloc) \
+	X(bpf_prog_pack_free) \
+	X(bpf_arch_text_poke) \
+	X(bpf_ksym_add) \
+	X(bpf_ksym_del) \
+	X(bpf_trampoline_enter) \
+	X(bpf_trampoline_exit) \
+	X(bpf_prog_inc_misses_counter) \
+	X(btf_distill_func_proto) \
+	X(btf_get_fd_by_id) \
+	X(btf_get_by_fd) \
+	X(btf_name_by_offset) \
+	X(btf_obj_id) \
+	X(btf_put) \
+	X(btf_try_get_module) \
+	X(btf_is_module) \
+	X(close_fd) \
+	X(ftrace_find_rec_direct) \
+	X(ftrace_location) \
+	X(kallsyms_show_value) \
+	X(kernel_text_address) \
+	X(text_poke_copy) \
+	X(__module_text_address)
+
+/* X(name): optional functions. */
+#define TRAMP_KSYM_OPTIONAL(X) \
+	X(bpf_find_btf_id) \
+	X(perf_event_ksymbol)
+
+/* X(name, required): variables and addresses that are never called from C. */
+#define TRAMP_KSYM_ADDRS(X) \
+	X(ftrace_enabled, true) \
+	X(x86_return_thunk, false) \
+	X(bpf_get_attach_cookie_tracing, false)
+
+#define TRAMP_KSYM_DECLARE(name) DECLARE_STATIC_CALL(tramp_ks_##name, name);
+TRAMP_KSYM_REQUIRED(TRAMP_KSYM_DECLARE)
+TRAMP_KSYM_OPTIONAL(TRAMP_KSYM_DECLARE)
+#undef TRAMP_KSYM_DECLARE
+
+/* Call a resolved function. */
+#define KSYM(name) static_call(tramp_ks_##name)
+
+/* Addresses: 0 where the kernel does not have the symbol. */
+struct tramp_ksyms {
+#define TRAMP_KSYM_MEMBER(name, required) unsigned long name;
+	TRAMP_KSYM_ADDRS(TRAMP_KSYM_MEMBER)
+#undef TRAMP_KSYM_MEMBER
+	bool has_bpf_find_btf_id;
+	bool has_perf_event_ksymbol;
+	u32 found;
+	u32 missing;
+};
+extern struct tramp_ksyms tramp_ksyms;
+
+/**
+ * tramp_ksyms_init() - resolve the whole table
+ *
+ * Names every missing symbol in the kernel log, required ones as errors.
+ * Context: module init, may sleep.
+ * Return: 0, -ENOENT if a required symbol is missing, or why kallsyms could not
+ * be reached.
+ */
+int tramp_ksyms_init(void);
+
+/**
+ * tramp_ksym_lookup() - address of any kernel symbol
+ * @name: its name, "module:name" for one in a module
+ *
+ * Context: may sleep.
+ * Return: the address, 0 if there is none.
+ */
+unsigned long tramp_ksym_lookup(const char *name);
+
+/**
+ * tramp_ksyms_missing() - names of the optional symbols this kernel lacks
+ * @buf: where to write them, one a line, zero terminated; may be NULL
+ * @len: bytes at @buf
+ *
+ * Return: bytes needed for all of them, the zero included.
+ */
+size_t tramp_ksyms_missing(char *buf, size_t len);
+
+#endif /* TRAMP_KSYMS_H */

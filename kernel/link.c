@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Links: attaching through a file descriptor, detaching when the last one goes.
+ *
+ * A link's memory and the module. The BPF core keeps calling into a link through
+ * our ops and has no idea of our module, so every link holds a reference to it. It
+ * must not be dropped in release() or dealloc(): the core would return into text
+ * that rmmod may have freed. dealloc() hands the link to the module's workqueue,
+ * whose worker frees it and drops the reference; module exit flushes the queue, and
+ * then waits one RCU-tasks grace period for whoever has been preempted in
+ * dealloc() itself (retire.c).
+ */
+#include <linux/cred.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+#include "compat.h"
+#include "image.h"
+#include "ksyms.h"
+#include "link.h"
+
+/* By id, for QUERY and debugfs. Changed under tramp_mutex. */
+static DEFINE_XARRAY(links);
+static u32 nr_attached;
+
+static struct tramp_link *to_link(const struct bpf_link *link)
+{
+	return container_of(link, struct tramp_link, link);
+}
+
+u32 tramp_link_count(void)
+{
+	return READ_ONCE(nr_attached);
+}
+
+enum tramp_kind tramp_link_kind(const struct tramp_link *link)
+{
+	switch (link->list) {
+	case TRAMP_LIST_FENTRY:
+		return TRAMP_KIND_FENTRY;
+	case TRAMP_LIST_FMOD_RET:
+		return TRAMP_KIND_FMOD_RET;
+	default:
+		return TRAMP_KIND_FEXIT;
+	}
+}
+
+const char *tramp_kind_name(enum tramp_kind kind)
+{
+	static const char * const names[] = { "none", "fentry", "fexit", "fmod_ret" };
+
+	return names[kind];
+}
+
+enum tramp_mode tramp_link_mode(const struct tramp_link *link)
+{
+	if (!link->target || !link->target->site)
+		return TRAMP_MODE_NONE;
+	return link->target->site->mode;
+}
+
+const char *tramp_mode_name(enum tramp_mode mode)
+{
+	static const char * const names[] = { "none", "direct", "ftrace_ops" };
+
+	return names[mode];
+}
+
+struct tramp_link *tramp_link_find(u32 id, bool next)
+{
+	unsigned long index = id;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (!next)
+		return xa_load(&links, id);
+	return xa_find_after(&links, &index, UINT_MAX, XA_PRESENT);
+}
+
+/* Take the program off. tramp_mutex held. */
+static void detach_locked(struct tramp_link *link)
+{
+	if (!link->target)
+		return;
+	tramp_target_detach(link);
+	nr_attached--;
+}
+
+static void link_release(struct bpf_link *bpf_link)
+{
+	struct tramp_link *link = to_link(bpf_link);
+
+	mutex_lock(&tramp_mutex);
+	detach_locked(link);
+	xa_erase(&links, link->id);
+	mutex_unlock(&tramp_mutex);
+}
+
+static void link_free(struct work_struct *work)
+{
+	struct tramp_link *link = container_of(work, struct tramp_link, free);
+
+	tramp_slot_put(link->slot);
+	tramp_counts_put(link->counts);
+	kfree(link);
+	module_put(THIS_MODULE);
+}
+
+static void link_dealloc(struct bpf_link *bpf_link)
+{
+	struct tramp_link *link = to_link(bpf_link);
+
+	INIT_WORK(&link->free, link_free);
+	tramp_retire_queue_work(&link->free);
+}
+
+static int link_detach(struct bpf_link *bpf_link)
+{
+	mutex_lock(&tramp_mutex);
+	detach_locked(to_link(bpf_link));
+	mutex_unlock(&tramp_mutex);
+	return 0;
+}
+
+/* Whether @new may take the place of @old. */
+static int check_update(const struct bpf_prog *new, const struct bpf_prog *old)
+{
+	if (new->type != old->type || new->expected_attach_type != old->expected_attach_type ||
+	    new->aux->attach_btf != old->aux->attach_btf ||
+	    new->aux->attach_btf_id != old->aux->attach_btf_id || new->aux->dst_prog)
+		return -EINVAL;
+	return 0;
+}
+
+static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog,
+			    struct bpf_prog *old_prog)
+{
+	struct tramp_link *link = to_link(bpf_link);
+	struct tramp_refusal why = {};
+	struct tramp_slot *slot;
+	int err;
+
+	mutex_lock(&tramp_mutex);
+	if (!link->target) {
+		err = -ENOLINK;
+		goto unlock;
+	}
+	if (old_prog && bpf_link->prog != old_prog) {
+		err = -EPERM;
+		goto unlock;
+	}
+	err = 0;
+	if (bpf_link->prog == new_prog) {
+		bpf_prog_put(new_prog);
+		goto unlock;
+	}
+	err = check_update(new_prog, bpf_link->prog);
+	if (err)
+		goto unlock;
+	slot = tramp_slot_alloc(new_prog, link->counts, link->slot->cookie);
+	if (!slot) {
+		err = -ENOMEM;
+		goto unlock;
+	}
+	err = tramp_target_replace(link, slot, &why);
+	if (err) {
+		tramp_slot_put(slot);
+		goto unlock;
+	}
+	/* The core gave us its reference to the new one; the old one was ours. */
+	old_prog = xchg(&bpf_link->prog, new_prog);
+	bpf_prog_put(old_prog);
+unlock:
+	mutex_unlock(&tramp_mutex);
+	return err;
+}
+
+static void link_show_fdinfo(const struct bpf_link *bpf_link, struct seq_file *seq)
+{
+	const struct tramp_link *link = to_link(bpf_link);
+	const struct tramp_target *target;
+	u64 hits, misses;
+
+	mutex_lock(&tramp_mutex);
+	target = link->target;
+	tramp_counts_sum(link->counts, &hits, &misses);
+	seq_printf(seq, "kind:\t%s\nmode:\t%s\nkey:\t%llu\n",
+		   tramp_kind_name(tramp_link_kind(link)),
+		   tramp_mode_name(tramp_link_mode(link)), link->key);
+	if (target)
+		seq_printf(seq, "index:\t%u\nfunc:\t%s%s%s\n", target->index,
+			   target->func.module_name, *target->func.module_name ? ":" : "",
+			   target->func.name);
+	seq_printf(seq, "cookie:\t%llu\nhits:\t%llu\nmisses:\t%llu\n", link->slot->cookie, hits,
+		   misses);
+	mutex_unlock(&tramp_mutex);
+}
+
+static int link_fill_info(const struct bpf_link *bpf_link, struct bpf_link_info *info)
+{
+	const struct tramp_link *link = to_link(bpf_link);
+
+	info->tracing.attach_type = READ_ONCE(bpf_link->prog)->expected_attach_type;
+	info->tracing.target_obj_id = link->key >> 32;
+	info->tracing.target_btf_id = (u32)link->key & 0x7fffffff;
+	return 0;
+}
+
+static const struct bpf_link_ops tramp_link_ops = {
+	.release = link_release,
+	.dealloc = link_dealloc,
+	.detach = link_detach,
+	.update_prog = link_update_prog,
+	.show_fdinfo = link_show_fdinfo,
+	.fill_link_info = link_fill_info,
+};
+
+/* The program behind an fd, with a reference, if it is of a kind we attach. */
+static struct bpf_prog *get_prog(int fd, enum tramp_list *list, struct tramp_refusal *why)
+{
+	struct bpf_prog *prog;
+	int err;
+
+	prog = KSYM(bpf_prog_get)(fd);
+	if (IS_ERR(prog))
+		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0, "fd %d", fd));
+	if (prog->type != BPF_PROG_TYPE_TRACING) {
+		err = tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
+				   "program type %u, not tracing (%u)", prog->type,
+				   BPF_PROG_TYPE_TRACING);
+		goto put;
+	}
+
+	switch (prog->expected_attach_type) {
+	case BPF_TRACE_FENTRY:
+		*list = TRAMP_LIST_FENTRY;
+		break;
+	case BPF_TRACE_FEXIT:
+		*list = TRAMP_LIST_FEXIT;
+		break;
+	case BPF_MODIFY_RETURN:
+		*list = TRAMP_LIST_FMOD_RET;
+		break;
+	default:
+		err = tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
+				   prog->expected_attach_type);
+		goto put;
+	}
+	if (prog->aux->dst_prog || prog->aux->saved_dst_prog_type || !prog->aux->attach_btf || !prog->aux->attach_btf_id) {
+		err = tramp_refuse(why, TRAMP_REASON_PROG_TARGET, 0, "%s", prog->aux->name);
+		goto put;
+	}
+	if (!prog->jited && IS_ENABLED(CONFIG_BPF_JIT_ALWAYS_ON)) {
+		err = tramp_refuse(why, TRAMP_REASON_PROG_NOT_JITED, 0, "%s", prog->aux->name);
+		goto put;
+	}
+	return prog;
+put:
+	bpf_prog_put(prog);
+	return ERR_PTR(err);
+}
+
+/* Everything of a link but its attachment. Takes over nothing; puts nothing. */
+static struct tramp_link *alloc_link(struct bpf_prog *prog, enum tramp_list list, u64 cookie)
+{
+	struct tramp_link *link = kzalloc(sizeof(*link), GFP_KERNEL);
+
+	if (!link)
+		return NULL;
+	link->list = list;
+	link->counts = tramp_counts_alloc();
+	if (!link->counts)
+		goto free_link;
+	link->slot = tramp_slot_alloc(prog, link->counts, cookie);
+	if (!link->slot)
+		goto put_counts;
+	KSYM(bpf_link_init)(&link->link, BPF_LINK_TYPE_TRACING, &tramp_link_ops, prog);
+	return link;
+
+put_counts:
+	tramp_counts_put(link->counts);
+free_link:
+	kfree(link);
+	return NULL;
+}
+
+int tramp_link_attach(struct tramp_attach *attach,
+		      int (*copy_out)(const struct tramp_attach *attach, void *arg), void *arg)
+{
+	struct tramp_refusal *why = &attach->refusal;
+	struct bpf_link_primer primer;
+	enum tramp_list list;
+	struct tramp_link *link;
+	struct bpf_prog *prog;
+	int err;
+
+	prog = get_prog(attach->prog_fd, &list, why);
+	if (IS_ERR(prog))
+		return PTR_ERR(prog);
+	link = alloc_link(prog, list, attach->cookie);
+	if (!link) {
+		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+		goto put_prog;
+	}
+	/* An fd and an id, which nobody can see before bpf_link_settle(). */
+	err = KSYM(bpf_link_prime)(&link->link, &primer);
+	if (err) {
+		tramp_slot_put(link->slot);
+		tramp_counts_put(link->counts);
+		kfree(link);
+		goto put_prog;
+	}
+	__module_get(THIS_MODULE);	/* for link_dealloc(); the ioctl holds one */
+	link->id = primer.id;
+
+	mutex_lock(&tramp_mutex);
+	err = xa_err(xa_store(&links, link->id, link, GFP_KERNEL));
+	if (err)
+		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	else
+		err = tramp_target_attach(link, attach->flags, why);
+	if (!err) {
+		nr_attached++;
+		attach->link_fd = primer.fd;
+		attach->link_id = primer.id;
+		attach->kind = tramp_link_kind(link);
+		attach->mode = tramp_link_mode(link);
+		attach->key = link->key;
+		attach->func_addr = link->target->func.addr;
+		if (!KSYM(kallsyms_show_value)(current_cred()))
+			attach->func_addr = 0;
+		err = copy_out(attach, arg);
+		if (err)
+			detach_locked(link);
+	}
+	if (err)
+		xa_erase(&links, link->id);
+	mutex_unlock(&tramp_mutex);
+
+	if (err) {
+		/* Drops fd and file; the file's release calls link_dealloc() only. */
+		KSYM(bpf_link_cleanup)(&primer);
+		goto put_prog;
+	}
+	KSYM(bpf_link_settle)(&primer);
+	return 0;
+
+put_prog:
+	bpf_prog_put(prog);
+	return err;
+}

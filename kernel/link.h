@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A link: one attachment, a real bpf_link. bpftool, bpffs and fdinfo work on it
+ * as on the kernel's own.
+ */
+#ifndef TRAMP_LINK_H
+#define TRAMP_LINK_H
+
+#include <linux/bpf.h>
+#include <linux/list.h>
+#include <linux/workqueue.h>
+#include "slot.h"
+#include "target.h"
+
+/**
+ * struct tramp_link - one attachment
+ * @link: what the BPF core knows; @link.prog is the program
+ * @node: in the target's list
+ * @target: where it is attached, NULL once detached
+ * @list: which of the target's lists
+ * @slot: the program as images see it
+ * @counts: hits and misses, which outlive a change of program
+ * @key: the target's, also once detached
+ * @id: the link's id, from before the core shows it
+ * @free: frees it behind the core's back (link.c)
+ *
+ * @node, @target and @slot are protected by tramp_mutex.
+ */
+struct tramp_link {
+	struct bpf_link link;
+	struct list_head node;
+	struct tramp_target *target;
+	enum tramp_list list;
+	struct tramp_slot *slot;
+	struct tramp_counts *counts;
+	u64 key;
+	u32 id;
+	struct work_struct free;
+};
+
+/**
+ * tramp_link_attach() - the ATTACH command
+ * @attach: the request; out members are filled in
+ * @copy_out: hands @attach back to the caller, before anything is visible to
+ *	others; its failure undoes the attachment
+ * @arg: passed to @copy_out
+ *
+ * Context: process, may sleep. Return: 0 or a negative errno, see the UAPI header.
+ */
+int tramp_link_attach(struct tramp_attach *attach,
+		      int (*copy_out)(const struct tramp_attach *attach, void *arg), void *arg);
+
+/**
+ * tramp_link_find() - a link by its id
+ * @id: the id
+ * @next: the one with the lowest id above @id instead
+ *
+ * Context: tramp_mutex held, which keeps it from going away.
+ * Return: the link, NULL if there is none.
+ */
+struct tramp_link *tramp_link_find(u32 id, bool next);
+
+/* enum tramp_kind of a link, and its name as in SEC(). */
+enum tramp_kind tramp_link_kind(const struct tramp_link *link);
+const char *tramp_kind_name(enum tramp_kind kind);
+/* enum tramp_mode of a link now. tramp_mutex held. */
+enum tramp_mode tramp_link_mode(const struct tramp_link *link);
+const char *tramp_mode_name(enum tramp_mode mode);
+
+/* Links that are attached; for INFO. */
+u32 tramp_link_count(void);
+
+#endif /* TRAMP_LINK_H */

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Resolving functions, and what keeps one from being attached to at all.
+ *
+ * The verifier has checked a loaded program against its target, but the world
+ * may have changed since: the target's module may be gone, and another one may
+ * lie at the same address. So nothing is taken from what the verifier left
+ * behind but the BTF object and id; the address is looked up again, with a
+ * reference to the module held.
+ */
+#include <linux/btf.h>
+#include <linux/kallsyms.h>
+#include "compat.h"
+#include "ksyms.h"
+#include "resolve.h"
+
+/*
+ * Functions that never return: a call in them would be in flight for ever, and
+ * the exit image with it. From the kernel's objtool (tools/objtool/noreturns.h,
+ * and check.c before 6.5), those of it that ftrace can patch at all, with their
+ * names in both kernels.
+ */
+static const char * const noreturns[] = {
+	"__fortify_panic", "__ia32_sys_exit", "__ia32_sys_exit_group", "__invalid_creds",
+	"__module_put_and_kthread_exit", "__reiserfs_panic", "__stack_chk_fail",
+	"__tdx_hypercall_failed", "__ubsan_handle_builtin_unreachable", "__x64_sys_exit",
+	"__x64_sys_exit_group", "arch_cpu_idle_dead", "cpu_bringup_and_idle",
+	"cpu_startup_entry", "do_exit", "do_group_exit", "do_task_dead",
+	"ex_handler_msr_mce", "fortify_panic", "hlt_play_dead", "hv_ghcb_terminate",
+	"kthread_complete_and_exit", "kthread_exit", "kunit_try_catch_throw",
+	"machine_real_restart", "make_task_dead", "mpt_halt_firmware",
+	"nmi_panic_self_stop", "panic", "panic_smp_self_stop", "rest_init",
+	"rewind_stack_and_make_dead", "sev_es_terminate", "snp_abort", "stop_this_cpu",
+	"usercopy_abort", "xen_cpu_bringup_again",
+};
+
+static bool is_noreturn(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(noreturns); i++) {
+		if (!strcmp(name, noreturns[i]))
+			return true;
+	}
+	return false;
+}
+
+void tramp_func_put(struct tramp_func *func)
+{
+	module_put(func->module);	/* NULL is fine */
+	func->module = NULL;
+}
+
+/*
+ * Take a reference to the module an address lies in. Between finding it and
+ * taking the reference it cannot be freed: module text is freed behind an RCU
+ * grace period that preemption off holds up.
+ */
+static int get_module(struct tramp_func *func, struct tramp_refusal *why)
+{
+	struct module *mod;
+	bool got = false, own;
+
+	preempt_disable();
+	mod = KSYM(__module_text_address)(func->addr);
+	own = mod == THIS_MODULE;
+	if (mod && !own)
+		got = try_module_get(mod);
+	preempt_enable();
+
+	if (own)
+		return tramp_refuse(why, TRAMP_REASON_OWN_MODULE, func->addr, "%s", func->name);
+	if (mod && !got)
+		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, func->addr, "%s", func->name);
+	func->module = got ? mod : NULL;
+	if (got)
+		strscpy(func->module_name, mod->name, sizeof(func->module_name));
+	return 0;
+}
+
+/* What is known from address, module and name alone. */
+static int finish(struct tramp_func *func, struct tramp_refusal *why)
+{
+	func->site = KSYM(ftrace_location)(func->addr);
+	/* Something else's: an entry is at most behind an ENDBR. */
+	if (func->site > func->addr + 4)
+		func->site = 0;
+	if (!func->module && is_noreturn(func->name))
+		func->exit_reason = TRAMP_REASON_NORETURN;
+	return 0;
+}
+
+/* Fills in model and exit_reason. */
+static int get_model(struct btf *btf, const struct btf_type *proto, struct tramp_func *func,
+		     struct tramp_refusal *why)
+{
+	const struct btf_param *params = (const struct btf_param *)(proto + 1);
+	u32 i, nr = BTF_INFO_VLEN(proto->info);
+	struct btf_func_model m = {};
+
+	if (nr && !params[nr - 1].type)
+		return tramp_refuse(why, TRAMP_REASON_VARIADIC, func->addr, "%s", func->name);
+	if (nr > TRAMP_X86_MAX_ARGS)
+		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_ARGS, func->addr, "%u arguments",
+				    nr);
+	/* Refuses what comes in memory: structs above 16 bytes, struct results. */
+	if (KSYM(btf_distill_func_proto)(NULL, btf, proto, func->name, &m))
+		return tramp_refuse(why, TRAMP_REASON_ARG_TYPE, func->addr, "%s", func->name);
+	if (m.ret_size > 16)
+		return tramp_refuse(why, TRAMP_REASON_ARG_TYPE, func->addr,
+				    "%s: result of %u bytes", func->name, m.ret_size);
+	if (m.ret_size > 8) {
+		/* In rdx:rax, of which an exit image would lose a half. */
+		func->exit_reason = TRAMP_REASON_ARG_TYPE;
+		m.ret_size = 8;
+	}
+	func->model.nr_args = m.nr_args;
+	func->model.ret_size = m.ret_size;
+	for (i = 0; i < m.nr_args; i++)
+		func->model.arg_size[i] = m.arg_size[i];
+	i = tramp_x86_model_slots(&func->model, NULL);
+	if (i > TRAMP_MAX_SLOTS)
+		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_ARGS, func->addr,
+				    "%u argument slots", i);
+	return 0;
+}
+
+static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
+			struct tramp_refusal *why)
+{
+	const struct btf_type *t = btf_type_by_id(btf, btf_id);
+	struct module *mod = NULL;
+	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
+	int err;
+
+	func->btf_obj_id = KSYM(btf_obj_id)(btf);
+	func->btf_id = btf_id;
+	if (!t || BTF_INFO_KIND(t->info) != BTF_KIND_FUNC)
+		return tramp_refuse(why, TRAMP_REASON_NO_BTF, 0,
+				    "BTF object %u has no function with type id %u",
+				    func->btf_obj_id, btf_id);
+	func->key = (u64)func->btf_obj_id << 32 | 0x80000000 | btf_id;
+	strscpy(func->name, KSYM(btf_name_by_offset)(btf, t->name_off), sizeof(func->name));
+
+	if (KSYM(btf_is_module)(btf)) {
+		mod = KSYM(btf_try_get_module)(btf);
+		if (!mod)
+			return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, 0, "%s", func->name);
+		/* In that very module, not in the first that has such a name. */
+		snprintf(full, sizeof(full), "%s:%s", mod->name, func->name);
+		func->addr = tramp_ksym_lookup(full);
+	} else {
+		func->addr = tramp_ksym_lookup(func->name);
+	}
+	if (!func->addr)
+		err = tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", func->name);
+	else
+		err = get_module(func, why);
+	module_put(mod);	/* get_module() took its own */
+	if (err)
+		return err;
+
+	t = btf_type_by_id(btf, t->type);
+	if (!t || BTF_INFO_KIND(t->info) != BTF_KIND_FUNC_PROTO)
+		err = tramp_refuse(why, TRAMP_REASON_NO_BTF, func->addr, "%s", func->name);
+	else
+		err = get_model(btf, t, func, why);
+	if (!err)
+		err = finish(func, why);
+	if (err)
+		tramp_func_put(func);
+	return err;
+}
+
+int tramp_resolve_prog(const struct bpf_prog *prog, struct tramp_func *func,
+		       struct tramp_refusal *why)
+{
+	memset(func, 0, sizeof(*func));
+	return resolve_type(prog->aux->attach_btf, prog->aux->attach_btf_id, func, why);
+}
+
+int tramp_resolve_btf(u32 btf_obj_id, u32 btf_id, struct tramp_func *func,
+		      struct tramp_refusal *why)
+{
+	struct btf *btf;
+	int fd, err;
+
+	memset(func, 0, sizeof(*func));
+	/*
+	 * The kernel offers ids to user space only, so go its way: an fd of the
+	 * calling task for a moment.
+	 */
+	fd = KSYM(btf_get_fd_by_id)(btf_obj_id);
+	if (fd < 0)
+		return tramp_refuse(why, TRAMP_REASON_NO_BTF, 0, "no BTF object has the id %u",
+				    btf_obj_id);
+	btf = KSYM(btf_get_by_fd)(fd);
+	KSYM(close_fd)(fd);
+	if (IS_ERR(btf))
+		return tramp_refuse(why, TRAMP_REASON_NO_BTF, 0, "no BTF object has the id %u",
+				    btf_obj_id);
+	err = resolve_type(btf, btf_id, func, why);
+	KSYM(btf_put)(btf);
+	return err;
+}
+
+int tramp_resolve_name(const char *name, const char *module, struct tramp_func *func,
+		       struct tramp_refusal *why)
+{
+	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
+	struct btf *btf = NULL;
+	s32 id;
+	int err;
+
+	memset(func, 0, sizeof(*func));
+	strscpy(func->name, name, sizeof(func->name));
+	if (*module) {
+		snprintf(full, sizeof(full), "%s:%s", module, name);
+		func->addr = tramp_ksym_lookup(full);
+	} else {
+		func->addr = tramp_ksym_lookup(name);
+	}
+	if (!func->addr || !KSYM(kernel_text_address)(func->addr))
+		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s%s%s", module,
+				    *module ? ":" : "", name);
+
+	/* With BTF there is more to say; it must be about this very function. */
+	if (tramp_ksyms.has_bpf_find_btf_id) {
+		struct tramp_func by_btf = {};
+
+		id = KSYM(bpf_find_btf_id)(name, BTF_KIND_FUNC, &btf);
+		if (id > 0) {
+			err = resolve_type(btf, id, &by_btf, why);
+			KSYM(btf_put)(btf);
+			if (err)
+				return err;
+			if (by_btf.addr == func->addr) {
+				*func = by_btf;
+				return 0;
+			}
+			tramp_func_put(&by_btf);
+		}
+	}
+	err = get_module(func, why);
+	return err ?: finish(func, why);
+}

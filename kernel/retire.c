@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Retiring images and sites.
+ *
+ * Who may be executing what. When something comes here its site points elsewhere
+ * already: ftrace has patched the call, or taken the ops off its list. Still there
+ * may be
+ *
+ *  (a) tasks on their way in: at the site's CALL, in ftrace's entry code with our
+ *      address in a register, or at the image's first instructions;
+ *  (b) tasks inside, preempted anywhere in the image or in a program it called;
+ *  (c) tasks inside that sleep: in the original function that an exit image
+ *      called, in a sleepable program, or (PREEMPT_RT) in any program;
+ *  (d) interrupts of a CPU in one of these.
+ *
+ * First grace period: synchronize_rcu_tasks() waits until every task has passed
+ * a voluntary context switch or user space, and begins and ends with an RCU grace
+ * period, which covers interrupts and what runs with preemption off in the idle
+ * tasks; synchronize_rcu_tasks_rude() covers the rest of idle on kernels whose
+ * idle code is traceable. Between (a) and the instruction that counts the call
+ * into the image's in-flight counter nobody sleeps voluntarily. So after it
+ * everybody of (a) is past that instruction, or out; and everybody of (b) who was
+ * in an image without a counter is out, since nobody sleeps in one of those.
+ *
+ * Then the sum of an in-flight counter can only fall. The CPUs' counters are read
+ * one after the other while tasks count down on whichever CPU they are, which
+ * can make the sum too high but never too low: every call was counted up before
+ * the reading began. When it reads 0, all that is left of a call is the image's
+ * tail behind the instruction that counts down, which nobody sleeps in: a second
+ * grace period of the same kind covers it.
+ *
+ * A task that sleeps for an hour in a traced function keeps one image for an
+ * hour, and the programs that go on being attached; those that are not are left
+ * out by a jump and released after the first grace period (image.c).
+ *
+ * One worker does it for everything that waits, so that detaching thousands of
+ * attachments costs a handful of grace periods.
+ *
+ * The module itself: links hold a reference to it, so exit runs when no link is
+ * left. It waits for the list to become empty. While a task sleeps in an image
+ * the worker holds a reference of its own, so that rmmod says "in use" instead of
+ * waiting for somebody who may never come; only who asks in the short time before
+ * the worker knows is kept waiting (idle, not counted as hung).
+ */
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include "retire.h"
+#include "tramp.h"
+
+/* How often in-flight counters are looked at: quickly at first, then rarely. */
+#define DRAIN_POLL_MIN	(HZ / 50 ?: 1)
+#define DRAIN_POLL_MAX	HZ
+
+static DEFINE_SPINLOCK(tramp_retire_lock);	/* for pending and waiting */
+static LIST_HEAD(pending);			/* no grace period yet */
+static LIST_HEAD(draining);			/* the worker's: first one passed */
+static u32 waiting;				/* on any list */
+static DECLARE_WAIT_QUEUE_HEAD(all_retired);
+
+static struct workqueue_struct *wq;
+static unsigned long poll_delay;
+static bool holds_module;
+
+static void retire_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(worker, retire_work);
+
+void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops)
+{
+	r->ops = ops;
+	spin_lock(&tramp_retire_lock);
+	list_add_tail(&r->node, &pending);
+	waiting++;
+	spin_unlock(&tramp_retire_lock);
+	mod_delayed_work(wq, &worker, 0);
+}
+
+u32 tramp_retire_count(void)
+{
+	return READ_ONCE(waiting);
+}
+
+void tramp_retire_queue_work(struct work_struct *work)
+{
+	queue_work(wq, work);
+}
+
+static void grace_period(void)
+{
+	synchronize_rcu_tasks_rude();
+	synchronize_rcu_tasks();
+}
+
+static void free_all(struct list_head *list)
+{
+	struct tramp_retire *r, *tmp;
+	u32 n = 0;
+
+	list_for_each_entry_safe(r, tmp, list, node) {
+		list_del(&r->node);
+		r->ops->free(r);
+		n++;
+	}
+	spin_lock(&tramp_retire_lock);
+	waiting -= n;
+	if (!waiting)
+		wake_up_all(&all_retired);
+	spin_unlock(&tramp_retire_lock);
+}
+
+/* See the head comment: somebody sleeps in an image, rmmod shall not wait for it. */
+static void hold_module(bool hold)
+{
+	if (hold && !holds_module) {
+		holds_module = try_module_get(THIS_MODULE);
+	} else if (!hold && holds_module) {
+		holds_module = false;
+		/* This very work is still flushed by exit before the text goes. */
+		module_put(THIS_MODULE);
+	}
+}
+
+static void retire_work(struct work_struct *work)
+{
+	LIST_HEAD(batch);
+	LIST_HEAD(done);
+	struct tramp_retire *r, *tmp;
+
+	spin_lock(&tramp_retire_lock);
+	list_splice_init(&pending, &batch);
+	spin_unlock(&tramp_retire_lock);
+
+	if (!list_empty(&batch)) {
+		grace_period();
+		list_for_each_entry_safe(r, tmp, &batch, node) {
+			if (r->ops->sealed)
+				r->ops->sealed(r);
+			if (r->ops->drained)
+				list_move_tail(&r->node, &draining);
+		}
+		free_all(&batch);
+		poll_delay = DRAIN_POLL_MIN;
+	}
+
+	list_for_each_entry_safe(r, tmp, &draining, node) {
+		if (r->ops->drained(r))
+			list_move_tail(&r->node, &done);
+	}
+	if (!list_empty(&done)) {
+		grace_period();
+		free_all(&done);
+	}
+
+	hold_module(!list_empty(&draining));
+	if (!list_empty(&draining)) {
+		/* No-op if somebody has queued it for right now. */
+		queue_delayed_work(wq, &worker, poll_delay);
+		poll_delay = min_t(unsigned long, poll_delay * 2, DRAIN_POLL_MAX);
+	}
+}
+
+int __init tramp_retire_init(void)
+{
+	/* Unbound: waiting for grace periods must not hold up a CPU's own work. */
+	wq = alloc_workqueue("trampoline", WQ_UNBOUND, 0);
+	return wq ? 0 : -ENOMEM;
+}
+
+void tramp_retire_exit(void)
+{
+	wait_event_idle(all_retired, !tramp_retire_count());
+	cancel_delayed_work_sync(&worker);
+	destroy_workqueue(wq);
+	/*
+	 * The last who called into this module from a link's dealloc, or from an
+	 * image's helper, may have been preempted before its `ret`.
+	 */
+	synchronize_rcu_tasks();
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The retire list: what may still be executing or in use is freed by one worker,
+ * in batches, after the grace periods that make it safe. See retire.c for the
+ * argument.
+ */
+#ifndef TRAMP_RETIRE_H
+#define TRAMP_RETIRE_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+struct tramp_retire;
+
+/**
+ * struct tramp_retire_ops - how a kind of thing is retired
+ * @sealed: called once after the first grace period, when no task can enter
+ *	any more; may be NULL. May sleep.
+ * @drained: whether no task is inside; NULL: nobody sleeps in it, so the first
+ *	grace period has already waited for everybody
+ * @free: the end of it. May sleep.
+ *
+ * All are called by the retire worker, without tramp_mutex.
+ */
+struct tramp_retire_ops {
+	void (*sealed)(struct tramp_retire *r);
+	bool (*drained)(struct tramp_retire *r);
+	void (*free)(struct tramp_retire *r);
+};
+
+/* Embedded in whatever is retired. */
+struct tramp_retire {
+	struct list_head node;
+	const struct tramp_retire_ops *ops;
+};
+
+/**
+ * tramp_retire_add() - hand something over to the worker
+ * @r: embedded in it
+ * @ops: how
+ *
+ * The caller has made it unreachable for newcomers (the site points elsewhere).
+ * Context: any process context.
+ */
+void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops);
+
+/* Things that wait; for INFO. */
+u32 tramp_retire_count(void);
+
+/**
+ * tramp_retire_queue_work() - run something on the module's workqueue
+ * @work: what to run
+ *
+ * For what must not run in the caller's context; everything queued has finished
+ * when tramp_retire_exit() returns.
+ */
+void tramp_retire_queue_work(struct work_struct *work);
+
+/* Module init and exit. Exit waits until the list is empty, however long. */
+int tramp_retire_init(void);
+void tramp_retire_exit(void);
+
+#endif /* TRAMP_RETIRE_H */

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sites in mode DIRECT: NOP5 <-> near CALL, through ftrace's direct-call API in
+ * its ops form.
+ *
+ * ftrace does the patching: text_poke_bp() under text_mutex (int3, tail, first
+ * byte, each followed by a sync of all CPUs), and it knows who else is at the
+ * function. With another ftrace user there the bytes call ftrace's own
+ * entry code, which finds our image in its table of direct calls and jumps to it.
+ *
+ * Who may be executing what:
+ *  - attach: the image is complete and executable before its address is given
+ *    to ftrace. A call that enters while the bytes change sees the NOP or the CALL.
+ *  - switch: modify_ftrace_direct() first sends hits through its entry code, then
+ *    changes the address in the table, then makes the bytes call the new image. So
+ *    each hit takes the old image or the new one. The old one is retired
+ *    (retire.c); until then it stays complete.
+ *  - detach: the bytes become a NOP. Tasks may still be on their way into the image
+ *    or into ftrace's entry code with our ops in hand: both are retired.
+ *
+ * Unregistering an ops that lies in dynamic memory makes ftrace wait for two grace
+ * periods with its lock held, some 140 ms each time, one after the other for all.
+ * ftrace does it for whoever frees the ops right after. We do not: ops and image go
+ * through the retire list, which waits for the same grace periods once for a
+ * whole batch. So the flag that asks for the wait is cleared first, where that
+ * is all it is good for: before 6.4 ftrace also frees the function's entry in its
+ * table right after, which a CPU may be reading that came by way of ftrace's own
+ * entry code. There the flag is cleared only if the site calls our image itself, so
+ * that nobody comes that way. (The table is looked at for the other reason, another
+ * ftrace user at the function: rare, and then the wait is simply paid.)
+ *
+ * kernel.ftrace_enabled=0 would silently turn every site back into a NOP. An ops
+ * marked permanent makes the kernel refuse that (as live patches do), so no
+ * hit is lost behind our back.
+ */
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "compat.h"
+#include "ksyms.h"
+#include "site.h"
+
+static bool ftrace_is_enabled(void)
+{
+	return READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled);
+}
+
+int tramp_site_check(unsigned long ip, unsigned long own, struct tramp_refusal *why)
+{
+	unsigned long holder;
+
+	if (!ftrace_is_enabled())
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
+	rcu_read_lock();
+	holder = KSYM(ftrace_find_rec_direct)(ip);
+	rcu_read_unlock();
+	if (holder && holder != own) {
+		char name[KSYM_SYMBOL_LEN];
+
+		sprint_symbol(name, holder);
+		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, holder, "%s", name);
+	}
+	return 0;
+}
+
+int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
+{
+	int held;
+
+	switch (err) {
+	case -ENOMEM:
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	case -ENODEV:
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
+	case -EBUSY:
+		held = tramp_site_check(ip, 0, why);
+		if (held)
+			return held;
+		/* The only other EBUSY: who changes the function's ip does not share it. */
+		return tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, ip, NULL);
+	default:
+		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, ip, "ftrace: error %d", err);
+	}
+}
+
+struct tramp_site *tramp_site_alloc(unsigned long ip, enum tramp_mode mode,
+				    struct tramp_refusal *why)
+{
+	struct tramp_site *site = kzalloc(sizeof(*site), GFP_KERNEL);
+	int err;
+
+	if (!site)
+		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
+	site->ip = ip;
+	site->mode = mode;
+	err = ftrace_set_filter_ip(&site->ops, ip, 0, 0);
+	if (err) {
+		tramp_site_free(site);
+		return ERR_PTR(tramp_site_error(err, ip, why));
+	}
+	return site;
+}
+
+void tramp_site_free(struct tramp_site *site)
+{
+	ftrace_free_filter(&site->ops);
+	kfree(site);
+}
+
+static void site_retired(struct tramp_retire *r)
+{
+	struct tramp_site *site = container_of(r, struct tramp_site, retire);
+	struct tramp_ops_set *set = rcu_dereference_protected(site->set, true);
+
+	if (set)
+		tramp_ops_set_free(set);
+	tramp_site_free(site);
+}
+
+static const struct tramp_retire_ops site_retire_ops = {
+	.free = site_retired,
+};
+
+int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **out,
+		      bool *entered, struct tramp_refusal *why)
+{
+	struct tramp_site *site;
+	int err;
+
+	*entered = false;
+	err = tramp_site_check(ip, 0, why);
+	if (err)
+		return err;
+	site = tramp_site_alloc(ip, TRAMP_MODE_DIRECT, why);
+	if (IS_ERR(site))
+		return PTR_ERR(site);
+
+	err = tramp_register_direct(&site->ops, code);
+	if (err) {
+		/*
+		 * For a moment the ops may have been on ftrace's list, so nothing
+		 * is freed here.
+		 */
+		err = tramp_site_error(err, ip, why);
+		tramp_retire_add(&site->retire, &site_retire_ops);
+		*entered = true;
+		return err;
+	}
+
+	site->ops.flags |= FTRACE_OPS_FL_PERMANENT;
+	if (!ftrace_is_enabled()) {
+		/* Switched off between the check and the flag: nothing was patched. */
+		tramp_site_detach(site, code);
+		*entered = true;
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
+	}
+	*out = site;
+	return 0;
+}
+
+int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_refusal *why)
+{
+	int err = tramp_modify_direct(&site->ops, code);
+
+	return err ? tramp_site_error(err, site->ip, why) : 0;
+}
+
+/* Whether the bytes at the site call @code themselves. */
+static bool calls_directly(unsigned long ip, unsigned long code)
+{
+	u8 insn[MCOUNT_INSN_SIZE];
+	s32 rel;
+
+	if (copy_from_kernel_nofault(insn, (void *)ip, sizeof(insn)) || insn[0] != 0xe8)
+		return false;
+	memcpy(&rel, insn + 1, sizeof(rel));
+	return ip + sizeof(insn) + rel == code;
+}
+
+bool tramp_site_detach(struct tramp_site *site, unsigned long code)
+{
+	int err;
+
+	if (site->mode == TRAMP_MODE_DIRECT) {
+		if (!TRAMP_DIRECT_TABLE_READ || calls_directly(site->ip, code))
+			site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
+		err = tramp_unregister_direct(&site->ops, code);
+	} else {
+		err = unregister_ftrace_function(&site->ops);
+	}
+	if (err) {
+		/*
+		 * ftrace found something wrong with the kernel's text and will not
+		 * touch it again. The site leads to our image for ever: keep
+		 * everything, this module included.
+		 */
+		pr_err("ftrace has shut down (error %d): what is attached at %pS stays\n", err,
+		       (void *)site->ip);
+		__module_get(THIS_MODULE);
+		return false;
+	}
+	tramp_retire_add(&site->retire, &site_retire_ops);
+	return true;
+}

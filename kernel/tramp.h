@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What every file of the module needs: refusals, and the one lock.
+ *
+ * Locking. tramp_mutex serialises everything that changes what is attached:
+ * targets, their lists of programs, their sites and images. It is taken from
+ * process context only (ioctl, bpf_link release/detach/update, debugfs). Lock
+ * order:
+ *
+ *	tramp_mutex -> ftrace's direct_mutex -> ftrace_lock -> text_mutex
+ *	tramp_mutex -> btf_module_mutex, pack_mutex, bpf_lock
+ *	tramp_mutex -> tramp_retire_lock (a spinlock, innermost)
+ *
+ * Nothing waits for a grace period with tramp_mutex held, but for what ftrace
+ * itself does inside its calls. The retire worker (retire.c) takes the mutex
+ * only to drop a target that nothing refers to any more.
+ */
+#ifndef TRAMP_TRAMP_H
+#define TRAMP_TRAMP_H
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include "../include/uapi/linux/trampoline.h"
+
+#define TRAMP_VERSION "0.1.0"
+
+#undef pr_fmt
+#define pr_fmt(fmt) "trampoline: " fmt
+
+extern struct mutex tramp_mutex;
+
+/**
+ * tramp_refuse() - note why something is refused
+ * @why: where to note it; may be NULL. The first reason stays: what fails later
+ *	while things are undone does not overwrite it.
+ * @reason: the reason
+ * @addr: the address it is about, 0 for none
+ * @fmt: text that belongs to it, NULL for none
+ *
+ * Return: the negative errno documented for @reason, for `return tramp_refuse(...)`.
+ */
+__printf(4, 5)
+int tramp_refuse(struct tramp_refusal *why, enum tramp_reason reason, u64 addr,
+		 const char *fmt, ...);
+
+/* refuse.c: the short name of a reason, for logs and debugfs. */
+const char *tramp_reason_name(u32 reason);
+
+#endif /* TRAMP_TRAMP_H */
