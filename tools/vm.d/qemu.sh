@@ -1,0 +1,143 @@
+# shellcheck shell=bash disable=SC2154,SC2034 # variables of tools/vm
+# SPDX-License-Identifier: GPL-2.0
+#
+# Starting the machine, its time limits and its end. Sourced by tools/vm; uses
+# its variables.
+#
+# What the guest's init reports on ttyS2, one line each (tools/guest/init):
+#   START          the command starts now
+#   STATUS N       it ended with N; the machine reboots, which ends QEMU
+#   FAIL text      the guest could not be set up
+#
+# The outcome is left in $outcome: exited, died, timeout, boot-timeout.
+
+# Kernel log: a new file for each run, named after kernel and time.
+name_log() {
+	local dir=$BUILD/logs
+
+	if [ -z "$log" ]; then
+		if ! { mkdir -p "$dir" 2>/dev/null && [ -w "$dir" ]; }; then
+			dir=${TMPDIR:-/tmp}
+		fi
+		log=$dir/vm-$(basename "$kernel")-$(date +%Y%m%d-%H%M%S)-$$.log
+	fi
+	: >"$log" || die "cannot write the kernel log to $log"
+	log=$(realpath "$log")
+}
+
+# The kernel's command line. A panic or an oops ends the machine at once; a slow
+# host is no reason to cry soft lockup or RCU stall early. QEMU's serial port
+# raises an interrupt for every byte, most of which find nothing left to do when
+# a threaded handler (PREEMPT_RT) comes to look: noirqdebug keeps the kernel from
+# taking that for a stuck interrupt line and switching it off.
+kernel_arguments() {
+	local arguments="console=ttyS0,115200 rdinit=/init loglevel=7 panic=-1 oops=panic"
+
+	arguments+=" reboot=t log_buf_len=4M printk.devkmsg=on watchdog_thresh=30"
+	arguments+=" rcupdate.rcu_cpu_stall_timeout=60 8250.nr_uarts=4 noirqdebug"
+	arguments+=" unknown_nmi_panic panic_print=0x40"
+	echo "$arguments$append"
+}
+
+start_qemu() {
+	local accel=tcg,thread=multi port options
+
+	# shellcheck disable=SC2054 # commas belong to the options
+	options=(
+		-M q35 -cpu max -smp "$cpus" -m "$memory" -nodefaults -no-user-config
+		-display none -no-reboot
+		-kernel "$bzimage" -initrd "$work/initramfs" -append "$(kernel_arguments)"
+		-chardev "file,id=log,path=$log,append=on"
+		-chardev "stdio,id=command,signal=off"
+		-chardev "file,id=control,path=$work/control"
+		-chardev "file,id=errors,path=/dev/fdset/1,append=on" -add-fd "fd=3,set=1"
+		-chardev "pipe,id=monitor,path=$work/monitor" -mon chardev=monitor,mode=readline
+	)
+	if [ "$icount" = 1 ]; then
+		accel=tcg,thread=single
+		options+=(-icount "shift=0,sleep=off")
+	fi
+	options+=(-accel "$accel")
+	# Each port has an interrupt of its own: shared edge-triggered ones get lost.
+	for port in log:0x3f8:4 command:0x2f8:3 control:0x3e8:5 errors:0x2e8:7; do
+		IFS=: read -r id iobase irq <<<"$port"
+		options+=(-device "isa-serial,chardev=$id,iobase=$iobase,irq=$irq")
+	done
+
+	mkfifo "$work/monitor.in" "$work/monitor.out"
+	# QEMU writes through cat, so that making its ends non-blocking does not
+	# touch descriptors we share with others. setpriv: it dies with us.
+	exec 3> >(exec cat >&2)
+	errors_cat=$!
+	exec 4> >(exec cat)
+	output_cat=$!
+	: >"$work/control"
+	setpriv --pdeathsig KILL qemu-system-x86_64 "${options[@]}" <&0 >&4 2>"$work/qemu.errors" 4>&- &
+	qemu=$!
+	children+=("$qemu")
+	exec 3>&- 4>&-
+}
+
+# said WORD: has the guest's init said so?
+said() {
+	grep -aq "^$1" "$work/control"
+}
+
+# Kill the machine and note why. Before that an NMI to every CPU puts where they
+# are into the log: that is what one wants to know of a hanging guest.
+out_of_time() {
+	outcome=$1
+	{
+		echo "nmi"
+		sleep 2
+	} >"$work/monitor.in" &
+	children+=("$!")
+	sleep 2
+	kill -KILL "$qemu" 2>/dev/null || true
+}
+
+# Wait for QEMU to end, or end it when its time is up.
+watch_machine() {
+	local begin=$SECONDS started=
+
+	while kill -0 "$qemu" 2>/dev/null; do
+		sleep 0.1
+		if [ -z "$started" ]; then
+			if said START; then
+				started=$SECONDS
+				boot_seconds=$((SECONDS - begin))
+			elif [ $((SECONDS - begin)) -ge "$boot_timeout" ]; then
+				out_of_time boot-timeout
+				break
+			fi
+		elif [ -n "$timeout" ] && [ $((SECONDS - started)) -ge "$timeout" ] && ! said STATUS; then
+			out_of_time timeout
+			break
+		fi
+	done
+	wait "$qemu" 2>/dev/null || true
+	# All output is out when the two cats have seen the end.
+	wait "$output_cat" "$errors_cat" 2>/dev/null || true
+	children=()
+}
+
+run_machine() {
+	local terminal=
+
+	outcome=
+	boot_seconds=
+	if [ "$interactive" = 1 ]; then
+		terminal=$(stty -g)
+	fi
+	start_qemu
+	watch_machine
+	if [ -n "$terminal" ]; then
+		stty "$terminal" || true
+	fi
+	if [ -z "$outcome" ]; then
+		outcome=died
+		if said STATUS; then
+			outcome=exited
+		fi
+	fi
+}

@@ -1,0 +1,66 @@
+# shellcheck shell=bash disable=SC2154,SC2034 # variables of tools/vm
+# SPDX-License-Identifier: GPL-2.0
+#
+# The end of a run: how it went, what to print, the exit status. Sourced by
+# tools/vm; uses its variables.
+#
+# The kernel log counts from the line that init writes before it loads the module
+# and starts the command. What the boot itself had to say does not.
+
+LOG_MARK='tramp-vm: the kernel log counts from here'
+
+# The log since that line, or all of it if it never did.
+counting_log() {
+	if grep -aqF "$LOG_MARK" "$log"; then
+		sed -n "/$LOG_MARK/,\$p" "$log"
+	else
+		cat "$log"
+	fi
+}
+
+print_log_tail() {
+	say "end of the kernel log ($log):"
+	tail -n "${1:-40}" "$log" | tr -d '\r' | sed 's/^/  | /' >&2
+}
+
+verdict() {
+	local status splats
+
+	if [ "$verbose" = 1 ]; then
+		say "the command started after ${boot_seconds:-?} s; kernel log: $log"
+	fi
+
+	case $outcome in
+	boot-timeout)
+		say "kernel $kernel did not get to the command in $boot_timeout s"
+		print_log_tail
+		exit "$EXIT_TIMEOUT"
+		;;
+	timeout)
+		say "the command did not end in $timeout s; the machine was killed"
+		print_log_tail 60
+		exit "$EXIT_TIMEOUT"
+		;;
+	died)
+		if said FAIL; then
+			say "$(sed -n 's/^FAIL //p' "$work/control")"
+		elif grep -aq 'Kernel panic' "$log"; then
+			say "the kernel panicked: $(grep -a -m1 'Kernel panic' "$log" | tr -d '\r')"
+		else
+			say "the machine ended without a word about the command"
+			sed 's/^/  qemu: /' "$work/qemu.errors" >&2
+		fi
+		print_log_tail 60
+		exit "$EXIT_VM"
+		;;
+	esac
+
+	status=$(sed -n 's/^STATUS //p' "$work/control")
+	if splats=$(counting_log | "$TOOLS/splats/scan"); then
+		exit "$status"
+	fi
+	say "the kernel log has a splat (the command's own status was $status):"
+	printf '%s\n' "$splats" | sed 's/^/  ! /' >&2
+	print_log_tail 60
+	exit "$EXIT_VM"
+}
