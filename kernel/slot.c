@@ -109,8 +109,11 @@ struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *
 		bpf_prog_inc(prog);
 		slot->prog = prog;
 		slot->call_flags = scan_prog(prog);
-		if (!tramp_inline_guards() || tramp_prog_sleepable(prog))
-			slot->call_flags |= TRAMP_X86_CALL_GUARDED;
+		if (!tramp_inline_guards() || tramp_prog_sleepable(prog)) {
+			/* On PREEMPT_RT any program may block on a lock: count those, too. */
+			slot->call_flags |= TRAMP_X86_CALL_GUARDED |
+					    TRAMP_X86_CALL_SLEEPABLE;
+		}
 	}
 	refcount_inc(&counts->ref);
 	slot->counts = counts;
