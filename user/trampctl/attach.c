@@ -134,7 +134,7 @@ static int check_targets(const struct bpf_object *obj)
 			continue;
 		sym = tramp_syms__find(syms, func + 1);
 		/* Several of one name are libbpf's to choose from. */
-		if (!sym && errno == ENOTUNIQ)
+		if (!sym && tramp_last_error()->reason == TRAMP_REASON_AMBIGUOUS)
 			continue;
 		proto = sym ? tramp_syms__proto(syms, sym) : NULL;
 		if (!proto) {

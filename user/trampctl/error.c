@@ -9,6 +9,7 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static void print_text(const struct problem *p, const char *reason, const char *
 	if (reason)
 		fprintf(stderr, " [%s]", reason);
 	fputc('\n', stderr);
-	if (p->similar && p->similar[0]) {
+	if (p->similar && p->similar[0] && !p->similar_said) {
 		fputs("  did you mean: ", stderr);
 		for (s = p->similar; *s; s++)
 			fprintf(stderr, "%s%s", s == p->similar ? "" : ", ", *s);
@@ -204,6 +205,19 @@ static int exit_code_of(const struct tramp_error *e)
 	return EXIT_FAILED;
 }
 
+/* The library's message without the remedy, which has a line of its own. To be freed. */
+static char *lib_message(const struct tramp_error *e)
+{
+	char addr[40] = "";
+
+	if (e->addr)
+		snprintf(addr, sizeof(addr), "%saddress 0x%" PRIx64, e->detail[0] ? ", " : "",
+			 e->addr);
+	return xasprintf("%s%s%s%s%s%s%s", e->subject, e->subject[0] ? ": " : "", e->sentence,
+			 e->detail[0] || e->addr ? " (" : "", e->detail, addr,
+			 e->detail[0] || e->addr ? ")" : "");
+}
+
 /**
  * fail_lib() - report the library's last error
  * @syms: to suggest names from if a function was not found; may be NULL
@@ -217,15 +231,20 @@ int fail_lib(const struct tramp_syms *syms, const char *what)
 	struct problem p = {
 		.exit_code = exit_code_of(e), .err = -e->err,
 		.reason = e->reason ? e->name : NULL, .remedy = e->remedy,
+		/* The library has put the nearest names into its message. */
+		.similar_said = true,
 	};
 	const char *similar[8 + 1] = { NULL };
 	const char *colon = what ? strchr(what, ':') : NULL;
+	char *msg = lib_message(e);
 
 	if (syms && what && e->reason == TRAMP_REASON_NO_SUCH_FUNCTION) {
 		similar[tramp_syms__suggest(syms, colon ? colon + 1 : what, similar, 8)] = NULL;
 		p.similar = similar;
 	}
-	return fail(&p, "%s", e->message);
+	fail(&p, "%s", msg);
+	free(msg);
+	return p.exit_code;
 }
 
 /**

@@ -146,7 +146,7 @@ static int not_found(struct tramp_syms *syms, const char *spec)
 	char *module = colon ? strndup(spec, colon - spec) : NULL;
 	const struct btf *btf;
 
-	if (errno == ENOENT) {
+	if (tramp_last_error()->reason == TRAMP_REASON_NO_SUCH_FUNCTION) {
 		btf = tramp_syms__btf(syms, module);
 		if (btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0) {
 			struct problem p = {

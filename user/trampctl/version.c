@@ -27,7 +27,8 @@ static int version_run(int argc, char **argv)
 		       TRAMP_ABI_VERSION);
 		printf("libbpf         %s\n", libbpf_version_string());
 		if (err && tramp_last_error()->reason != TRAMP_LIB_ABI_MISMATCH)
-			printf("module         %s\n", tramp_last_error()->message);
+			printf("module         %s [%s]\n", tramp_last_error()->sentence,
+			       tramp_last_error()->name);
 		else
 			printf("module         v%s, interface %u%s\n", info.version,
 			       info.abi_version, err ? ": does not fit the library" : "");

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# trampctl. Everything that Debian has as a static library is linked statically,
+# so that the binary needs nothing of libbpf's version at run time; Zydis comes
+# as a shared library only, which makes the whole a dynamic binary.
+
+TRAMPCTL_SRC	:= $(sort $(wildcard user/trampctl/*.c))
+TRAMPCTL_SRC	:= $(filter-out %.bpf.c,$(TRAMPCTL_SRC))
+TRAMPCTL_OBJ	:= $(TRAMPCTL_SRC:%.c=$(O)/%.o)
+TRAMPCTL_LIBS	= -Wl,-Bstatic $(LDLIBS_BPF) -ljson-c -Wl,-Bdynamic -lZydis -lZycore
+
+# The skeleton is a generated header: it must be there before trace.c is compiled.
+$(O)/user/trampctl/trace.o: $(O)/user/trampctl/calltrace.skel.h
+$(TRAMPCTL_OBJ): CFLAGS += -D_GNU_SOURCE -I$(O) -DTRAMPCTL_VERSION='"$(VERSION)"'
+
+$(TRAMPCTL): $(TRAMPCTL_OBJ) $(LIBTRAMP_A)
+	$(call msg,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(TRAMPCTL_LIBS)
+
+ALL += $(TRAMPCTL)
+INSTALL_DEPS += $(TRAMPCTL)
+
+# Kept, so that an unchanged program is not compiled again.
+.SECONDARY: $(O)/user/trampctl/calltrace.bpf.o
