@@ -22,9 +22,17 @@ static int drop_messages(enum libbpf_print_level level, const char *fmt, va_list
 	return 0;
 }
 
-void quiet_libbpf(void)
+__attribute__((constructor)) static void quiet_libraries(void)
 {
 	libbpf_set_print(drop_messages);
+	tramp_set_print(NULL);
+}
+
+bool vmtest_oracle(void)
+{
+	const char *env = getenv("VMTEST_ORACLE");
+
+	return env && !strcmp(env, "kernel");
 }
 
 static struct att attach_kernel(int prog_fd, const uint64_t *cookie)

@@ -3,12 +3,12 @@
 # The tests that run in the virtual machine: one static program a subject, all
 # linked with what they share, and the BPF programs they load.
 
-VM_SUBJECTS	= values
-VM_COMMON	= vmtest testmod guest attach
+VM_SUBJECTS	= values helpers
+VM_COMMON	= testmod guest attach
 VM_BPF		= $(basename $(basename $(notdir $(wildcard selftests/vm/*.bpf.c))))
 
 VM_TESTS	= $(VM_SUBJECTS:%=$(O)/selftests/vm/test_%)
-VM_OBJS		= $(VM_COMMON:%=$(O)/selftests/vm/%.o)
+VM_OBJS		= $(VM_COMMON:%=$(O)/selftests/vm/%.o) $(O)/selftests/lib/ktap.o
 
 GUEST_TESTS	+= $(VM_TESTS)
 
@@ -18,3 +18,6 @@ $(VM_TESTS:=.o): $(VM_BPF:%=$(O)/selftests/vm/%.skel.h)
 $(VM_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -pthread -o $@ $^ $(LDLIBS_BPF)
+
+# Programs have the signature they are called with, whatever they use of it.
+$(VM_BPF:%=$(O)/selftests/vm/%.bpf.o): BPF_CFLAGS += -Wno-unused-parameter

@@ -139,7 +139,7 @@ void kcore_read(uint64_t addr, void *buf, size_t len)
 		close(fd);
 		return;
 	}
-	vmtest_die("/proc/kcore has nothing at %#lx", addr);
+	ktap_die("/proc/kcore has nothing at %#lx", addr);
 }
 
 bool kernel_is_rt(void)

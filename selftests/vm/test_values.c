@@ -197,7 +197,7 @@ static struct seen observe(const struct row *r, enum how how)
 		CHECK_EQ(seen.on_entry.cookie, cookies[0], "%s: %s", r->name, who);
 		CHECK_EQ(seen.on_exit.cookie, cookies[1], "%s: %s", r->name, who);
 	} else if (how == OURS) {
-		vmtest_fail("%s: attach: entry %s, exit %s (%s)", r->name, strerror(-a.err),
+		ktap_fail("%s: attach: entry %s, exit %s (%s)", r->name, strerror(-a.err),
 			    strerror(-b.err), tramp_last_error()->message);
 	}
 	att_drop(&a);
@@ -295,7 +295,7 @@ static void test_scalars(void)
 
 	setup();
 	n = for_each_row(scalar_row, compare_row);
-	vmtest_note("%d functions: %d as the kernel's, %d with known values only", n, compared,
+	ktap_note("%d functions: %d as the kernel's, %d with known values only", n, compared,
 		    known_only);
 	CHECK(n >= 25, "%d functions are too few", n);
 	CHECK(compared >= 18, "%d functions compared with the kernel are too few", compared);
@@ -308,7 +308,7 @@ static void test_structs(void)
 
 	setup();
 	n = for_each_row(struct_row, compare_row);
-	vmtest_note("%d functions: %d as the kernel's, %d with known values only", n, compared,
+	ktap_note("%d functions: %d as the kernel's, %d with known values only", n, compared,
 		    known_only);
 	CHECK(n >= 18, "%d functions are too few", n);
 	CHECK(compared >= 10, "%d functions compared with the kernel are too few", compared);
@@ -420,7 +420,7 @@ static void test_direct_access(void)
 	direct_map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "direct", 4, (MAX_SLOTS + 1) * 8, 1, NULL);
 	REQUIRE(direct_map >= 0, "map: %s", strerror(-direct_map));
 	n = for_each_row(any_row, direct_row);
-	vmtest_note("%d functions, %d compared with the kernel", n, compared);
+	ktap_note("%d functions, %d compared with the kernel", n, compared);
 	CHECK(n >= 45, "%d functions are too few", n);
 	check_nothing_left();
 }
@@ -560,7 +560,7 @@ static void test_modify_return(void)
 	skel->bss->only_pid = getpid();
 	fd = prog_clone_try(skel->progs.record_mod, "bpf_modify_return_test", BPF_MODIFY_RETURN);
 	if (fd < 0)
-		vmtest_skip("the verifier refuses fmod_ret on bpf_modify_return_test here: no "
+		ktap_skip("the verifier refuses fmod_ret on bpf_modify_return_test here: no "
 			    "CONFIG_FUNCTION_ERROR_INJECTION");
 	close(fd);
 	for (how = OURS; how <= KERNEL; how++) {
@@ -583,13 +583,13 @@ static void test_modify_return(void)
 	check_nothing_left();
 }
 
-static const struct vmtest tests[] = {
-	{ "scalars", test_scalars },
-	{ "structs", test_structs },
-	{ "direct_access", test_direct_access },
-	{ "results", test_results },
-	{ "kernel_functions", test_kernel_functions },
-	{ "modify_return", test_modify_return },
+static const struct ktap_test tests[] = {
+	{ "scalars", test_scalars, 300 },
+	{ "structs", test_structs, 300 },
+	{ "direct_access", test_direct_access, 300 },
+	{ "results", test_results, 120 },
+	{ "kernel_functions", test_kernel_functions, 120 },
+	{ "modify_return", test_modify_return, 60 },
 };
 
-VMTEST_MAIN(tests)
+KTAP_MAIN(tests)

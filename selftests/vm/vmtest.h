@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests that run in the virtual machine share: running tests by name
- * with KTAP output, having the test module's functions called, attaching a
- * program through our module or through the kernel, and looking at the kernel
- * from outside (symbols, text, memory).
+ * What the tests that run in the virtual machine share: having the functions of
+ * the test module called, attaching a program through our module or through the
+ * kernel, and looking at the kernel from outside (symbols, text, memory).
  *
- * Each test runs in a child process of its own. What it leaves open is closed
- * when it ends, and one that crashes fails alone.
+ * Each test runs in a child process of its own (selftests/lib/ktap.h): what it
+ * leaves open is closed when it ends.
  *
  * Environment:
  *   VMTEST_ORACLE=kernel  what the tests call "ours" is attached by the kernel
@@ -23,56 +22,7 @@
 #include <bpf/libbpf.h>
 #include <linux/trampoline.h>
 #include <trampoline/trampoline.h>
-
-/* ----------------------------------------------------------------- tests -- */
-
-struct vmtest {
-	const char *name;
-	void (*run)(void);
-};
-
-/* The program's main(): --list, or tests by name, or all. */
-int vmtest_main(int argc, char **argv, const struct vmtest *tests, size_t nr);
-#define VMTEST_MAIN(tests) \
-	int main(int argc, char **argv) \
-	{ \
-		return vmtest_main(argc, argv, tests, sizeof(tests) / sizeof((tests)[0])); \
-	}
-
-/* A diagnostic line. */
-void vmtest_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The test has failed; it goes on. */
-void vmtest_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The test ends, as failed if anything failed before, otherwise as skipped. */
-void vmtest_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* The test ends as failed. */
-void vmtest_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-
-/* Checks: CHECK goes on and gives the condition back, REQUIRE ends the test. */
-#define CHECK(cond, fmt, ...) \
-	({ \
-		bool ok_ = !!(cond); \
-		if (!ok_) \
-			vmtest_fail("%s:%d: %s: " fmt, __FILE_NAME__, __LINE__, #cond, \
-				    ##__VA_ARGS__); \
-		ok_; \
-	})
-#define REQUIRE(cond, fmt, ...) \
-	do { \
-		if (!(cond)) \
-			vmtest_die("%s:%d: %s: " fmt, __FILE_NAME__, __LINE__, #cond, \
-				   ##__VA_ARGS__); \
-	} while (0)
-/* Two numbers are the same. */
-#define CHECK_EQ(a, b, fmt, ...) \
-	({ \
-		unsigned long long a_ = (unsigned long long)(a), b_ = (unsigned long long)(b); \
-		if (a_ != b_) \
-			vmtest_fail("%s:%d: %s is %lld (%#llx), %s is %lld (%#llx): " fmt, \
-				    __FILE_NAME__, __LINE__, #a, a_, a_, #b, b_, b_, \
-				    ##__VA_ARGS__); \
-		a_ == b_; \
-	})
+#include "../lib/ktap.h"
 
 /* True if the tests are being tried with the kernel's own attachment. */
 bool vmtest_oracle(void);
@@ -139,8 +89,6 @@ struct func_btf func_btf(const char *func);
  */
 int prog_clone(const struct bpf_program *prog, const char *func, enum bpf_attach_type type);
 int prog_clone_try(const struct bpf_program *prog, const char *func, enum bpf_attach_type type);
-/* Open for a skeleton: EXPECT_LOADED(skel) ends the test with libbpf's reason. */
-void quiet_libbpf(void);
 
 /* --------------------------------------------------------- our module --- */
 
