@@ -40,6 +40,10 @@ struct ktap_test {
  */
 int ktap_main(int argc, char **argv, const struct ktap_test *tests, size_t nr);
 
+/* An entry of the table: a function named as the test. */
+#define KTAP_TEST(fn)			{ .name = #fn, .run = fn, .seconds = 0 }
+#define KTAP_TEST_SECONDS(fn, s)	{ .name = #fn, .run = fn, .seconds = (s) }
+
 #define KTAP_MAIN(tests)							\
 	int main(int argc, char **argv)						\
 	{									\

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Unit tests of the pure core (kernel/x86/): native programs that execute what
+# it emits. The core is compiled with the undefined behaviour sanitizer, and a
+# finding ends the test.
+
+UNIT_X86_CORE	= $(O)/kernel/x86/fentry_image.o $(O)/kernel/x86/guard.o
+UNIT_X86_LIB	= $(patsubst %,$(O)/selftests/unit/%.o,machine stubs oracle scene lint) \
+		  $(O)/selftests/lib/ktap.o
+UNIT_X86_TESTS	= $(patsubst selftests/unit/%.c,$(O)/selftests/unit/%,$(wildcard selftests/unit/test_*.c))
+
+UNIT_TESTS	+= $(UNIT_X86_TESTS)
+
+$(UNIT_X86_CORE): CFLAGS += -fsanitize=undefined -fno-sanitize-recover=undefined
+
+$(O)/selftests/unit/%.o: selftests/unit/%.S
+	$(call msg,AS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -g -c -o $@ $<
+
+$(UNIT_X86_TESTS): %: %.o $(UNIT_X86_LIB) $(UNIT_X86_CORE)
+	$(call msg,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=undefined -o $@ $^ -lZydis

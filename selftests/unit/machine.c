@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A machine for images to run on, see machine.h.
+ */
+#include "machine.h"
+
+#include <asm/prctl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../lib/ktap.h"
+
+/* Anywhere low and free; rel32 and disp32 must not reach the C code. */
+#define AREA_BASE	0x4000000000UL
+
+/* The gs base is in the middle of the near part: offsets of both signs. */
+#define NEAR_BASE	0x5000000000UL
+#define FAR_BASE	0x6000000000UL
+#define FARTHER_BASE	0x7000000000UL
+#define GS_BASE		(NEAR_BASE + PERCPU_SIZE / 2)
+
+#define SITE_SIZE	64
+#define RETURN_THUNK	(AREA_DATA - THUNK_SIZE)
+
+extern void machine_stub(void);
+extern void machine_enter(void);
+
+machine_hook_fn machine_hook;
+struct machine_call *machine_current;
+u8 *machine_area;
+
+static const u64 percpu_base[] = { NEAR_BASE, FAR_BASE, FARTHER_BASE };
+static size_t percpu_used[3];
+
+static u8 *map_at(u64 addr, size_t size, int prot)
+{
+	void *p = mmap((void *)addr, size, prot,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (p != (void *)addr)
+		ktap_die("cannot map %zu bytes at %#lx: %m", size, (unsigned long)addr);
+	return p;
+}
+
+void machine_init(void)
+{
+	u64 stub = (u64)machine_stub;
+	u32 i;
+
+	machine_area = map_at(AREA_BASE, AREA_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	memset(machine_area, 0xcc, AREA_SIZE);
+	memset(machine_area + AREA_DATA, 0, 512 * sizeof(u64));
+	for (i = 0; i < 3; i++)
+		map_at(percpu_base[i], PERCPU_SIZE, PROT_READ | PROT_WRITE);
+	if (syscall(SYS_arch_prctl, ARCH_SET_GS, GS_BASE))
+		ktap_die("arch_prctl(ARCH_SET_GS): %m");
+
+	/* mov $nr, %r11d; jmp *0(%rip); the address of machine_stub */
+	for (i = 0; i < MAX_THUNKS; i++) {
+		u8 *t = machine_area + AREA_THUNKS + i * THUNK_SIZE;
+
+		t[0] = 0x41;
+		t[1] = 0xbb;
+		memcpy(t + 2, &i, 4);
+		memcpy(t + 6, "\xff\x25\0\0\0\0", 6);
+		memcpy(t + 12, &stub, 8);
+	}
+	machine_percpu_reset();
+}
+
+u64 machine_thunk(u32 nr)
+{
+	REQUIRE(nr < MAX_THUNKS, "thunk %u", nr);
+	return AREA_ADDR(AREA_THUNKS + nr * THUNK_SIZE);
+}
+
+u64 *machine_word(u32 nr)
+{
+	REQUIRE(nr < 512, "word %u", nr);
+	return (u64 *)(machine_area + AREA_DATA) + nr;
+}
+
+void machine_percpu_reset(void)
+{
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		memset((void *)percpu_base[i], 0, percpu_used[i]);
+		percpu_used[i] = 0;
+	}
+}
+
+void *machine_percpu(enum percpu_where where, size_t size, u64 *off)
+{
+	u64 addr;
+
+	size = (size + 7) & ~7UL;
+	REQUIRE(percpu_used[where] + size <= PERCPU_SIZE, "per-CPU memory is used up");
+	addr = percpu_base[where] + percpu_used[where];
+	percpu_used[where] += size;
+	*off = addr - GS_BASE;
+	return (void *)addr;
+}
+
+static void put_rel32(u8 *at, u8 opcode, u64 target)
+{
+	u32 rel = (u32)(target - ((u64)at + 5));
+
+	at[0] = opcode;
+	memcpy(at + 1, &rel, 4);
+}
+
+static u8 *site_at(u32 nr)
+{
+	REQUIRE(AREA_SITES + (nr + 1) * SITE_SIZE <= AREA_IMAGES, "site %u", nr);
+	return machine_area + AREA_SITES + nr * SITE_SIZE;
+}
+
+u64 machine_site(u32 nr, bool endbr, u64 image, u32 body)
+{
+	u8 *func = site_at(nr), *call = func;
+
+	memset(func, 0xcc, SITE_SIZE);
+	if (endbr) {
+		memcpy(func, "\xf3\x0f\x1e\xfa", 4);
+		call += 4;
+	}
+	put_rel32(call, 0xe8, image);
+	put_rel32(call + 5, 0xe9, machine_thunk(body));
+	return (u64)func;
+}
+
+u64 machine_site_after(u32 nr, bool endbr)
+{
+	return (u64)site_at(nr) + (endbr ? 4 : 0) + 5;
+}
+
+u64 machine_return_thunk(const u64 *counter)
+{
+	u8 *t = machine_area + RETURN_THUNK;
+	u32 rel = (u32)((u64)counter - ((u64)t + 7));
+
+	/* incq counter(%rip); ret */
+	memcpy(t, "\x48\xff\x05", 3);
+	memcpy(t + 3, &rel, 4);
+	t[7] = 0xc3;
+	return (u64)t;
+}
+
+/* Called by machine_stub with the thunk's number and the registers. */
+u64 machine_stub_c(u32 thunk, struct thunk_frame *frame);
+u64 machine_stub_c(u32 thunk, struct thunk_frame *frame)
+{
+	return machine_hook(thunk, frame);
+}
+
+void machine_run(struct machine_call *call)
+{
+	struct machine_call *outer = machine_current;
+
+	machine_current = call;
+	machine_enter();
+	machine_current = outer;
+}
+
+void machine_poke_jmp(u8 *at, const u8 *to)
+{
+	put_rel32(at, 0xe9, (u64)to);
+}
+
+u64 rng_u64(struct rng *r)
+{
+	r->state ^= r->state >> 12;
+	r->state ^= r->state << 25;
+	r->state ^= r->state >> 27;
+	return r->state * 0x2545f4914f6cdd1dULL;
+}
+
+u32 rng_below(struct rng *r, u32 n)
+{
+	return (u32)((rng_u64(r) >> 32) * n >> 32);
+}
+
+bool rng_chance(struct rng *r, u32 percent)
+{
+	return rng_below(r, 100) < percent;
+}

@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Scenes: emit an image, call the function it is on, check every step.
+ *
+ * All calls that an image makes come in at hook(), which walks along the list
+ * that the oracle made and checks each against it, together with everything
+ * that can be seen at that moment: the context, counters, current->bpf_ctx, the
+ * frame that an unwinder would follow. Around the whole, registers, flags and
+ * all variables are compared.
+ */
+#include "scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/ktap.h"
+#include "lint.h"
+
+#define NEED_RESCHED_INVERTED	0x80000000u
+
+#define TASK_SIZE_	0x2000
+#define RUN_CTX_COOKIE	8
+#define RUN_CTX_SAVED	16
+#define RUN_CTX_SIZE	24
+#define TASK_BPF_CTX	0x1a38
+
+extern const u8 machine_back[];
+
+/* The one that is being executed. */
+static struct scene *on;
+
+static const u8 arg_regs[6] = { RDI, RSI, RDX, RCX, R8, R9 };
+
+/* Every failure says which scene it was in, once. */
+#define SCENE_CHECK(s, cond, fmt, ...)						\
+	do {									\
+		if (!CHECK(cond, fmt, ##__VA_ARGS__))				\
+			scene_describe(s);					\
+	} while (0)
+#define SCENE_CHECK_EQ(s, a, b, fmt, ...)					\
+	do {									\
+		if (!CHECK_EQ(a, b, fmt, ##__VA_ARGS__))			\
+			scene_describe(s);					\
+	} while (0)
+
+void scene_describe(const struct scene *s)
+{
+	char args[128] = "", *p = args;
+	u32 i;
+
+	if (ktap_failures() > 10)
+		return;
+	for (i = 0; i < s->model.nr_args && i < TRAMP_X86_MAX_ARGS; i++)
+		p += snprintf(p, args + sizeof(args) - p, " %u", s->model.arg_size[i]);
+	ktap_note("scene %s: args%s; %u fentry %u fmod_ret %u fexit; image %p, %u bytes", s->name,
+		  args, s->req.nr_fentry, s->req.nr_fmod_ret, s->req.nr_fexit, (void *)s->image,
+		  s->out.size);
+}
+
+/* Setting up ------------------------------------------------------------ */
+
+static void set_variables(struct scene *s, const enum percpu_where *where)
+{
+	machine_percpu_reset();
+	s->preempt_count = machine_percpu(where[0], 4, &s->env.preempt_count);
+	s->current_task = machine_percpu(where[1], 8, &s->env.current_task);
+	s->inflight = machine_percpu(where[2], 8, &s->req.inflight);
+	s->call_depth = machine_percpu(where[3], 8, &s->env.call_depth);
+}
+
+void scene_init(struct scene *s, const char *name, struct rng *rng)
+{
+	static u8 task[TASK_SIZE_];
+	static struct expect log[SCENE_MAX_EVENTS];
+	static const enum percpu_where near[4];
+	u64 *stats_key = machine_word(0);
+	u32 i;
+
+	memset(s, 0, sizeof(*s));
+	s->name = name;
+	s->task = task;
+	s->log = log;
+	s->thunk_count = machine_word(1);
+	s->env = (struct tramp_x86_env){
+		.task_bpf_ctx = TASK_BPF_CTX,
+		.run_ctx_size = RUN_CTX_SIZE,
+		.run_ctx_cookie = RUN_CTX_COOKIE,
+		.run_ctx_saved = RUN_CTX_SAVED,
+		.stats_key = (u64)stats_key,
+		.stats_enter = machine_thunk(T_STATS_ENTER),
+		.stats_exit = machine_thunk(T_STATS_EXIT),
+		.resched = machine_thunk(T_RESCHED),
+		.missed = machine_thunk(T_MISSED),
+	};
+	set_variables(s, near);
+	s->req.env = &s->env;
+	s->req.model = &s->model;
+	s->req.func_addr = 0xffffffff81234560;
+	s->req.fentry = s->req.fmod_ret = s->req.fexit = s->calls;
+	s->preempt_start = NEED_RESCHED_INVERTED;
+	s->orig_result = rng_u64(rng);
+	s->outer_ctx = rng_u64(rng);
+	s->flags = rng_u64(rng) & (0x8d5 | FLAG_ID);
+	for (i = 0; i < NR_REGS; i++)
+		s->regs[i] = rng_u64(rng);
+	scene_fill_slots(s, rng);
+}
+
+void scene_scatter(struct scene *s, struct rng *rng)
+{
+	enum percpu_where where[4];
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		where[i] = rng_below(rng, 3);
+	set_variables(s, where);
+}
+
+void scene_fill_slots(struct scene *s, struct rng *rng)
+{
+	u32 i;
+
+	for (i = 0; i < TRAMP_X86_MAX_SLOTS; i++)
+		s->slot[i] = rng_u64(rng);
+}
+
+struct scene_prog *scene_add(struct scene *s, enum scene_kind kind, u32 flags,
+			     enum percpu_where where)
+{
+	u32 i = s->nr++;
+	struct tramp_x86_call *c = &s->calls[i];
+	struct scene_prog *p = &s->progs[i];
+
+	REQUIRE(i < SCENE_MAX_PROGS, "too many programs");
+	REQUIRE(i == 0 || s->progs[i - 1].kind <= kind, "programs in the wrong order");
+	c->func = machine_thunk(T_PROG + i);
+	c->enter = machine_thunk(T_ENTER + i);
+	c->exit = machine_thunk(T_EXIT + i);
+	c->flags = flags;
+	c->prog = 0xffff888100000000 + i * 0x1000;
+	c->missed_arg = 0xffff888200000000 + i * 0x40;
+	c->cookie = 0x1000 + i;
+	p->kind = kind;
+	p->start = 1;
+	p->active = machine_percpu(where, 4, &c->active);
+	p->hits = machine_percpu(where, 8, &c->hits);
+
+	switch (kind) {
+	case SCENE_FENTRY:
+		s->req.nr_fentry++;
+		s->req.fmod_ret++;
+		s->req.fexit++;
+		break;
+	case SCENE_FMOD_RET:
+		s->req.nr_fmod_ret++;
+		s->req.fexit++;
+		break;
+	case SCENE_FEXIT:
+		s->req.nr_fexit++;
+	}
+	return p;
+}
+
+struct tramp_x86_call *scene_call(struct scene *s, const struct scene_prog *p)
+{
+	return &s->calls[p - s->progs];
+}
+
+/* Steps ----------------------------------------------------------------- */
+
+static u64 *bpf_ctx(const struct scene *s)
+{
+	return (u64 *)(s->task + s->env.task_bpf_ctx);
+}
+
+static u64 run_ctx_member(u64 run_ctx, u32 off)
+{
+	return *(u64 *)(run_ctx + off);
+}
+
+/* An address in the image's frame, below rbp and not below rsp. */
+static bool in_frame(const struct thunk_frame *f, u64 addr, u32 size)
+{
+	return addr % 8 == 0 && addr >= f->regs[RSP] && addr + size <= f->regs[RBP];
+}
+
+static void check_unwinding(const struct scene *s, const struct thunk_frame *f)
+{
+	const u64 *fp = (const u64 *)f->regs[RBP];
+
+	SCENE_CHECK_EQ(s, fp[0], s->call.in[RBP], "rbp at the end of the frame chain");
+	SCENE_CHECK_EQ(s, fp[1], machine_site_after(0, s->endbr), "the image's return address");
+	SCENE_CHECK_EQ(s, fp[2], (u64)machine_back, "the function's return address");
+}
+
+static void check_ctx(const struct scene *s, const struct expect *e, u64 ctx, u32 flags)
+{
+	struct oracle_slot slots[TRAMP_X86_MAX_SLOTS];
+	u32 nr_stack, nr, i;
+	const u64 *v = (const u64 *)ctx;
+
+	nr = oracle_slots(s, slots, &nr_stack);
+	for (i = 0; i < nr; i++)
+		SCENE_CHECK_EQ(s, v[i], slots[i].seen, "ctx[%u] of %u", i, nr);
+	if (oracle_is_exit(s))
+		SCENE_CHECK_EQ(s, v[nr], e->result_slot, "the result in ctx[%u]", nr);
+	if (flags & TRAMP_X86_CALL_NARGS)
+		SCENE_CHECK_EQ(s, v[-1], nr, "ctx[-1]");
+	if (flags & TRAMP_X86_CALL_IP)
+		SCENE_CHECK_EQ(s, v[-2], s->req.func_addr, "ctx[-2]");
+}
+
+static void check_program(struct scene *s, const struct expect *e, u32 i,
+			  const struct thunk_frame *f)
+{
+	const struct tramp_x86_call *c = &s->calls[i];
+	u64 ctx = f->regs[RDI], run_ctx = *bpf_ctx(s);
+	bool guarded = c->flags & TRAMP_X86_CALL_GUARDED;
+
+	SCENE_CHECK(s, ctx % 8 == 0 && ctx >= f->regs[RSP] && ctx <= f->regs[RBP],
+		    "ctx %#lx is not in the frame", (long)ctx);
+	check_ctx(s, e, ctx, c->flags);
+	if (c->insns)
+		SCENE_CHECK_EQ(s, f->regs[RSI], c->insns, "rsi of program %u", i);
+	if (!guarded)
+		SCENE_CHECK_EQ(s, *s->progs[i].active, 1, "recursion counter of program %u", i);
+
+	if (guarded || (c->flags & TRAMP_X86_CALL_COOKIE)) {
+		if (guarded)
+			SCENE_CHECK_EQ(s, run_ctx, s->run_ctx, "current->bpf_ctx");
+		else if (!CHECK(in_frame(f, run_ctx, s->env.run_ctx_size),
+				"current->bpf_ctx %#lx is not in the frame", (long)run_ctx))
+			return;
+		SCENE_CHECK_EQ(s, run_ctx_member(run_ctx, s->env.run_ctx_saved), s->outer_ctx,
+			       "saved run_ctx of program %u", i);
+		SCENE_CHECK_EQ(s, run_ctx_member(run_ctx, s->env.run_ctx_cookie),
+			       c->flags & TRAMP_X86_CALL_COOKIE ? c->cookie : 0,
+			       "cookie of program %u", i);
+	} else {
+		SCENE_CHECK_EQ(s, run_ctx, s->outer_ctx, "current->bpf_ctx in program %u", i);
+	}
+	s->ran[i]++;
+	if (s->progs[i].resched_due)
+		*s->preempt_count &= ~NEED_RESCHED_INVERTED;
+}
+
+/* What the kernel's own enter and exit functions do with current->bpf_ctx. */
+static void check_enter(struct scene *s, u32 i, const struct thunk_frame *f)
+{
+	u64 run_ctx = f->regs[RSI];
+
+	SCENE_CHECK_EQ(s, f->regs[RDI], s->calls[i].prog, "first argument of enter %u", i);
+	if (!CHECK(in_frame(f, run_ctx, s->env.run_ctx_size), "run_ctx %#lx is not in the frame",
+		   (long)run_ctx))
+		return;
+	s->run_ctx = run_ctx;
+	*(u64 *)(run_ctx + s->env.run_ctx_saved) = *bpf_ctx(s);
+	*bpf_ctx(s) = run_ctx;
+}
+
+static void check_exit(struct scene *s, const struct expect *e, const struct thunk_frame *f)
+{
+	SCENE_CHECK_EQ(s, f->regs[RDI], e->a0, "first argument of exit");
+	SCENE_CHECK_EQ(s, f->regs[RSI], e->a1, "start time at exit");
+	SCENE_CHECK_EQ(s, f->regs[RDX], s->run_ctx, "run_ctx at exit");
+	if (f->regs[RDX] == s->run_ctx)
+		*bpf_ctx(s) = run_ctx_member(s->run_ctx, s->env.run_ctx_saved);
+}
+
+static void patch_left_out(struct scene *s)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < s->nr; i++) {
+		if (s->progs[i].kind != SCENE_FEXIT)
+			continue;
+		if (s->progs[i].left_out)
+			machine_poke_jmp(s->image + s->skip_off[nr], s->image + s->skip_to[nr]);
+		nr++;
+	}
+}
+
+/* The function must find everything as if nobody had been there. */
+static void check_body(struct scene *s, const struct thunk_frame *f)
+{
+	static const u8 saved[] = { RBX, R12, R13, R14, R15 };
+	struct oracle_slot slots[TRAMP_X86_MAX_SLOTS];
+	const u64 *stack = (const u64 *)f->regs[RSP];
+	u32 nr, nr_stack, i;
+
+	nr = oracle_slots(s, slots, &nr_stack);
+	for (i = 0; i < nr; i++) {
+		if (slots[i].on_stack)
+			SCENE_CHECK_EQ(s, stack[slots[i].index], s->slot[i],
+				       "stack argument %u in the function", slots[i].index);
+		else
+			SCENE_CHECK_EQ(s, f->regs[arg_regs[slots[i].index]], s->slot[i],
+				       "register argument %u in the function", slots[i].index);
+	}
+	for (i = 0; i < sizeof(saved); i++)
+		SCENE_CHECK_EQ(s, f->regs[saved[i]], s->call.in[saved[i]],
+			       "register %u in the function", saved[i]);
+	SCENE_CHECK_EQ(s, f->flags & (FLAG_DF | FLAG_IF | FLAG_ID),
+		       s->call.in_flags & (FLAG_DF | FLAG_IF | FLAG_ID), "flags in the function");
+
+	if (oracle_is_exit(s)) {
+		SCENE_CHECK_EQ(s, f->ret, (u64)s->image + s->out.after_call, "after_call");
+		if (nr_stack)
+			SCENE_CHECK_EQ(s, f->regs[RSP] % 16, s->call.in[RSP] % 16,
+				       "alignment of the stack in the function");
+		check_unwinding(s, f);
+	} else {
+		SCENE_CHECK_EQ(s, f->regs[RSP], s->call.in[RSP], "rsp in the function");
+		SCENE_CHECK_EQ(s, f->regs[RBP], s->call.in[RBP], "rbp in the function");
+		SCENE_CHECK_EQ(s, f->ret, (u64)machine_back, "the function's return address");
+	}
+	s->body_ran++;
+	if (s->patch_in_body)
+		patch_left_out(s);
+}
+
+static void check_state(const struct scene *s, const struct expect *e, u32 thunk)
+{
+	s64 depth = (s64)(1UL << 63) >> 5 * e->depth;
+
+	SCENE_CHECK_EQ(s, *s->preempt_count, e->preempt, "preemption count in call %u (thunk %u)",
+		       s->pos, thunk);
+	SCENE_CHECK_EQ(s, *s->inflight, 1000 + e->inflight, "in-flight count in call %u (thunk %u)",
+		       s->pos, thunk);
+	if (s->env.has_call_depth)
+		SCENE_CHECK_EQ(s, *s->call_depth, (u64)depth, "call depth in call %u (thunk %u)",
+			       s->pos, thunk);
+}
+
+static u64 hook(u32 thunk, struct thunk_frame *f)
+{
+	struct scene *s = on;
+	const struct expect *e = &s->log[s->pos];
+
+	if (s->pos >= s->nr_log || thunk != e->thunk) {
+		CHECK(false, "call %u is of thunk %u, expected %d", s->pos, thunk,
+		      s->pos < s->nr_log ? (int)e->thunk : -1);
+		scene_describe(s);
+		/* nothing after this can be right */
+		exit(1);
+	}
+	check_state(s, e, thunk);
+
+	if (thunk == T_BODY) {
+		check_body(s, f);
+	} else {
+		check_unwinding(s, f);
+		if (thunk >= T_EXIT)
+			check_exit(s, e, f);
+		else if (thunk >= T_ENTER)
+			check_enter(s, thunk - T_ENTER, f);
+		else if (thunk >= T_PROG)
+			check_program(s, e, thunk - T_PROG, f);
+		else if (thunk == T_RESCHED)
+			*s->preempt_count |= NEED_RESCHED_INVERTED;
+		else if (thunk == T_MISSED || thunk == T_STATS_EXIT)
+			SCENE_CHECK_EQ(s, f->regs[RDI], e->a0, "first argument of thunk %u", thunk);
+		if (thunk == T_STATS_EXIT)
+			SCENE_CHECK_EQ(s, f->regs[RSI], e->a1, "start time of the statistics");
+	}
+	if (thunk == T_MISSED) {
+		u32 i = (u32)(f->regs[RDI] - 0xffff888200000000) / 0x40;
+
+		if (i < s->nr)
+			s->missed[i]++;
+	}
+	/* the return takes back what the call has accounted for */
+	if (s->env.has_call_depth && (thunk != T_BODY || oracle_is_exit(s)))
+		*s->call_depth <<= 5;
+	s->pos++;
+	return e->ret;
+}
+
+/* The whole ------------------------------------------------------------- */
+
+static void prepare_state(struct scene *s)
+{
+	u32 i;
+
+	*s->preempt_count = s->preempt_start;
+	*s->current_task = (u64)s->task;
+	*s->inflight = 1000;
+	*s->call_depth = 1UL << 63;
+	*bpf_ctx(s) = s->outer_ctx;
+	*(u32 *)machine_word(0) = s->stats_on;
+	((u32 *)machine_word(0))[1] = 0xffffffff;	/* not part of it */
+	*s->thunk_count = 0;
+	for (i = 0; i < s->nr; i++) {
+		*s->progs[i].active = s->progs[i].taken ? 1 + i : 0;
+		*s->progs[i].hits = 100 * i;
+		s->ran[i] = 0;
+		s->missed[i] = 0;
+	}
+	s->body_ran = 0;
+	s->pos = 0;
+	s->run_ctx = 0;
+}
+
+static void prepare_call(struct scene *s, u64 target)
+{
+	struct oracle_slot slots[TRAMP_X86_MAX_SLOTS];
+	u32 nr_stack, nr, i;
+
+	memset(&s->call, 0, sizeof(s->call));
+	memcpy(s->call.in, s->regs, sizeof(s->regs));
+	nr = oracle_slots(s, slots, &nr_stack);
+	for (i = 0; i < nr; i++) {
+		if (slots[i].on_stack)
+			s->call.stack[slots[i].index] = s->slot[i];
+		else
+			s->call.in[arg_regs[slots[i].index]] = s->slot[i];
+	}
+	s->call.nr_stack = nr_stack;
+	s->call.odd = s->odd_stack;
+	s->call.in_flags = s->flags | FLAG_IF | 2;
+	s->call.target = target;
+}
+
+static void check_end(struct scene *s)
+{
+	static const u8 saved[] = { RBX, RSP, RBP, R12, R13, R14, R15 };
+	const struct expect *end = &s->log[s->nr_log];
+	u32 i;
+
+	SCENE_CHECK_EQ(s, s->pos, s->nr_log, "number of calls made");
+	for (i = 0; i < sizeof(saved); i++)
+		SCENE_CHECK_EQ(s, s->call.out[saved[i]], s->call.in[saved[i]],
+			       "register %u afterwards", saved[i]);
+	SCENE_CHECK_EQ(s, s->call.out_flags & (FLAG_DF | FLAG_IF | FLAG_ID),
+		       s->call.in_flags & (FLAG_DF | FLAG_IF | FLAG_ID), "flags afterwards");
+	SCENE_CHECK_EQ(s, s->call.out[RAX], end->ret, "the result");
+	SCENE_CHECK_EQ(s, *s->preempt_count, end->preempt, "preemption count afterwards");
+	SCENE_CHECK_EQ(s, *s->inflight, 1000, "in-flight count afterwards");
+	SCENE_CHECK_EQ(s, *bpf_ctx(s), s->outer_ctx, "current->bpf_ctx afterwards");
+	if (s->env.has_call_depth)
+		SCENE_CHECK_EQ(s, *s->call_depth, (u64)((s64)(1UL << 63) >> 5),
+			       "call depth afterwards, less the image's own return");
+	if (s->return_thunk)
+		SCENE_CHECK_EQ(s, *s->thunk_count, 1, "returns through the thunk");
+	for (i = 0; i < s->nr; i++) {
+		SCENE_CHECK_EQ(s, *s->progs[i].active, s->progs[i].taken ? 1 + i : 0,
+			       "recursion counter of program %u afterwards", i);
+		SCENE_CHECK_EQ(s, *s->progs[i].hits, 100 * i + s->ran[i], "hits of program %u", i);
+	}
+	s->rax = s->call.out[RAX];
+}
+
+void scene_emit(struct scene *s)
+{
+	size_t room = AREA_SIZE - AREA_IMAGES;
+
+	s->image = machine_area + AREA_IMAGES + s->image_off;
+	s->req.orig = machine_site_after(0, s->endbr);
+	if (s->return_thunk)
+		s->env.return_thunk = machine_return_thunk(s->thunk_count);
+	s->out = (struct tramp_x86_fentry_out){ .skip_off = s->skip_off, .skip_to = s->skip_to };
+	if (room > TRAMP_X86_MAX_IMAGE)
+		room = TRAMP_X86_MAX_IMAGE;
+	s->err = tramp_x86_emit_fentry(&s->req, s->image, room, (u64)s->image, &s->out);
+}
+
+bool scene_rerun(struct scene *s)
+{
+	unsigned int failures = ktap_failures();
+
+	on = s;
+	machine_hook = hook;
+	s->nr_log = oracle(s, s->log);
+	prepare_state(s);
+	prepare_call(s, machine_site(0, s->endbr, (u64)s->image, T_BODY));
+	if (!s->patch_in_body)
+		patch_left_out(s);
+	machine_run(&s->call);
+	check_end(s);
+	return ktap_failures() == failures;
+}
+
+bool scene_run(struct scene *s)
+{
+	scene_emit(s);
+	if (!CHECK_EQ(s->err, TRAMP_X86_OK, "emitting")) {
+		scene_describe(s);
+		return false;
+	}
+	if (!lint_scene(s)) {
+		scene_describe(s);
+		return false;
+	}
+	return scene_rerun(s);
+}
