@@ -20,8 +20,8 @@
  *	tramp_links__destroy(links);
  *	foo_bpf__destroy(skel);
  *
- * Do not call foo_bpf__attach() on the same programs: a program can be attached
- * to its function by the kernel or by the module, not by both.
+ * Do not call foo_bpf__attach() for the same programs as well: they would be
+ * attached twice, by the kernel and by the module, or one of the two refuses.
  *
  * Rules for every function here:
  *
@@ -534,7 +534,10 @@ struct tramp_link_info {
  * tramp_link__info() - what is known of a link
  * @info: declared with TRAMP_OPTS(tramp_link_info, ...); filled up to its @sz
  *
- * Return: 0 or negative errno; -ENOENT (LINK_GONE) after a detach.
+ * After a detach it still tells what was: @mode is TRAMP_MODE_NONE, there is no
+ * function and no image, hits and misses stand still.
+ *
+ * Return: 0 or negative errno; -ENOENT (LINK_GONE) if there is no such link.
  */
 TRAMP_API int tramp_link__info(const struct tramp_link *link, struct tramp_link_info *info);
 
@@ -545,11 +548,12 @@ TRAMP_API int tramp_link_info_by_id(uint32_t id, struct tramp_link_info *info);
 typedef int (*tramp_link_cb)(const struct tramp_link_info *info, void *ctx);
 
 /**
- * tramp_for_each() - call back for every attached link of the module
+ * tramp_for_each() - call back for every link of the module
  * @cb: called in the order of link ids; @info is valid during the call. It may
  *	attach and detach.
  * @ctx: handed to @cb
  *
+ * Detached links that somebody still holds are among them (TRAMP_MODE_NONE).
  * Links made or gone meanwhile may or may not be seen.
  *
  * Return: 0; what @cb returned if not 0; or negative errno.
@@ -562,8 +566,8 @@ TRAMP_API int tramp_for_each(tramp_link_cb cb, void *ctx);
  * @info: filled as by tramp_link_info_by_id(), of the same moment as the code:
  *	@image_size bytes, running at @image_addr
  *
- * Errors: -ENOENT (LINK_GONE), -EPERM (HIDDEN_ADDRESS: the caller may not see
- * kernel addresses), -ENOMEM.
+ * Errors: -ENOENT (LINK_GONE, also for a link that was detached), -EPERM
+ * (HIDDEN_ADDRESS: the caller may not see kernel addresses), -ENOMEM.
  * Return: the bytes, to be freed with free(); NULL and errno on failure.
  */
 TRAMP_API void *tramp_link_image(uint32_t id, struct tramp_link_info *info);

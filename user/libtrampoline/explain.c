@@ -14,7 +14,6 @@ static int explain(struct tramp_explain *cmd, const char *subject,
 		   struct tramp_explanation *user)
 {
 	struct tramp_explanation ex = { .sz = sizeof(ex) };
-	uint32_t obj_id = cmd->btf_obj_id, id = cmd->btf_id;
 	int dev, err;
 
 	dev = libtramp_dev_open(subject);
@@ -35,8 +34,8 @@ static int explain(struct tramp_explain *cmd, const char *subject,
 	ex.nr_args = cmd->nr_args;
 	ex.nr_slots = cmd->nr_slots;
 	ex.ret_size = cmd->ret_size;
-	ex.btf_obj_id = obj_id;
-	ex.btf_id = id;
+	ex.btf_obj_id = cmd->btf_obj_id;
+	ex.btf_id = cmd->btf_id;
 	ex.func_addr = cmd->func_addr;
 	ex.site_addr = cmd->site_addr;
 	ex.key = cmd->key;

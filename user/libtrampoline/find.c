@@ -33,10 +33,20 @@ static const char *shown_module(const struct tramp_sym *sym)
 	return sym->module[0] ? sym->module : "vmlinux";
 }
 
+/* A failure that the near misses of a name explain, if there are any. */
+static int fail_near(const struct tramp_syms *syms, const char *name, unsigned int reason,
+		     const char *subject)
+{
+	struct libtramp_failure f = { .err = -ENOENT, .reason = reason, .subject = subject };
+	char near[384];
+
+	f.remedy = libtramp_near_misses(syms, name, near, sizeof(near));
+	return f.remedy ? libtramp_fail(&f, "%s", near) : libtramp_fail(&f, NULL);
+}
+
 static int fail_unknown(const struct tramp_syms *syms, const struct libtramp_spec *spec,
 			const char *subject)
 {
-	char near[384];
 	size_t i;
 
 	/* The right name in the wrong module is the nearest miss of all. */
@@ -46,9 +56,7 @@ static int fail_unknown(const struct tramp_syms *syms, const struct libtramp_spe
 			return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION, subject,
 					     "%s has one", shown_module(&syms->syms[i]));
 	}
-	if (libtramp_near_misses(syms, spec->name, near, sizeof(near)))
-		return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION, subject, "%s", near);
-	return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION, subject, NULL);
+	return fail_near(syms, spec->name, TRAMP_REASON_NO_SUCH_FUNCTION, subject);
 }
 
 static int fail_ambiguous(const struct tramp_sym *first, size_t nr, const char *subject)
@@ -150,7 +158,7 @@ static bool pattern_matches(const struct pattern *p, const struct tramp_sym *sym
 static int fail_no_match(const struct tramp_syms *syms, const struct pattern *p,
 			 const char *pattern, size_t untraceable, size_t denied)
 {
-	char subject[LIBTRAMP_SUBJECT_LEN], near[384];
+	char subject[LIBTRAMP_SUBJECT_LEN];
 
 	snprintf(subject, sizeof(subject), "pattern '%s'", pattern);
 	if (untraceable && !denied)
@@ -160,9 +168,8 @@ static int fail_no_match(const struct tramp_syms *syms, const struct pattern *p,
 	if (denied)
 		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject,
 				     "all %zu that match are left out by deny patterns", denied);
-	if (!strpbrk(p->spec.name, "*?[") &&
-	    libtramp_near_misses(syms, p->spec.name, near, sizeof(near)))
-		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject, "%s", near);
+	if (!strpbrk(p->spec.name, "*?["))
+		return fail_near(syms, p->spec.name, TRAMP_LIB_NO_MATCH, subject);
 	return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject, NULL);
 }
 

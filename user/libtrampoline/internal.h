@@ -223,9 +223,10 @@ size_t libtramp_syms_lower(const struct tramp_syms *syms, const char *name);
 /**
  * libtramp_near_misses() - what is known about a name that does not exist
  *
- * Return: true and a text in @buf, false if nothing is near.
+ * Return: what to do about it, with a text in @buf; NULL if nothing is near.
  */
-bool libtramp_near_misses(const struct tramp_syms *syms, const char *name, char *buf, size_t len);
+const char *libtramp_near_misses(const struct tramp_syms *syms, const char *name,
+				 char *buf, size_t len);
 
 /**
  * libtramp_distance() - edits between two strings, two swapped letters being one

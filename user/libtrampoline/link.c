@@ -94,10 +94,6 @@ static struct tramp_link *adopt(int fd, const char *subject)
 		err = dev;
 		goto out_close;
 	}
-	/*
-	 * A detached link of ours is not found either: it is the same to the
-	 * caller, who could do nothing with it but close it.
-	 */
 	q.link_id = info.id;
 	err = libtramp_dev_cmd(dev, TRAMP_IOC_QUERY, &q);
 	close(dev);

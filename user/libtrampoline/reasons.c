@@ -71,8 +71,6 @@ const char *tramp_reason_remedy(unsigned int reason)
 		return "use SEC(\"fentry/FUNC\"), SEC(\"fexit/FUNC\") or SEC(\"fmod_ret/FUNC\")";
 	case TRAMP_REASON_PROG_TARGET:
 		return "give the program a kernel function as its target";
-	case TRAMP_REASON_COOKIE_UNUSED:
-		return "leave out the cookie";
 	case TRAMP_REASON_NO_SUCH_FUNCTION:
 		return "check the name in /proc/kallsyms; a function missing there was inlined or is not part of this kernel";
 	case TRAMP_REASON_NOT_TRACEABLE:
@@ -83,8 +81,8 @@ const char *tramp_reason_remedy(unsigned int reason)
 		return "load the module, then the program again";
 	case TRAMP_REASON_TOO_MANY_ARGS:
 	case TRAMP_REASON_ARG_TYPE:
-		return "choose a caller or a callee with a simpler prototype";
 	case TRAMP_REASON_VARIADIC:
+		return "choose a caller or a callee with a simpler prototype";
 	case TRAMP_REASON_NORETURN:
 		return "attach an fentry program instead";
 	case TRAMP_REASON_ALREADY_ATTACHED:
@@ -108,16 +106,10 @@ const char *tramp_reason_remedy(unsigned int reason)
 		return "trampctl features lists what this kernel lacks";
 	case TRAMP_REASON_NOT_BUILT:
 		return "trampctl features lists what this build can do";
-	case TRAMP_REASON_FMOD_RET_DENIED:
-		return "attach to a security_* hook, or to a function that allows error injection";
-	case TRAMP_REASON_SLEEPABLE_DENIED:
-		return "use the form that does not sleep: fentry/, fexit/, fmod_ret/ without \".s\"";
 	case TRAMP_REASON_PROG_MISMATCH:
 		return "load the new program with the same section name as the old one";
 	case TRAMP_REASON_LINK_GONE:
 		return "trampctl list shows the links there are";
-	case TRAMP_REASON_UNLOADING:
-		return "load the module again: modprobe trampoline";
 	case TRAMP_REASON_HIDDEN_ADDRESS:
 		return "run as root with kernel.kptr_restrict below 2";
 	case TRAMP_REASON_PROG_NOT_JITED:

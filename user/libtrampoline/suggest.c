@@ -140,7 +140,8 @@ static const char *find_clone(const struct tramp_syms *syms, const char *name)
 	return NULL;
 }
 
-bool libtramp_near_misses(const struct tramp_syms *syms, const char *name, char *buf, size_t len)
+const char *libtramp_near_misses(const struct tramp_syms *syms, const char *name,
+				 char *buf, size_t len)
 {
 	const char *clone = find_clone(syms, name), *near[3];
 	char syscall[MAX_NAME + 16];
@@ -148,20 +149,20 @@ bool libtramp_near_misses(const struct tramp_syms *syms, const char *name, char 
 
 	if (clone) {
 		snprintf(buf, len, "the compiler made '%s' of it", clone);
-		return true;
+		return "choose a caller of it: BTF does not describe what the compiler made";
 	}
 	/* unlink, sys_unlink: the system call's entry, as BPF programs see it on x86-64. */
 	snprintf(syscall, sizeof(syscall), "__x64_sys_%.*s", MAX_NAME,
 		 !strncmp(name, "sys_", 4) ? name + 4 : name);
 	if (exists(syms, syscall)) {
 		snprintf(buf, len, "the system call is '%s'", syscall);
-		return true;
+		return "use that name";
 	}
 	nr = tramp_syms__suggest(syms, name, near, ARRAY_SIZE(near));
 	if (!nr)
-		return false;
+		return NULL;
 	pos = snprintf(buf, len, "the nearest: ");
 	for (i = 0; i < nr && pos < len; i++)
 		pos += snprintf(buf + pos, len - pos, "%s%s", i ? ", " : "", near[i]);
-	return true;
+	return "use one of these, if it was meant";
 }

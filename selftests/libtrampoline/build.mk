@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests of libtrampoline: what needs no kernel module runs here, the rest in the
+# virtual machine. They are linked statically, and so reach the library's inner
+# functions too.
+
+LTT		:= selftests/libtrampoline
+LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols glob proto errors)
+LTT_GUEST	:= $(O)/$(LTT)/test_libtrampoline
+LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
+# A kernel whose types are printed, all of them.
+LTT_VMLINUX	:= $(O)/kernels/$(VMLINUX_H_KERNEL)/vmlinux
+
+UNIT_TESTS	+= $(LTT_UNIT)
+GUEST_TESTS	+= $(LTT_GUEST)
+
+$(O)/$(LTT)/test_proto.o: CFLAGS += -DVMLINUX='"$(abspath $(LTT_VMLINUX))"'
+$(O)/$(LTT)/test_proto: | $(LTT_VMLINUX)
+$(O)/$(LTT)/test_errors.o $(LTT_GUEST).o: CFLAGS += -I$(O)/$(LTT)
+$(O)/$(LTT)/test_errors.o $(LTT_GUEST).o: $(O)/$(LTT)/kinds.skel.h
+# Programs take their context whether they use it or not.
+$(O)/$(LTT)/kinds.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
+
+$(LTT_UNIT) $(LTT_GUEST): $(O)/$(LTT)/test_%: $(O)/$(LTT)/test_%.o $(LTT_COMMON) $(LIBTRAMP_A)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -pthread -o $@ $^ $(LDLIBS_BPF)

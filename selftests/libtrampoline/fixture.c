@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A kernel made for tests, see fixture.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../lib/ktap.h"
+#include "fixture.h"
+
+#define MAX_FILES	16
+
+static char dir[] = "/tmp/libtrampoline-test-XXXXXX";
+static char files[MAX_FILES][sizeof(dir) + 64];
+static size_t nr_files;
+
+/* Tests run in processes of their own, which end by exit(). */
+static void remove_files(void)
+{
+	while (nr_files)
+		unlink(files[--nr_files]);
+	rmdir(dir);
+}
+
+const char *fixture_file(const char *name, const void *data, size_t size)
+{
+	FILE *f;
+
+	if (!nr_files) {
+		REQUIRE(mkdtemp(dir), "%s", dir);
+		atexit(remove_files);
+	}
+	REQUIRE(nr_files < MAX_FILES, "too many files");
+	snprintf(files[nr_files], sizeof(files[0]), "%s/%s", dir, name);
+	f = fopen(files[nr_files], "w");
+	REQUIRE(f, "%s", files[nr_files]);
+	REQUIRE(fwrite(data, 1, size, f) == size && !fclose(f), "%s", files[nr_files]);
+	return files[nr_files++];
+}
+
+const char *fixture_text(const char *name, const char *text)
+{
+	return fixture_file(name, text, strlen(text));
+}
+
+struct tramp_syms *fixture_syms(const char *kallsyms, const char *filter)
+{
+	TRAMP_OPTS(tramp_syms_opts, opts);
+	struct tramp_syms *syms;
+
+	opts.kallsyms = fixture_text("kallsyms", kallsyms);
+	opts.filter_functions = filter ? fixture_text("filter", filter) : "";
+	syms = tramp_syms__load(&opts);
+	REQUIRE(syms, "%s", tramp_last_error()->message);
+	return syms;
+}
+
+bool last_error_says(const char *part)
+{
+	const char *message = tramp_last_error()->message;
+
+	if (strstr(message, part))
+		return true;
+	ktap_note("the message is: %s", message);
+	return false;
+}
