@@ -1,1 +1,47 @@
 # SPDX-License-Identifier: GPL-2.0
+#
+# Goals that run something: the tests of all tiers, the demo, a guest's shell.
+# tools/test adds up the results; K= and T= narrow what is run.
+
+.PHONY: test test-unit test-host test-vm demo shell test-build
+
+HOST_TESTS	+= selftests/tools/test_vm
+UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner
+
+# What the guest gets besides modules and trampctl, as tools/vm --add-from reads it.
+GUEST_ADD	= $(foreach f,$(GUEST_BINS),$(f):/usr/bin/$(notdir $(f))) $(GUEST_FILES)
+GUEST_SOURCES	= $(foreach p,$(GUEST_ADD),$(firstword $(subst :, ,$(p))))
+
+$(O)/guest-files: $(GUEST_SOURCES) FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' $(GUEST_ADD) >$@.tmp
+	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+
+# The kernels that tests boot, whatever the module goals were narrowed to.
+vm-images	= $(1:%=$(O)/kernels/%/vmlinuz)
+vm-modules	= $(foreach k,$(1),$(MODULE_NAMES:%=$(O)/modules/$(k)/%))
+
+# Everything the VM tiers need.
+VM_READY	= $(call vm-images,$(TEST_KERNELS)) $(call vm-modules,$(TEST_KERNELS)) \
+		  $(TRAMPCTL) $(O)/guest-files $(GUEST_TESTS)
+
+RUN_TESTS	= O=$(O) TEST_KERNELS='$(TEST_KERNELS)' tools/test $(if $(T),--match '$(T)')
+VM_SECTION	= vm $(TEST_KERNELS) : $(GUEST_TESTS)
+
+test: $(ALL) $(UNIT_TESTS) $(HOST_TESTS) $(VM_READY)
+	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS) -- host $(HOST_TESTS) -- $(VM_SECTION)
+
+test-unit: $(UNIT_TESTS)
+	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS)
+
+test-host: $(ALL) $(HOST_TESTS) $(VM_READY)
+	$(Q)$(RUN_TESTS) host $(HOST_TESTS)
+
+test-vm: $(VM_READY)
+	$(Q)$(RUN_TESTS) $(VM_SECTION)
+
+demo: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMPCTL) $(ALL)
+	$(Q)tools/demo $(DEMO_KERNEL)
+
+shell: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMPCTL) $(O)/guest-files
+	$(Q)O=$(O) tools/vm shell --kernel $(DEMO_KERNEL) --add-from $(O)/guest-files
