@@ -32,10 +32,12 @@
 #include "target.h"
 
 static atomic_t nr_images = ATOMIC_INIT(0);
+static atomic_t nr_retiring = ATOMIC_INIT(0);
 static atomic64_t image_bytes = ATOMIC64_INIT(0);
 
-void tramp_image_totals(u32 *images, u64 *bytes)
+void tramp_image_totals(u32 *images, u32 *retiring, u64 *bytes)
 {
+	*retiring = atomic_read(&nr_retiring);
 	*images = atomic_read(&nr_images);
 	*bytes = atomic64_read(&image_bytes);
 }
@@ -304,6 +306,7 @@ static void image_free(struct tramp_retire *r)
 	struct tramp_image *image = to_image(r);
 	struct tramp_target *target = image->target;
 
+	atomic_dec(&nr_retiring);
 	tramp_image_destroy(image);
 	if (target)
 		tramp_target_put(target);
@@ -339,5 +342,6 @@ void tramp_image_retire(struct tramp_image *image,
 			continue;
 		image->skip_off[i] = 0;	/* no exit program starts at offset 0 */
 	}
+	atomic_inc(&nr_retiring);
 	tramp_retire_add(&image->retire, image->inflight ? &inflight_ops : &plain_ops);
 }

@@ -110,7 +110,7 @@ void tramp_image_destroy(struct tramp_image *image);
 void tramp_image_retire(struct tramp_image *image,
 			bool (*keep)(const struct tramp_slot *slot, void *arg), void *arg);
 
-/* Images that exist, their executable memory; for INFO. */
-void tramp_image_totals(u32 *images, u64 *bytes);
+/* Images that exist, how many of them wait to be freed, their code; for INFO. */
+void tramp_image_totals(u32 *images, u32 *retiring, u64 *bytes);
 
 #endif /* TRAMP_IMAGE_H */

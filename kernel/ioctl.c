@@ -15,7 +15,6 @@
 #include "ioctl.h"
 #include "ksyms.h"
 #include "link.h"
-#include "retire.h"
 #include "target.h"
 
 /* Any command's struct. */
@@ -39,7 +38,7 @@ struct user_arg {
  * @min: smallest struct: the first that was published
  * @size: the struct as this module knows it
  * @refusal: where its struct tramp_refusal is, 0 if it has none
- * @attaches: whether lockdown forbids it
+ * @attaches: needs the capabilities now and not only at open; lockdown forbids it
  * @run: does it; @arg is copied back whatever it returns, unless it says -EIOCBQUEUED:
  *	then it has done so itself, and succeeded
  */
@@ -95,8 +94,7 @@ static int run_info(union tramp_arg *arg, const struct user_arg *user)
 	info->links = tramp_link_count();
 	info->targets = tramp_target_count();
 	mutex_unlock(&tramp_mutex);
-	tramp_image_totals(&info->images, &info->image_bytes);
-	info->retiring = tramp_retire_count();
+	tramp_image_totals(&info->images, &info->retiring, &info->image_bytes);
 
 	info->missing_len = tramp_ksyms_missing(NULL, 0);
 	if (!info->missing)
@@ -323,9 +321,11 @@ static const struct tramp_cmd *find_command(unsigned int cmd)
 /* What the caller must be, at every attach and not only at open. */
 static int check_allowed(const struct tramp_cmd *cmd, struct tramp_refusal *why)
 {
+	if (!cmd->attaches)
+		return 0;
 	if (!may_use())
 		return tramp_refuse(why, TRAMP_REASON_PERMISSION, 0, NULL);
-	if (cmd->attaches && security_locked_down(LOCKDOWN_KPROBES))
+	if (security_locked_down(LOCKDOWN_KPROBES))
 		return tramp_refuse(why, TRAMP_REASON_LOCKDOWN, 0, NULL);
 	return 0;
 }

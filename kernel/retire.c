@@ -77,11 +77,6 @@ void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops
 	mod_delayed_work(wq, &worker, 0);
 }
 
-u32 tramp_retire_count(void)
-{
-	return READ_ONCE(waiting);
-}
-
 void tramp_retire_queue_work(struct work_struct *work)
 {
 	queue_work(wq, work);
@@ -170,7 +165,7 @@ int __init tramp_retire_init(void)
 
 void tramp_retire_exit(void)
 {
-	wait_event_idle(all_retired, !tramp_retire_count());
+	wait_event_idle(all_retired, !READ_ONCE(waiting));
 	cancel_delayed_work_sync(&worker);
 	destroy_workqueue(wq);
 	/*

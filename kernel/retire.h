@@ -45,9 +45,6 @@ struct tramp_retire {
  */
 void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops);
 
-/* Things that wait; for INFO. */
-u32 tramp_retire_count(void);
-
 /**
  * tramp_retire_queue_work() - run something on the module's workqueue
  * @work: what to run

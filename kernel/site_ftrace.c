@@ -19,15 +19,22 @@
  *    or into ftrace's entry code with our ops in hand: both are retired.
  *
  * Unregistering an ops that lies in dynamic memory makes ftrace wait for two grace
- * periods with its lock held, some 140 ms each time, one after the other for all.
- * ftrace does it for whoever frees the ops right after. We do not: ops and image go
+ * periods with its lock held, some 140 ms each time, one after the other for all:
+ * it does so for those who free the ops right after. We do not: ops and image go
  * through the retire list, which waits for the same grace periods once for a
- * whole batch. So the flag that asks for the wait is cleared first, where that
- * is all it is good for: before 6.4 ftrace also frees the function's entry in its
- * table right after, which a CPU may be reading that came by way of ftrace's own
- * entry code. There the flag is cleared only if the site calls our image itself, so
- * that nobody comes that way. (The table is looked at for the other reason, another
- * ftrace user at the function: rare, and then the wait is simply paid.)
+ * whole batch. So the flag that asks for the wait is cleared first. Then a CPU may
+ * still be in ftrace's list function with our ops in hand (there is another ftrace
+ * user at the function), and two things that unregister_ftrace_direct() does after
+ * the wait it relies on must not happen under it:
+ *
+ *  - it clears ops->func, which that CPU is about to call. So the ops is taken off
+ *    by unregister_ftrace_function(), which leaves it whole until it retires.
+ *  - it frees the function's entry in ftrace's table of direct calls, which before
+ *    6.4 that CPU is about to look up. The table is cleaned by calling
+ *    unregister_ftrace_direct() with a stand-in for the ops, one that is on no list
+ *    (so that this is all it does); before 6.4 an expedited RCU grace period comes
+ *    first. The list function runs with preemption off, which RCU waits for; who
+ *    enters it later does not find our ops on the list any more.
  *
  * kernel.ftrace_enabled=0 would silently turn every site back into a NOP. An ops
  * marked permanent makes the kernel refuse that (as live patches do), so no
@@ -165,29 +172,32 @@ int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_
 	return err ? tramp_site_error(err, site->ip, why) : 0;
 }
 
-/* Whether the bytes at the site call @code themselves. */
-static bool calls_directly(unsigned long ip, unsigned long code)
+/*
+ * Take the function out of ftrace's table of direct calls, see the head comment.
+ * @flags are those of the ops while it was registered.
+ */
+static void forget_direct(struct tramp_site *site, unsigned long flags, unsigned long code)
 {
-	u8 insn[MCOUNT_INSN_SIZE];
-	s32 rel;
+	static struct ftrace_ops stand_in;	/* tramp_mutex */
 
-	if (copy_from_kernel_nofault(insn, (void *)ip, sizeof(insn)) || insn[0] != 0xe8)
-		return false;
-	memcpy(&rel, insn + 1, sizeof(rel));
-	return ip + sizeof(insn) + rel == code;
+	if (TRAMP_DIRECT_TABLE_READ)
+		synchronize_rcu_expedited();
+	memset(&stand_in, 0, sizeof(stand_in));
+	stand_in.flags = flags & ~FTRACE_OPS_FL_DYNAMIC;
+	stand_in.func = site->ops.func;
+	stand_in.func_hash = site->ops.func_hash;
+	/* Says that it is on no list, which is so, and cleans the table. */
+	tramp_unregister_direct(&stand_in, code);
 }
 
 bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 {
+	unsigned long flags = site->ops.flags;
 	int err;
 
-	if (site->mode == TRAMP_MODE_DIRECT) {
-		if (!TRAMP_DIRECT_TABLE_READ || calls_directly(site->ip, code))
-			site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
-		err = tramp_unregister_direct(&site->ops, code);
-	} else {
-		err = unregister_ftrace_function(&site->ops);
-	}
+	if (site->mode == TRAMP_MODE_DIRECT)
+		site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
+	err = unregister_ftrace_function(&site->ops);
 	if (err) {
 		/*
 		 * ftrace found something wrong with the kernel's text and will not
@@ -199,6 +209,8 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 		__module_get(THIS_MODULE);
 		return false;
 	}
+	if (site->mode == TRAMP_MODE_DIRECT)
+		forget_direct(site, flags, code);
 	tramp_retire_add(&site->retire, &site_retire_ops);
 	return true;
 }

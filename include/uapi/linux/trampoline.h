@@ -68,37 +68,32 @@
 	X(5, PROG_TYPE, "prog-type", "this program type cannot be attached here") \
 	X(6, ATTACH_TYPE, "attach-type", "this attach type cannot be attached here") \
 	X(7, PROG_TARGET, "prog-target", "the program is bound to another BPF program, not to a kernel function") \
-	X(8, COOKIE_UNUSED, "cookie-unused", "a cookie was given to a command that cannot deliver it") \
-	X(9, NO_SUCH_FUNCTION, "no-such-function", "no function of that name or at that address") \
-	X(10, NOT_TRACEABLE, "not-traceable", "the function has no patchable entry (notrace, inlined, or assembly)") \
-	X(11, NO_BTF, "no-btf", "no BTF type describes the function") \
-	X(12, MODULE_GONE, "module-gone", "the module that holds the function is gone or going away") \
-	X(13, OWN_MODULE, "own-module", "the function belongs to the trampoline module itself") \
-	X(14, TOO_MANY_ARGS, "too-many-args", "the arguments need more slots than are supported") \
-	X(15, ARG_TYPE, "arg-type", "an argument or result type cannot be passed to a program") \
-	X(16, VARIADIC, "variadic", "a variadic function cannot have exit programs") \
-	X(17, NORETURN, "noreturn", "the function never returns, so it cannot have exit programs") \
-	X(18, ALREADY_ATTACHED, "already-attached", "this program is attached to this function already") \
-	X(19, TOO_MANY_PROGS, "too-many-progs", "the function has as many programs as are supported") \
-	X(20, SITE_HELD, "site-held", "another direct caller holds the function's entry") \
-	X(21, SITE_BUSY, "site-busy", "ftrace would not give the function's entry") \
-	X(22, LIVEPATCHED, "livepatched", "the function is live-patched") \
-	X(23, FTRACE_DISABLED, "ftrace-disabled", "ftrace is switched off (kernel.ftrace_enabled=0, or it disabled itself)") \
-	X(24, NO_MEMORY, "no-memory", "out of memory") \
-	X(25, NO_EXEC_MEMORY, "no-exec-memory", "no executable memory within reach of the function") \
-	X(26, OUT_OF_REACH, "out-of-reach", "a called address is out of reach of a near call") \
-	X(27, IMAGE_LIMIT, "image-limit", "the image would exceed its size limit") \
-	X(28, MISSING_SYMBOL, "missing-symbol", "this kernel lacks a symbol that the feature needs") \
-	X(29, NOT_BUILT, "not-built", "this build of the module does not have the feature") \
-	X(30, FMOD_RET_DENIED, "fmod-ret-denied", "the kernel does not allow this function's return value to be modified") \
-	X(31, SLEEPABLE_DENIED, "sleepable-denied", "a sleepable program is not allowed on this function") \
-	X(32, PROG_MISMATCH, "prog-mismatch", "the new program is of another kind or has another target than the one it replaces") \
-	X(33, PROG_CHANGED, "prog-changed", "the link's program is not the expected one any more") \
-	X(34, LINK_GONE, "link-gone", "the link is detached already, or no link has that id") \
-	X(35, UNLOADING, "unloading", "the module is being unloaded") \
-	X(36, HIDDEN_ADDRESS, "hidden-address", "kernel addresses are hidden from this caller (kptr_restrict)") \
-	X(37, PROG_NOT_JITED, "prog-not-jited", "the program was not compiled by the BPF JIT (net.core.bpf_jit_enable)") \
-	X(38, AMBIGUOUS, "ambiguous", "several functions have that name")
+	X(8, NO_SUCH_FUNCTION, "no-such-function", "no function of that name or at that address") \
+	X(9, NOT_TRACEABLE, "not-traceable", "the function has no patchable entry (notrace, inlined, or assembly)") \
+	X(10, NO_BTF, "no-btf", "no BTF type describes the function") \
+	X(11, MODULE_GONE, "module-gone", "the module that holds the function is gone or going away") \
+	X(12, OWN_MODULE, "own-module", "the function belongs to the trampoline module itself") \
+	X(13, TOO_MANY_ARGS, "too-many-args", "the arguments need more slots than are supported") \
+	X(14, ARG_TYPE, "arg-type", "an argument or result type cannot be passed to a program") \
+	X(15, VARIADIC, "variadic", "a variadic function has no fixed arguments to hand to a program") \
+	X(16, NORETURN, "noreturn", "the function never returns, so it cannot have exit programs") \
+	X(17, ALREADY_ATTACHED, "already-attached", "this program is attached to this function already") \
+	X(18, TOO_MANY_PROGS, "too-many-progs", "the function has as many programs as are supported") \
+	X(19, SITE_HELD, "site-held", "another direct caller holds the function's entry") \
+	X(20, SITE_BUSY, "site-busy", "ftrace would not give the function's entry") \
+	X(21, LIVEPATCHED, "livepatched", "the function is live-patched") \
+	X(22, FTRACE_DISABLED, "ftrace-disabled", "ftrace is switched off (kernel.ftrace_enabled=0, or it disabled itself)") \
+	X(23, NO_MEMORY, "no-memory", "out of memory") \
+	X(24, NO_EXEC_MEMORY, "no-exec-memory", "no executable memory within reach of the function") \
+	X(25, OUT_OF_REACH, "out-of-reach", "a called address is out of reach of a near call") \
+	X(26, IMAGE_LIMIT, "image-limit", "the image would exceed its size limit") \
+	X(27, MISSING_SYMBOL, "missing-symbol", "this kernel lacks a symbol that the feature needs") \
+	X(28, NOT_BUILT, "not-built", "this build of the module does not have the feature") \
+	X(29, PROG_MISMATCH, "prog-mismatch", "the new program is of another kind or has another target than the one it replaces") \
+	X(30, LINK_GONE, "link-gone", "the link is detached already, or no link has that id") \
+	X(31, HIDDEN_ADDRESS, "hidden-address", "kernel addresses are hidden from this caller (kptr_restrict)") \
+	X(32, PROG_NOT_JITED, "prog-not-jited", "the program was not compiled by the BPF JIT (net.core.bpf_jit_enable)") \
+	X(33, AMBIGUOUS, "ambiguous", "several functions have that name")
 
 enum tramp_reason {
 #define TRAMP_REASON_ENUM(value, NAME, name, sentence) TRAMP_REASON_##NAME = value,
@@ -223,12 +218,12 @@ struct tramp_info {
  * Errors besides those in the file's head, each with its reason:
  *  EBADF       BAD_PROG_FD
  *  EINVAL      PROG_TYPE, ATTACH_TYPE, PROG_TARGET, ARG_TYPE, VARIADIC, NORETURN,
- *              FMOD_RET_DENIED, SLEEPABLE_DENIED, PROG_NOT_JITED
+ *              PROG_NOT_JITED
  *  ENOENT      NO_SUCH_FUNCTION, NO_BTF
  *  EOPNOTSUPP  NOT_TRACEABLE, TOO_MANY_ARGS, OWN_MODULE, MISSING_SYMBOL, NOT_BUILT
  *  ENXIO       MODULE_GONE
  *  EBUSY       ALREADY_ATTACHED, SITE_HELD, SITE_BUSY, LIVEPATCHED
- *  ENODEV      FTRACE_DISABLED, UNLOADING
+ *  ENODEV      FTRACE_DISABLED
  *  E2BIG       TOO_MANY_PROGS, IMAGE_LIMIT (told from a bad tail by the reason)
  *  ENOMEM      NO_MEMORY, NO_EXEC_MEMORY
  *  ERANGE      OUT_OF_REACH
