@@ -9,10 +9,13 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "json.h"
 #include "libcall.h"
@@ -147,11 +150,37 @@ static int check_targets(const struct bpf_object *obj)
 	return rc;
 }
 
+/* Names the file and its errno before libbpf, which would log three lines. */
+static int check_file(const char *path)
+{
+	struct problem p = { .exit_code = EXIT_FAILED, .reason = "no-file" };
+	struct stat st;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		close(fd);
+		return 0;
+	}
+	p.err = fd < 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+	if (fd >= 0)
+		close(fd);
+	if (p.err == ENOENT || p.err == ENOTDIR)
+		p.exit_code = EXIT_NOT_FOUND;
+	else if (p.err == EACCES || p.err == EPERM)
+		p.exit_code = EXIT_PERMISSION;
+	return fail(&p, "cannot open the BPF object %s: %s", path,
+		    p.err == EINVAL ? "it is not a file" : strerror(p.err));
+}
+
 static int open_and_load(const char *path, struct bpf_object **objp)
 {
 	struct bpf_object *obj;
 	int err, rc;
 
+	rc = check_file(path);
+	if (rc)
+		return rc;
 	obj = bpf_object__open_file(path, NULL);
 	if (!obj)
 		return fail_bpf(errno, "cannot open the BPF object %s", path);

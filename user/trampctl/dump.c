@@ -151,6 +151,9 @@ static void format_lines(struct listing *l)
 				  ZYDIS_PADDING_DISABLED);
 	ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_IMM_PADDING,
 				  ZYDIS_PADDING_DISABLED);
+	/* 64-bit immediates are addresses more often than negative numbers. */
+	ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_IMM_SIGNEDNESS,
+				  ZYDIS_SIGNEDNESS_UNSIGNED);
 	l->default_abs = print_address;
 	ZydisFormatterSetHook(&formatter, ZYDIS_FORMATTER_FUNC_PRINT_ADDRESS_ABS,
 			      (const void **)&l->default_abs);
@@ -172,11 +175,12 @@ static void format_lines(struct listing *l)
 
 static void bytes_text(const struct listing *l, const struct line *line, char *buf, size_t len)
 {
+	size_t pos = 0;
 	uint32_t i;
 
 	buf[0] = 0;
-	for (i = 0; i < line->len && 3 * i + 4 < len; i++)
-		sprintf(buf + 3 * i, "%s%02x", i ? " " : "", l->code[line->off + i]);
+	for (i = 0; i < line->len && pos + 4 < len; i++)
+		pos += sprintf(buf + pos, "%s%02x", i ? " " : "", l->code[line->off + i]);
 }
 
 static void print_listing(const struct listing *l, const struct tramp_link_info *info)
@@ -193,7 +197,7 @@ static void print_listing(const struct listing *l, const struct tramp_link_info 
 			printf("L%d:\n", line->label);
 		bytes_text(l, line, bytes, sizeof(bytes));
 		if (show_opcodes)
-			printf("%6x:  %-32s %s\n", line->off, bytes, line->text);
+			printf("%6x:  %-30s %s\n", line->off, bytes, line->text);
 		else
 			printf("%6x:  %s\n", line->off, line->text);
 	}

@@ -208,14 +208,16 @@ static int exit_code_of(const struct tramp_error *e)
 /* The library's message without the remedy, which has a line of its own. To be freed. */
 static char *lib_message(const struct tramp_error *e)
 {
+	/* The module may name the link or function once more. */
+	const char *detail = strcmp(e->detail, e->subject) ? e->detail : "";
+	bool more = detail[0] || e->addr;
 	char addr[40] = "";
 
 	if (e->addr)
-		snprintf(addr, sizeof(addr), "%saddress 0x%" PRIx64, e->detail[0] ? ", " : "",
+		snprintf(addr, sizeof(addr), "%saddress 0x%" PRIx64, detail[0] ? ", " : "",
 			 e->addr);
 	return xasprintf("%s%s%s%s%s%s%s", e->subject, e->subject[0] ? ": " : "", e->sentence,
-			 e->detail[0] || e->addr ? " (" : "", e->detail, addr,
-			 e->detail[0] || e->addr ? ")" : "");
+			 more ? " (" : "", detail, addr, more ? ")" : "");
 }
 
 /**

@@ -69,8 +69,10 @@ static int rank(const struct ksym *s)
 	case 'R':
 		return 2;
 	}
-	/* Section marks such as __per_cpu_start name what follows them. */
-	return !strncmp(s->name, "__per_cpu_", 10) || strstr(s->name, "_start") ? 4 : 3;
+	/* const_NAME is an alias of NAME; __per_cpu_start and the like mark sections. */
+	if (!strncmp(s->name, "const_", 6))
+		return 3;
+	return !strncmp(s->name, "__per_cpu_", 10) || strstr(s->name, "_start") ? 4 : 2;
 }
 
 static int by_addr(const void *a, const void *b)
