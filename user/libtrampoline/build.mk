@@ -42,7 +42,7 @@ $(LT_PC): $(LT)/libtrampoline.pc.in FORCE
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@.tmp
 	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 
-$(O)/$(LT)/exports.checked: $(LIBTRAMP_SO) $(LT_HEADER) $(LT)/libtrampoline.map $(LT)/exports.sh \
+$(O)/$(LT)/exports.checked: $(LIBTRAMP_SO) $(LT_HEADER) include/uapi/linux/trampoline.h $(LT)/libtrampoline.map $(LT)/exports.sh \
 			    $(LT_MAN)
 	$(call msg,CHECK,$@)
 	$(Q)CC=$(CC) $(LT)/exports.sh header $(LT_HEADER) -Iinclude/uapi >$@.header
@@ -50,6 +50,11 @@ $(O)/$(LT)/exports.checked: $(LIBTRAMP_SO) $(LT_HEADER) $(LT)/libtrampoline.map 
 	$(Q)$(LT)/exports.sh so $(LIBTRAMP_SO) >$@.so
 	$(Q)$(LT)/exports.sh compare 'the header' $@.header 'the symbol map' $@.map
 	$(Q)$(LT)/exports.sh compare 'the header' $@.header 'the library' $@.so
+	$(Q)$(LT)/exports.sh man $(LT_MAN) >$@.man
+	$(Q)$(LT)/exports.sh compare 'the header' $@.header 'the man pages' $@.man
+	$(Q)CC=$(CC) $(LT)/exports.sh reasons $(LT_HEADER) -Iinclude/uapi >$@.reasons
+	$(Q)$(LT)/exports.sh man-reasons docs/man/tramp_last_error.3 >$@.man-reasons
+	$(Q)$(LT)/exports.sh compare 'the headers' $@.reasons tramp_last_error.3 $@.man-reasons
 	$(Q)touch $@
 
 install-hooks::

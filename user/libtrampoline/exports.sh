@@ -9,6 +9,8 @@
 #	exports.sh map MAP			functions the symbol map exports
 #	exports.sh so LIBRARY			functions the shared object exports
 #	exports.sh man PAGE...			functions the man pages have a synopsis of
+#	exports.sh reasons HEADER [CPPFLAGS...]	short names of all reasons
+#	exports.sh man-reasons PAGE		those the page lists
 #	exports.sh compare WHAT-A FILE-A WHAT-B FILE-B	two sorted lists: equal?
 set -euo pipefail
 export LC_ALL=C
@@ -33,9 +35,20 @@ man)
 	shift
 	sed -n 's/^\.F[no] \("[^"]*" \)\{0,1\}\(tramp_[a-z0-9_]*\).*/\2/p' "$@" | sort -u
 	;;
+reasons)
+	header=$2
+	shift 2
+	# The tables are macros: let the compiler expand them.
+	printf '#include "%s"\n#define NAME(v, N, n, s) REASON_MARK n\n%s\n' "$PWD/$header" \
+		'TRAMP_REASONS(NAME) TRAMP_LIB_REASONS(NAME)' |
+		"${CC:-gcc}" -E -P "$@" - | tr ' ' '\n' | sed -n '/^REASON_MARK$/{n;s/"//gp;}' | sort
+	;;
+man-reasons)
+	sed -n '/^\.Ss Reasons/,/^\.El/s/^\.It Li \(.*\)/\1/p' "$2" | sort
+	;;
 compare)
 	if ! differs=$(diff "$3" "$5"); then
-		echo "libtrampoline: $2 (<) and $4 (>) do not name the same functions:" >&2
+		echo "libtrampoline: $2 (<) and $4 (>) do not name the same:" >&2
 		grep '^[<>]' <<<"$differs" >&2
 		exit 1
 	fi
