@@ -85,16 +85,23 @@ static bool known_callee(const struct scene *s, u64 addr)
 	return oracle_is_exit(s) && addr == s->req.orig;
 }
 
-static bool known_percpu(const struct scene *s, u64 off)
+/* Bits of the per-CPU variable at an offset, 0 if the request has none there. */
+static u32 percpu_bits(const struct scene *s, u64 off)
 {
 	u32 i;
 
-	for (i = 0; i < s->nr; i++)
-		if (off == s->calls[i].active || off == s->calls[i].hits)
-			return true;
-	return off == s->env.preempt_count || off == s->env.current_task ||
-	       (oracle_is_counted(s) && off == s->req.inflight) ||
-	       (s->env.has_call_depth && off == s->env.call_depth);
+	for (i = 0; i < s->nr; i++) {
+		if (off == s->calls[i].active)
+			return 32;
+		if (off == s->calls[i].hits)
+			return 64;
+	}
+	if (off == s->env.preempt_count)
+		return 32;
+	if (off == s->env.current_task || (oracle_is_counted(s) && off == s->req.inflight) ||
+	    (s->env.has_call_depth && off == s->env.call_depth))
+		return 64;
+	return 0;
 }
 
 static void lint_mem(const struct scene *s, u32 off, const ZydisDecodedOperand *op)
@@ -110,8 +117,8 @@ static void lint_mem(const struct scene *s, u32 off, const ZydisDecodedOperand *
 	CHECK(m->index == ZYDIS_REGISTER_NONE, "indexed operand at %#x", off);
 	if (m->segment == ZYDIS_REGISTER_GS) {
 		if (m->base == ZYDIS_REGISTER_NONE)
-			CHECK(known_percpu(s, (u64)m->disp.value), "per-CPU operand at %#x is %#lx",
-			      off, (long)m->disp.value);
+			CHECK_EQ(percpu_bits(s, (u64)m->disp.value), op->size,
+				 "per-CPU operand at %#x is %#lx", off, (long)m->disp.value);
 		else
 			CHECK(m->base == ZYDIS_REGISTER_RAX, "per-CPU operand at %#x", off);
 	} else {

@@ -19,6 +19,10 @@
 
 #define NEED_RESCHED_INVERTED	0x80000000u
 
+/* Counters start where 32 bits are not enough. */
+#define INFLIGHT_START	0xffffffffUL
+#define HITS_START(i)	(0xffffffffUL + (i))
+
 #define TASK_SIZE_	0x2000
 #define RUN_CTX_COOKIE	8
 #define RUN_CTX_SAVED	16
@@ -326,7 +330,7 @@ static void check_state(const struct scene *s, const struct expect *e, u32 thunk
 
 	SCENE_CHECK_EQ(s, *s->preempt_count, e->preempt, "preemption count in call %u (thunk %u)",
 		       s->pos, thunk);
-	SCENE_CHECK_EQ(s, *s->inflight, 1000 + e->inflight, "in-flight count in call %u (thunk %u)",
+	SCENE_CHECK_EQ(s, *s->inflight, INFLIGHT_START + e->inflight, "in-flight count in call %u (thunk %u)",
 		       s->pos, thunk);
 	if (s->env.has_call_depth)
 		SCENE_CHECK_EQ(s, *s->call_depth, (u64)depth, "call depth in call %u (thunk %u)",
@@ -384,8 +388,9 @@ static void prepare_state(struct scene *s)
 	u32 i;
 
 	*s->preempt_count = s->preempt_start;
+	s->preempt_count[1] = 0xffffffff;	/* not part of it */
 	*s->current_task = (u64)s->task;
-	*s->inflight = 1000;
+	*s->inflight = INFLIGHT_START;
 	*s->call_depth = 1UL << 63;
 	*bpf_ctx(s) = s->outer_ctx;
 	*(u32 *)machine_word(0) = s->stats_on;
@@ -393,7 +398,8 @@ static void prepare_state(struct scene *s)
 	*s->thunk_count = 0;
 	for (i = 0; i < s->nr; i++) {
 		*s->progs[i].active = s->progs[i].taken ? 1 + i : 0;
-		*s->progs[i].hits = 100 * i;
+		*s->progs[i].hits = HITS_START(i);
+		s->progs[i].active[1] = 0xffffffff;	/* not part of it */
 		s->ran[i] = 0;
 		s->missed[i] = 0;
 	}
@@ -436,7 +442,7 @@ static void check_end(struct scene *s)
 		       s->call.in_flags & (FLAG_DF | FLAG_IF | FLAG_ID), "flags afterwards");
 	SCENE_CHECK_EQ(s, s->call.out[RAX], end->ret, "the result");
 	SCENE_CHECK_EQ(s, *s->preempt_count, end->preempt, "preemption count afterwards");
-	SCENE_CHECK_EQ(s, *s->inflight, 1000, "in-flight count afterwards");
+	SCENE_CHECK_EQ(s, *s->inflight, INFLIGHT_START, "in-flight count afterwards");
 	SCENE_CHECK_EQ(s, *bpf_ctx(s), s->outer_ctx, "current->bpf_ctx afterwards");
 	if (s->env.has_call_depth)
 		SCENE_CHECK_EQ(s, *s->call_depth, (u64)((s64)(1UL << 63) >> 5),
@@ -446,7 +452,7 @@ static void check_end(struct scene *s)
 	for (i = 0; i < s->nr; i++) {
 		SCENE_CHECK_EQ(s, *s->progs[i].active, s->progs[i].taken ? 1 + i : 0,
 			       "recursion counter of program %u afterwards", i);
-		SCENE_CHECK_EQ(s, *s->progs[i].hits, 100 * i + s->ran[i], "hits of program %u", i);
+		SCENE_CHECK_EQ(s, *s->progs[i].hits, HITS_START(i) + s->ran[i], "hits of program %u", i);
 	}
 	s->rax = s->call.out[RAX];
 }
