@@ -11,7 +11,7 @@ LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
 LTT_VMLINUX	:= $(O)/kernels/$(VMLINUX_H_KERNEL)/vmlinux
 
-UNIT_TESTS	+= $(LTT_UNIT)
+UNIT_TESTS	+= $(LTT_UNIT) $(LTT)/install.sh
 GUEST_TESTS	+= $(LTT_GUEST)
 
 $(O)/$(LTT)/test_proto.o: CFLAGS += -DVMLINUX='"$(abspath $(LTT_VMLINUX))"'
@@ -24,3 +24,6 @@ $(O)/$(LTT)/kinds.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
 $(LTT_UNIT) $(LTT_GUEST): $(O)/$(LTT)/test_%: $(O)/$(LTT)/test_%.o $(LTT_COMMON) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -pthread -o $@ $^ $(LDLIBS_BPF)
+
+# A script: what it looks at has to be there.
+$(LTT)/install.sh: | $(LIBTRAMP_A) $(LIBTRAMP_SO) $(O)/vmlinux.h

@@ -11,10 +11,9 @@ LT_SRC		:= $(sort $(wildcard $(LT)/*.c))
 LT_OBJ		:= $(LT_SRC:%.c=$(O)/%.o)
 LT_PIC		:= $(LT_SRC:%.c=$(O)/%.pic.o)
 LT_MAN		:= $(sort $(wildcard docs/man/libtrampoline.7 docs/man/tramp_*.3))
-LT_PC		:= $(O)/$(LT)/libtrampoline.pc
 
-ALL		+= $(LIBTRAMP_A) $(LIBTRAMP_SO) $(LT_PC) $(O)/$(LT)/exports.checked
-INSTALL_DEPS	+= $(LIBTRAMP_A) $(LIBTRAMP_SO) $(LT_PC)
+ALL		+= $(LIBTRAMP_A) $(LIBTRAMP_SO) $(O)/$(LT)/exports.checked
+INSTALL_DEPS	+= $(LIBTRAMP_A) $(LIBTRAMP_SO)
 
 $(LT_OBJ) $(LT_PIC): CFLAGS += -fvisibility=hidden
 
@@ -36,13 +35,8 @@ $(LIBTRAMP_SO): $(LT_PIC) $(LT)/libtrampoline.map
 		-Wl,--version-script=$(LT)/libtrampoline.map -o $@ $(LT_PIC) -lbpf
 	$(Q)ln -sf $(@F) $(@D)/$(LT_SONAME)
 
-# Depends on the prefix, which may change from one make to the next.
-$(LT_PC): $(LT)/libtrampoline.pc.in FORCE
-	$(Q)mkdir -p $(@D)
-	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@.tmp
-	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
-
-$(O)/$(LT)/exports.checked: $(LIBTRAMP_SO) $(LT_HEADER) include/uapi/linux/trampoline.h $(LT)/libtrampoline.map $(LT)/exports.sh \
+$(O)/$(LT)/exports.checked: $(LIBTRAMP_SO) $(LT_HEADER) include/uapi/linux/trampoline.h \
+			    $(LT)/libtrampoline.map $(LT)/exports.sh \
 			    $(LT_MAN)
 	$(call msg,CHECK,$@)
 	$(Q)CC=$(CC) $(LT)/exports.sh header $(LT_HEADER) -Iinclude/uapi >$@.header
@@ -57,7 +51,7 @@ $(O)/$(LT)/exports.checked: $(LIBTRAMP_SO) $(LT_HEADER) include/uapi/linux/tramp
 	$(Q)$(LT)/exports.sh compare 'the headers' $@.reasons tramp_last_error.3 $@.man-reasons
 	$(Q)touch $@
 
-install-hooks::
+install-hooks:: $(LIBTRAMP_A) $(LIBTRAMP_SO)
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/trampoline \
 		$(DESTDIR)$(PREFIX)/include/linux \
 		$(DESTDIR)$(PREFIX)/share/man/man3 $(DESTDIR)$(PREFIX)/share/man/man7
@@ -65,7 +59,8 @@ install-hooks::
 	install -m 755 $(LIBTRAMP_SO) $(DESTDIR)$(PREFIX)/lib/$(LT_FILE)
 	ln -sf $(LT_FILE) $(DESTDIR)$(PREFIX)/lib/$(LT_SONAME)
 	ln -sf $(LT_SONAME) $(DESTDIR)$(PREFIX)/lib/libtrampoline.so
-	install -m 644 $(LT_PC) $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $(LT)/libtrampoline.pc.in \
+		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/libtrampoline.pc
 	install -m 644 $(LT_HEADER) $(DESTDIR)$(PREFIX)/include/trampoline/
 	install -m 644 include/uapi/linux/trampoline.h $(DESTDIR)$(PREFIX)/include/linux/
 	install -m 644 $(filter %.3,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man3/
