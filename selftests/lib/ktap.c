@@ -35,16 +35,16 @@ static unsigned int failures;
 static void vprint_note(const char *fmt, va_list ap)
 {
 	char text[REASON_SIZE];
-	char *line = text, *end;
+	char *line = text, *next;
 
 	vsnprintf(text, sizeof(text), fmt, ap);
 	do {
-		end = strchr(line, '\n');
-		if (end)
-			*end = 0;
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
 		printf("# %s\n", line);
-		line = end + 1;
-	} while (end && *line);
+		line = next;
+	} while (line && *line);
 	fflush(stdout);
 }
 

@@ -5,7 +5,7 @@
 # finding ends the test.
 
 UNIT_X86_CORE	= $(O)/kernel/x86/fentry_image.o $(O)/kernel/x86/guard.o
-UNIT_X86_LIB	= $(patsubst %,$(O)/selftests/unit/%.o,machine stubs oracle scene lint) \
+UNIT_X86_LIB	= $(patsubst %,$(O)/selftests/unit/%.o,machine stubs oracle scene scene_setup lint) \
 		  $(O)/selftests/lib/ktap.o
 UNIT_X86_TESTS	= $(patsubst selftests/unit/%.c,$(O)/selftests/unit/%,$(wildcard selftests/unit/test_*.c))
 

@@ -49,6 +49,8 @@ void machine_init(void)
 	u64 stub = (u64)machine_stub;
 	u32 i;
 
+	if (machine_area)
+		return;
 	machine_area = map_at(AREA_BASE, AREA_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	memset(machine_area, 0xcc, AREA_SIZE);
 	memset(machine_area + AREA_DATA, 0, 512 * sizeof(u64));

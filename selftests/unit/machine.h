@@ -82,7 +82,7 @@ struct machine_call {
 	u64 saved_rsp;
 };
 
-/* Set the machine up, once a process. Ends the test if that is impossible. */
+/* Set the machine up, unless it is. Ends the test if that is impossible. */
 void machine_init(void);
 
 /* The area, and an address in it. */

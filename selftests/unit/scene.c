@@ -23,12 +23,6 @@
 #define INFLIGHT_START	0xffffffffUL
 #define HITS_START(i)	(0xffffffffUL + (i))
 
-#define TASK_SIZE_	0x2000
-#define RUN_CTX_COOKIE	8
-#define RUN_CTX_SAVED	16
-#define RUN_CTX_SIZE	24
-#define TASK_BPF_CTX	0x1a38
-
 extern const u8 machine_back[];
 
 /* The one that is being executed. */
@@ -60,115 +54,6 @@ void scene_describe(const struct scene *s)
 	ktap_note("scene %s: args%s; %u fentry %u fmod_ret %u fexit; image %p, %u bytes", s->name,
 		  args, s->req.nr_fentry, s->req.nr_fmod_ret, s->req.nr_fexit, (void *)s->image,
 		  s->out.size);
-}
-
-/* Setting up ------------------------------------------------------------ */
-
-static void set_variables(struct scene *s, const enum percpu_where *where)
-{
-	machine_percpu_reset();
-	s->preempt_count = machine_percpu(where[0], 4, &s->env.preempt_count);
-	s->current_task = machine_percpu(where[1], 8, &s->env.current_task);
-	s->inflight = machine_percpu(where[2], 8, &s->req.inflight);
-	s->call_depth = machine_percpu(where[3], 8, &s->env.call_depth);
-}
-
-void scene_init(struct scene *s, const char *name, struct rng *rng)
-{
-	static u8 task[TASK_SIZE_];
-	static struct expect log[SCENE_MAX_EVENTS];
-	static const enum percpu_where near[4];
-	u64 *stats_key = machine_word(0);
-	u32 i;
-
-	memset(s, 0, sizeof(*s));
-	s->name = name;
-	s->task = task;
-	s->log = log;
-	s->thunk_count = machine_word(1);
-	s->env = (struct tramp_x86_env){
-		.task_bpf_ctx = TASK_BPF_CTX,
-		.run_ctx_size = RUN_CTX_SIZE,
-		.run_ctx_cookie = RUN_CTX_COOKIE,
-		.run_ctx_saved = RUN_CTX_SAVED,
-		.stats_key = (u64)stats_key,
-		.stats_enter = machine_thunk(T_STATS_ENTER),
-		.stats_exit = machine_thunk(T_STATS_EXIT),
-		.resched = machine_thunk(T_RESCHED),
-		.missed = machine_thunk(T_MISSED),
-	};
-	set_variables(s, near);
-	s->req.env = &s->env;
-	s->req.model = &s->model;
-	s->req.func_addr = 0xffffffff81234560;
-	s->req.fentry = s->req.fmod_ret = s->req.fexit = s->calls;
-	s->preempt_start = NEED_RESCHED_INVERTED;
-	s->orig_result = rng_u64(rng);
-	s->outer_ctx = rng_u64(rng);
-	s->flags = rng_u64(rng) & (0x8d5 | FLAG_ID);
-	for (i = 0; i < NR_REGS; i++)
-		s->regs[i] = rng_u64(rng);
-	scene_fill_slots(s, rng);
-}
-
-void scene_scatter(struct scene *s, struct rng *rng)
-{
-	enum percpu_where where[4];
-	u32 i;
-
-	for (i = 0; i < 4; i++)
-		where[i] = rng_below(rng, 3);
-	set_variables(s, where);
-}
-
-void scene_fill_slots(struct scene *s, struct rng *rng)
-{
-	u32 i;
-
-	for (i = 0; i < TRAMP_X86_MAX_SLOTS; i++)
-		s->slot[i] = rng_u64(rng);
-}
-
-struct scene_prog *scene_add(struct scene *s, enum scene_kind kind, u32 flags,
-			     enum percpu_where where)
-{
-	u32 i = s->nr++;
-	struct tramp_x86_call *c = &s->calls[i];
-	struct scene_prog *p = &s->progs[i];
-
-	REQUIRE(i < SCENE_MAX_PROGS, "too many programs");
-	REQUIRE(i == 0 || s->progs[i - 1].kind <= kind, "programs in the wrong order");
-	c->func = machine_thunk(T_PROG + i);
-	c->enter = machine_thunk(T_ENTER + i);
-	c->exit = machine_thunk(T_EXIT + i);
-	c->flags = flags;
-	c->prog = 0xffff888100000000 + i * 0x1000;
-	c->missed_arg = 0xffff888200000000 + i * 0x40;
-	c->cookie = 0x1000 + i;
-	p->kind = kind;
-	p->start = 1;
-	p->active = machine_percpu(where, 4, &c->active);
-	p->hits = machine_percpu(where, 8, &c->hits);
-
-	switch (kind) {
-	case SCENE_FENTRY:
-		s->req.nr_fentry++;
-		s->req.fmod_ret++;
-		s->req.fexit++;
-		break;
-	case SCENE_FMOD_RET:
-		s->req.nr_fmod_ret++;
-		s->req.fexit++;
-		break;
-	case SCENE_FEXIT:
-		s->req.nr_fexit++;
-	}
-	return p;
-}
-
-struct tramp_x86_call *scene_call(struct scene *s, const struct scene_prog *p)
-{
-	return &s->calls[p - s->progs];
 }
 
 /* Steps ----------------------------------------------------------------- */
@@ -330,8 +215,8 @@ static void check_state(const struct scene *s, const struct expect *e, u32 thunk
 
 	SCENE_CHECK_EQ(s, *s->preempt_count, e->preempt, "preemption count in call %u (thunk %u)",
 		       s->pos, thunk);
-	SCENE_CHECK_EQ(s, *s->inflight, INFLIGHT_START + e->inflight, "in-flight count in call %u (thunk %u)",
-		       s->pos, thunk);
+	SCENE_CHECK_EQ(s, *s->inflight, INFLIGHT_START + e->inflight,
+		       "in-flight count in call %u (thunk %u)", s->pos, thunk);
 	if (s->env.has_call_depth)
 		SCENE_CHECK_EQ(s, *s->call_depth, (u64)depth, "call depth in call %u (thunk %u)",
 			       s->pos, thunk);

@@ -31,6 +31,14 @@ enum {
 	T_EXIT = 192,
 };
 
+/* Flags of programs, for short. */
+#define INLINE		0
+#define GUARDED		TRAMP_X86_CALL_GUARDED
+#define COOKIE		TRAMP_X86_CALL_COOKIE
+#define IP		TRAMP_X86_CALL_IP
+#define NARGS		TRAMP_X86_CALL_NARGS
+#define SLEEPABLE	(TRAMP_X86_CALL_GUARDED | TRAMP_X86_CALL_SLEEPABLE)
+
 enum scene_kind { SCENE_FENTRY, SCENE_FMOD_RET, SCENE_FEXIT };
 
 /* One program: what it is and how it behaves. */
@@ -125,7 +133,10 @@ u32 oracle_slots(const struct scene *s, struct oracle_slot *slots, u32 *nr_stack
 bool oracle_is_exit(const struct scene *s);
 bool oracle_is_counted(const struct scene *s);
 
-/* A scene with a function of no arguments, no programs, all variables near. */
+/*
+ * A scene with a function of no arguments, no programs, all variables near. Sets
+ * the machine up if need be.
+ */
 void scene_init(struct scene *s, const char *name, struct rng *rng);
 /* The same, each per-CPU variable somewhere else. */
 void scene_scatter(struct scene *s, struct rng *rng);
@@ -138,6 +149,16 @@ struct scene_prog *scene_add(struct scene *s, enum scene_kind kind, u32 flags,
 			     enum percpu_where where);
 /* The call of a program. */
 struct tramp_x86_call *scene_call(struct scene *s, const struct scene_prog *p);
+
+/* The prototype: the arguments' sizes as text, "8 16 4". */
+void scene_model(struct scene *s, const char *sizes, u32 ret_size);
+
+/*
+ * All of that for the usual case: a scene whose programs have the inline policy
+ * and no flags.
+ */
+void scene_simple(struct scene *s, const char *name, struct rng *rng, const char *sizes,
+		  u32 nr_fentry, u32 nr_fmod_ret, u32 nr_fexit);
 
 /* Give every argument slot a value. */
 void scene_fill_slots(struct scene *s, struct rng *rng);

@@ -12,10 +12,6 @@
 #include "lint.h"
 #include "scene.h"
 
-#define INLINE		0
-#define GUARDED		TRAMP_X86_CALL_GUARDED
-#define COOKIE		TRAMP_X86_CALL_COOKIE
-
 static struct scene s;
 static struct rng rng = { 0x7654321 };
 
