@@ -132,7 +132,8 @@ TRAMP_API tramp_print_fn_t tramp_set_print(tramp_print_fn_t fn);
 #define TRAMP_LIB_REASONS(X) \
 	X(1000, NO_DEVICE, "no-device", "the trampoline kernel module is not loaded") \
 	X(1001, NO_NODE, "no-node", "the module is loaded, but its device node is missing") \
-	X(1002, ABI_MISMATCH, "abi-mismatch", "the module and the library speak different versions of the interface") \
+	X(1002, ABI_MISMATCH, "abi-mismatch", \
+	  "the module and the library speak different versions of the interface") \
 	X(1003, NOT_LOADED, "not-loaded", "the program was not loaded into the kernel") \
 	X(1004, NO_PROGRAMS, "no-programs", "the object has no program to attach") \
 	X(1005, BAD_ARGUMENT, "bad-argument", "an argument of the library call is invalid") \
@@ -146,7 +147,8 @@ TRAMP_API tramp_print_fn_t tramp_set_print(tramp_print_fn_t fn);
 	X(1013, NO_KERNEL_BTF, "no-kernel-btf", "the kernel's BTF cannot be read") \
 	X(1014, NO_MATCH, "no-match", "no function matches") \
 	X(1015, BAD_PATTERN, "bad-pattern", "the pattern is malformed") \
-	X(1016, KERNEL_ATTACHED, "kernel-attached", "the program is attached by the kernel itself, not through the module") \
+	X(1016, KERNEL_ATTACHED, "kernel-attached", \
+	  "the program is attached by the kernel itself, not through the module") \
 	X(1017, NO_FILE, "no-file", "nothing can be opened at that path") \
 	X(1018, SYSTEM, "system", "a system call failed")
 

@@ -89,7 +89,7 @@ static int refused(int dev, int prog_fd, int err, const struct tramp_refusal *re
 	case TRAMP_REASON_NONE:
 		/* Without a refusal these are the general ones of the ioctl. */
 		if (err == -EPERM)
-			return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NULL);
+			return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
 		if (err == -ENOMEM)
 			return libtramp_fail_nomem(subject);
 		return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "TRAMP_IOC_ATTACH: %s",
@@ -166,7 +166,7 @@ struct tramp_link *libtramp_attach(const struct bpf_program *prog,
 	}
 	fd = bpf_program__fd(prog);
 	if (fd < 0) {
-		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_LOADED, subject, NULL);
+		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_LOADED, subject, NO_DETAIL);
 		return NULL;
 	}
 	return attach_fd(fd, opts, subject, bpf_program__name(prog));

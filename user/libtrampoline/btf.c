@@ -263,7 +263,7 @@ static int btf_id_locked(struct libtramp_btfs *btfs, const struct tramp_sym *sym
 	id = find_function(e, sym->name);
 	if (!id) {
 		snprintf(subject, sizeof(subject), "function '%s'", sym->name);
-		return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_BTF, subject, NULL);
+		return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_BTF, subject, NO_DETAIL);
 	}
 	if (obj_id) {
 		if (!e->obj_id) {

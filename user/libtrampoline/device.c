@@ -35,19 +35,19 @@ static int open_failed(int err, const char *subject)
 	case -EPERM:
 		/* The module itself answers EPERM; root is refused by lockdown only. */
 		if (geteuid() == 0 && locked_down())
-			return LIBTRAMP_FAIL(-EPERM, TRAMP_REASON_LOCKDOWN, subject, NULL);
+			return LIBTRAMP_FAIL(-EPERM, TRAMP_REASON_LOCKDOWN, subject, NO_DETAIL);
 		/* fall through */
 	case -EACCES:
 		return LIBTRAMP_FAIL(-EPERM, TRAMP_REASON_PERMISSION, subject,
 				     "cannot open " TRAMP_DEVICE);
 	case -ENOENT:
 		if (access("/sys/module/trampoline", F_OK) == 0)
-			return LIBTRAMP_FAIL(-ENODEV, TRAMP_LIB_NO_NODE, subject, NULL);
-		return LIBTRAMP_FAIL(-ENODEV, TRAMP_LIB_NO_DEVICE, subject, NULL);
+			return LIBTRAMP_FAIL(-ENODEV, TRAMP_LIB_NO_NODE, subject, NO_DETAIL);
+		return LIBTRAMP_FAIL(-ENODEV, TRAMP_LIB_NO_DEVICE, subject, NO_DETAIL);
 	case -ENXIO:
 	case -ENODEV:
 		/* A node left over, or a module on its way in or out. */
-		return LIBTRAMP_FAIL(-ENODEV, TRAMP_LIB_NO_DEVICE, subject, NULL);
+		return LIBTRAMP_FAIL(-ENODEV, TRAMP_LIB_NO_DEVICE, subject, NO_DETAIL);
 	default:
 		return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject,
 				     "open " TRAMP_DEVICE ": %s", strerror(-err));

@@ -141,7 +141,7 @@ int libtramp_fail_refusal(int err, const struct tramp_refusal *refusal, const ch
 
 int libtramp_fail_nomem(const char *subject)
 {
-	return LIBTRAMP_FAIL(-ENOMEM, TRAMP_REASON_NO_MEMORY, subject, NULL);
+	return LIBTRAMP_FAIL(-ENOMEM, TRAMP_REASON_NO_MEMORY, subject, NO_DETAIL);
 }
 
 void libtramp_warn_last(void)

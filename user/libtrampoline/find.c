@@ -41,7 +41,7 @@ static int fail_near(const struct tramp_syms *syms, const char *name, unsigned i
 	char near[384];
 
 	f.remedy = libtramp_near_misses(syms, name, near, sizeof(near));
-	return f.remedy ? libtramp_fail(&f, "%s", near) : libtramp_fail(&f, NULL);
+	return f.remedy ? libtramp_fail(&f, "%s", near) : libtramp_fail(&f, NO_DETAIL);
 }
 
 static int fail_unknown(const struct tramp_syms *syms, const struct libtramp_spec *spec,
@@ -170,7 +170,7 @@ static int fail_no_match(const struct tramp_syms *syms, const struct pattern *p,
 				     "all %zu that match are left out by deny patterns", denied);
 	if (!strpbrk(p->spec.name, "*?["))
 		return fail_near(syms, p->spec.name, TRAMP_LIB_NO_MATCH, subject);
-	return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject, NULL);
+	return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject, NO_DETAIL);
 }
 
 /* Deny patterns are few: parsed again for each function that the pattern matched. */

@@ -39,10 +39,13 @@ struct libtramp_failure {
 	bool from_kernel;
 };
 
+/* In the place of a detail: there is none. */
+#define NO_DETAIL	((const char *)0)
+
 /**
  * libtramp_fail() - record the calling thread's last error
  * @f: what failed; its strings may be those of the last error itself
- * @detail: printf format of the detail; NULL: none
+ * @detail: printf format of the detail; NO_DETAIL: none
  *
  * Return: @f->err, with errno set to match.
  */
@@ -256,6 +259,6 @@ int libtramp_type_decl(const struct btf *btf, uint32_t type_id, const char *name
 		       char *buf, size_t len);
 
 /* The type behind typedefs, const and their like; NULL if broken or void. */
-const struct btf_type *libtramp_skip_mods(const struct btf *btf, uint32_t type_id, uint32_t *id);
+const struct btf_type *libtramp_skip_mods(const struct btf *btf, uint32_t id, uint32_t *out);
 
 #endif /* LIBTRAMPOLINE_INTERNAL_H */

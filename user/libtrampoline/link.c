@@ -129,7 +129,7 @@ struct tramp_link *tramp_link__open(const char *path)
 	if (fd < 0) {
 		err = -errno;
 		if (err == -EPERM)
-			LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NULL);
+			LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
 		else
 			LIBTRAMP_FAIL(err, TRAMP_LIB_NO_FILE, subject, "%s", strerror(-err));
 		return NULL;
@@ -156,9 +156,9 @@ struct tramp_link *tramp_link__open_by_id(uint32_t id)
 	if (fd < 0) {
 		err = -errno;
 		if (err == -ENOENT)
-			LIBTRAMP_FAIL(err, TRAMP_REASON_LINK_GONE, subject, NULL);
+			LIBTRAMP_FAIL(err, TRAMP_REASON_LINK_GONE, subject, NO_DETAIL);
 		else if (err == -EPERM)
-			LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NULL);
+			LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
 		else
 			LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject,
 				      "BPF_LINK_GET_FD_BY_ID: %s", strerror(-err));
@@ -196,14 +196,14 @@ static int update_failed(int err, uint32_t id)
 	libtramp_link_subject(subject, sizeof(subject), id);
 	switch (err) {
 	case -EINVAL:
-		return LIBTRAMP_FAIL(err, TRAMP_REASON_PROG_MISMATCH, subject, NULL);
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_PROG_MISMATCH, subject, NO_DETAIL);
 	case -ENOENT:
 	case -ENOLINK:
-		return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_LINK_GONE, subject, NULL);
+		return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_LINK_GONE, subject, NO_DETAIL);
 	case -EBADF:
-		return LIBTRAMP_FAIL(err, TRAMP_REASON_BAD_PROG_FD, subject, NULL);
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_BAD_PROG_FD, subject, NO_DETAIL);
 	case -EPERM:
-		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NULL);
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
 	case -ENOMEM:
 		return libtramp_fail_nomem(subject);
 	default:
@@ -238,7 +238,7 @@ int tramp_link__update_program(struct tramp_link *link, const struct bpf_program
 	fd = bpf_program__fd(prog);
 	if (fd < 0) {
 		libtramp_prog_subject(subject, sizeof(subject), prog);
-		err = LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_LOADED, subject, NULL);
+		err = LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_LOADED, subject, NO_DETAIL);
 		libtramp_warn_last();
 		return err;
 	}

@@ -101,7 +101,7 @@ static struct tramp_links *attach_object(const struct bpf_object *obj,
 	flags = LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts, flags, 0);
 	room = count_meant(obj, flags);
 	if (!room) {
-		LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_PROGRAMS, subject, NULL);
+		LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_PROGRAMS, subject, NO_DETAIL);
 		return NULL;
 	}
 	links = calloc(1, sizeof(*links) + room * sizeof(links->link[0]));

@@ -114,7 +114,7 @@ int tramp_link__unpin(struct tramp_link *link)
 				     "link is NULL");
 	libtramp_link_subject(subject, sizeof(subject), link->id);
 	if (!link->pin_path)
-		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_PINNED, subject, NULL);
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_PINNED, subject, NO_DETAIL);
 	if (unlink(link->pin_path)) {
 		err = -errno;
 		LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "remove '%s': %s",

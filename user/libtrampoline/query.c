@@ -19,9 +19,9 @@ int libtramp_query(int dev, struct tramp_query *q, const char *subject)
 	if (q->refusal.reason)
 		return libtramp_fail_refusal(err, &q->refusal, subject);
 	if (err == -ENOENT)
-		return LIBTRAMP_FAIL(err, TRAMP_REASON_LINK_GONE, subject, NULL);
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_LINK_GONE, subject, NO_DETAIL);
 	if (err == -EPERM)
-		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NULL);
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
 	return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "TRAMP_IOC_QUERY: %s",
 			     strerror(-err));
 }

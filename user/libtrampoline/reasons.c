@@ -61,7 +61,8 @@ const char *tramp_reason_remedy(unsigned int reason)
 {
 	switch (reason) {
 	case TRAMP_REASON_PERMISSION:
-		return "run as root, or give the program CAP_BPF and CAP_PERFMON and access to " TRAMP_DEVICE;
+		return "run as root, or give the program CAP_BPF and CAP_PERFMON "
+		       "and access to " TRAMP_DEVICE;
 	case TRAMP_REASON_LOCKDOWN:
 		return "boot without lockdown (see /sys/kernel/security/lockdown)";
 	case TRAMP_REASON_BAD_PROG_FD:
@@ -72,11 +73,13 @@ const char *tramp_reason_remedy(unsigned int reason)
 	case TRAMP_REASON_PROG_TARGET:
 		return "give the program a kernel function as its target";
 	case TRAMP_REASON_NO_SUCH_FUNCTION:
-		return "check the name in /proc/kallsyms; a function missing there was inlined or is not part of this kernel";
+		return "check the name in /proc/kallsyms; a function missing there was inlined "
+		       "or is not part of this kernel";
 	case TRAMP_REASON_NOT_TRACEABLE:
 		return "choose a caller or a callee that is listed in available_filter_functions";
 	case TRAMP_REASON_NO_BTF:
-		return "choose a function that BTF describes (bpftool btf dump id 1), or load a module that was built with BTF";
+		return "choose a function that BTF describes (bpftool btf dump id 1), "
+		       "or load a module that was built with BTF";
 	case TRAMP_REASON_MODULE_GONE:
 		return "load the module, then the program again";
 	case TRAMP_REASON_TOO_MANY_ARGS:
@@ -119,7 +122,8 @@ const char *tramp_reason_remedy(unsigned int reason)
 	case TRAMP_LIB_NO_DEVICE:
 		return "modprobe trampoline, or insmod trampoline.ko";
 	case TRAMP_LIB_NO_NODE:
-		return "mount devtmpfs on /dev, or make the node with the numbers in /sys/class/misc/trampoline/dev";
+		return "mount devtmpfs on /dev, or make the node "
+		       "with the numbers in /sys/class/misc/trampoline/dev";
 	case TRAMP_LIB_ABI_MISMATCH:
 		return "install module and library from the same release, and load the module anew";
 	case TRAMP_LIB_NOT_LOADED:
