@@ -72,6 +72,11 @@ noinline notrace void tramp_x_stats_exit(struct bpf_prog *prog, u64 start)
 	u64_stats_update_end_irqrestore(&stats->syncp, flags);
 }
 
+noinline notrace u64 tramp_x_nothing(void)
+{
+	return 0;
+}
+
 /*
  * The image has counted preemption down to 0 with a reschedule due. Doing it
  * once more in C calls whatever this kernel calls then (preempt=full), or

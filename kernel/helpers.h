@@ -30,6 +30,9 @@ static inline bool tramp_inline_guards(void)
 	return !IS_ENABLED(CONFIG_PREEMPT_RT);
 }
 
+/* In the place of a program that is left out of an image (tramp_image_mute()). */
+u64 tramp_x_nothing(void);
+
 /*
  * For programs that are called from C rather than from an image (site_ops.c):
  * the same statistics that an image keeps.

@@ -12,7 +12,7 @@
  * The name in kallsyms comes with struct bpf_ksym, which also tells the unwinder
  * and the exception code that the range is text.
  *
- * The one write to a published image: when an image retires, a jump over the
+ * Writes to a published image are two. When an image retires, a jump over the
  * exit programs that are no longer attached. A NOP5 becomes a JMP by
  * bpf_arch_text_poke(), i.e. by int3 and text_poke_bp() under text_mutex: a
  * task that executes these bytes meanwhile sees the NOP, the int3 (whose handler
@@ -21,6 +21,10 @@
  * The programs that go on being attached are not jumped over: a call that entered
  * through this image is theirs, too, and must not be lost because another
  * program came or went.
+ *
+ * And when a program is detached but there is no memory for an image without it,
+ * its call is pointed at a function that does nothing, in the same way. The image
+ * goes on being used, and holds on to the program, until the next change.
  */
 #include <linux/perf_event.h>
 #include <linux/slab.h>
@@ -137,6 +141,7 @@ void tramp_image_destroy(struct tramp_image *image)
 	kfree(image->slots);
 	kfree(image->skip_off);
 	kfree(image->skip_to);
+	kfree(image->call_off);
 	/* Readers of kallsyms may still look at the name. */
 	kfree_rcu(image, rcu);
 }
@@ -162,6 +167,7 @@ static int emit(struct tramp_image *image, const struct tramp_image_req *req,
 	struct tramp_x86_fentry_out out = {
 		.skip_off = image->skip_off,
 		.skip_to = image->skip_to,
+		.call_off = image->call_off,
 	};
 	int err;
 
@@ -198,14 +204,16 @@ struct tramp_image *tramp_image_create(const struct tramp_image_req *req,
 	if (!image)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	image->index = req->index;
+	image->describe = req->call;
 	image->slots = kcalloc(nr, sizeof(*image->slots), GFP_KERNEL);
+	image->call_off = kcalloc(2 * nr, sizeof(u32), GFP_KERNEL);
 	calls = kvcalloc(nr, sizeof(*calls), GFP_KERNEL);
 	buf = kvmalloc(TRAMP_X86_MAX_IMAGE, GFP_KERNEL);
 	if (req->nr_fexit) {
 		image->skip_off = kcalloc(req->nr_fexit, sizeof(u32), GFP_KERNEL);
 		image->skip_to = kcalloc(req->nr_fexit, sizeof(u32), GFP_KERNEL);
 	}
-	if (!image->slots || !calls || !buf ||
+	if (!image->slots || !image->call_off || !calls || !buf ||
 	    (req->nr_fexit && (!image->skip_off || !image->skip_to)))
 		goto no_memory;
 
@@ -250,6 +258,28 @@ fail:
 	kvfree(calls);
 	tramp_image_destroy(image);
 	return ERR_PTR(err);
+}
+
+void tramp_image_mute(struct tramp_image *image, const struct tramp_slot *slot)
+{
+	struct tramp_x86_call call;
+	unsigned long ip;
+	u32 i, j;
+
+	for (i = 0; i < image->nr_slots; i++) {
+		if (image->slots[i] != slot)
+			continue;
+		image->describe(image->slots[i], &call);
+		for (j = 2 * i; j < 2 * i + 2; j++) {
+			if (!image->call_off[j])
+				continue;
+			ip = image->code + image->call_off[j];
+			/* Fails only if the bytes are not what we wrote there. */
+			WARN_ON_ONCE(KSYM(bpf_arch_text_poke)((void *)ip, BPF_MOD_CALL,
+							      (void *)call.func,
+							      tramp_x_nothing));
+		}
+	}
 }
 
 static struct tramp_image *to_image(struct tramp_retire *r)

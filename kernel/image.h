@@ -27,7 +27,9 @@ struct tramp_target;
  * @nr_fexit: how many of them are exit programs: the last ones of @slots
  * @slots: the programs, in the order entry, fmod_ret, exit; a reference each
  * @skip_off, @skip_to: for each exit program, see struct tramp_x86_fentry_out
+ * @describe: req->call of its request
  * @mem, @mem_size: the executable allocation, which may start before @code
+ * @call_off: where each slot's program is called, see struct tramp_x86_fentry_out
  * @retire: its place on the retire list
  * @rcu: for freeing the struct behind readers of kallsyms
  */
@@ -43,8 +45,10 @@ struct tramp_image {
 	struct tramp_slot **slots;
 	u32 *skip_off;
 	u32 *skip_to;
+	u32 *call_off;
 	void *mem;
 	u32 mem_size;
+	void (*describe)(struct tramp_slot *slot, struct tramp_x86_call *call);
 	struct tramp_retire retire;
 	struct rcu_head rcu;
 };
@@ -109,6 +113,19 @@ void tramp_image_destroy(struct tramp_image *image);
  */
 void tramp_image_retire(struct tramp_image *image,
 			bool (*keep)(const struct tramp_slot *slot, void *arg), void *arg);
+
+/**
+ * tramp_image_mute() - leave a program out of an image that stays in use
+ * @image: a published image
+ * @slot: the program: its calls become calls of a function that returns 0
+ *
+ * For a detach that has no memory for a new image. Needs none and cannot fail.
+ * Calls that enter after it returned do not run the program; the image keeps its
+ * reference to the slot.
+ *
+ * Context: tramp_mutex held, may sleep.
+ */
+void tramp_image_mute(struct tramp_image *image, const struct tramp_slot *slot);
 
 /* Images that exist, how many of them wait to be freed, their code; for INFO. */
 void tramp_image_totals(u32 *images, u32 *retiring, u64 *bytes);

@@ -144,6 +144,10 @@ static int run(struct tramp_slot **slots)
 	}
 	tramp_image_retire(entry, NULL, NULL);
 	err = check_call(1, 1, "entry and exit program were not run once each");
+	if (!err) {
+		tramp_image_mute(exit, slots[0]);
+		err = check_call(0, 1, "a muted program was run");
+	}
 	tramp_site_detach(site, exit->code);
 	tramp_image_retire(exit, NULL, NULL);
 	if (!err)
@@ -176,7 +180,7 @@ int __init tramp_selftest(void)
 	}
 	tramp_counts_sum(counts, &hits, &misses);
 	if (!err)
-		err = check(hits == 3 && misses == 0, "hits were not counted");
+		err = check(hits == 5 && misses == 0, "hits were not counted");
 	tramp_slot_put(slots[0]);
 	tramp_slot_put(slots[1]);
 	tramp_counts_put(counts);

@@ -71,6 +71,8 @@ static notrace void run_slot(struct tramp_slot *slot, struct ops_ctx *ctx)
 	struct bpf_prog *prog = slot->prog;
 	struct bpf_tramp_run_ctx run_ctx;
 
+	if (unlikely(READ_ONCE(slot->muted)))
+		return;
 	if (unlikely(this_cpu_inc_return(*prog->active) != 1)) {
 		this_cpu_inc(slot->counts->pcpu->misses);
 		KSYM(bpf_prog_inc_misses_counter)(prog);

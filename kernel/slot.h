@@ -36,6 +36,7 @@ struct tramp_slot {
 	u64 cookie;
 	struct bpf_prog *prog;		/* NULL only in the self-test */
 	struct tramp_counts *counts;
+	bool muted;			/* left out of ftrace callbacks (site_ops.c) */
 };
 
 /**

@@ -10,7 +10,6 @@
  * The order is: image complete, site switched, old image retired. If the site
  * cannot be switched everything is as before.
  */
-#include <linux/delay.h>
 #include <linux/hashtable.h>
 #include <linux/slab.h>
 #include "compat.h"
@@ -328,39 +327,26 @@ put:
 void tramp_target_detach(struct tramp_link *link)
 {
 	struct tramp_target *target = link->target;
-	struct tramp_refusal why = {};
-	u32 tries;
-	int err;
 
 	lockdep_assert_held(&tramp_mutex);
 	list_del(&link->node);
 	target->nr[link->list]--;
 	link->target = NULL;
 
-	if (!target->site)
-		goto put;	/* given up earlier, see below */
-	if (!tramp_target_nr(target)) {
+	if (!target->site) {
+		/* ftrace has shut down, see remove_site(). */
+	} else if (!tramp_target_nr(target)) {
 		remove_site(target);
-		goto put;
+	} else if (update(target, target->site->mode, NULL, NULL)) {
+		/*
+		 * No memory for what the others need. They go on with what they
+		 * have, and this program is left out of it.
+		 */
+		if (target->image)
+			tramp_image_mute(target->image, link->slot);
+		else
+			WRITE_ONCE(link->slot->muted, true);
 	}
-	/*
-	 * The others need a new image, for which there may be no memory right now.
-	 * This program must not run any more; so if it cannot be had, the site is
-	 * given up: the others stop, too, and say so (mode "none").
-	 */
-	for (tries = 0; tries < 5; tries++) {
-		err = update(target, target->site->mode, NULL, &why);
-		if (!err)
-			break;
-		msleep(20 << tries);
-	}
-	if (err) {
-		pr_err("%s: %u programs stop with the one that was detached: no new image (%s)\n",
-		       target->func.name, tramp_target_nr(target),
-		       tramp_reason_name(why.reason));
-		remove_site(target);
-	}
-put:
 	put_locked(target);
 }
 

@@ -376,7 +376,9 @@ static inline void tasm_test(struct tasm *a, enum tasm_reg x, enum tasm_reg y)
 
 /* Control flow ----------------------------------------------------------- */
 
-/* call and jmp to an address outside of the buffer */
+/* call and jmp to an address outside of the buffer: opcode and rel32 */
+#define TASM_CALL_SIZE	5
+
 static inline void tasm_call(struct tasm *a, u64 target)
 {
 	tasm_byte(a, 0xe8);

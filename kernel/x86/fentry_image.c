@@ -388,9 +388,14 @@ static void skip_if_set(struct image *img, struct tasm_label *to)
 	tasm_jcc_label(&img->g.hot.a, TASM_NE, to);
 }
 
-/* The guard that the next program needs. */
-static void switch_guard(struct image *img, const struct tramp_x86_call *c)
+/*
+ * The guard that the next program needs. @index is its place among all programs.
+ */
+static void switch_guard(struct image *img, const struct tramp_x86_call *c, u32 index)
 {
+	img->g.call_off = img->out->call_off ? img->out->call_off + 2 * index : NULL;
+	if (img->g.call_off)
+		img->g.call_off[0] = img->g.call_off[1] = 0;
 	if (c->flags & TRAMP_X86_CALL_GUARDED)
 		tramp_guard_close(&img->g);
 	else
@@ -403,7 +408,7 @@ static void emit_fentry_progs(struct image *img)
 	u32 i;
 
 	for (i = 0; i < req->nr_fentry; i++) {
-		switch_guard(img, &req->fentry[i]);
+		switch_guard(img, &req->fentry[i], i);
 		tramp_guard_program(&img->g, &req->fentry[i], false);
 	}
 }
@@ -417,7 +422,7 @@ static void emit_fmod_ret_progs(struct image *img)
 		const struct tramp_x86_call *c = &req->fmod_ret[i];
 		bool more = i + 1 < req->nr_fmod_ret;
 
-		switch_guard(img, c);
+		switch_guard(img, c, req->nr_fentry + i);
 		tramp_guard_program(&img->g, c, true);
 		if (img->g.open && more && !(c[1].flags & TRAMP_X86_CALL_GUARDED)) {
 			/* out of here, and from there on to skipped */
@@ -436,7 +441,7 @@ static void emit_fexit_progs(struct image *img)
 	u32 i;
 
 	for (i = 0; i < req->nr_fexit; i++) {
-		switch_guard(img, &req->fexit[i]);
+		switch_guard(img, &req->fexit[i], req->nr_fentry + req->nr_fmod_ret + i);
 		if (img->out->skip_off)
 			img->out->skip_off[i] = p->a.off;
 		tasm_nop5(&p->a);

@@ -179,12 +179,17 @@ struct tramp_x86_fentry_req {
  *	calls that return from then on. At most nr_fexit entries are written to
  *	the caller's array (may be NULL).
  * @skip_to: for each exit program, offset of what follows it
+ * @call_off: for each program, in the order fentry, fmod_ret, fexit, two offsets
+ *	of near calls that run it: the hot one, and the one under statistics (0 if
+ *	there is none). Patched to call something else that returns 0, they leave
+ *	the program out with all counters balanced. May be NULL.
  */
 struct tramp_x86_fentry_out {
 	u32 size;
 	u32 after_call;
 	u32 *skip_off;
 	u32 *skip_to;
+	u32 *call_off;
 };
 
 /**

@@ -215,6 +215,8 @@ static void run_program(struct tramp_guard *g, struct tramp_part *p,
 	if (c->insns)
 		tasm_mov_imm(&p->a, TASM_RSI, c->insns);
 	tramp_guard_call(g, p, c->func);
+	if (g->call_off)
+		g->call_off[p == &g->cold] = p->a.off - TASM_CALL_SIZE;
 	if (keep_result)
 		tasm_store(&p->a, tasm_at(TASM_RBP, g->result), TASM_RAX);
 	if (own_run_ctx)

@@ -34,6 +34,7 @@ struct tramp_part {
  * @result: a u64 for an fmod_ret program's result, from rbp; set if there is one
  * @open: preemption is off at this point of @hot
  * @called: something was called already: the argument registers are lost
+ * @call_off: where the next program's two calls are to be noted, NULL: nowhere
  * @out: bound where the open guard closes; jumping there from between two
  *	programs skips the remaining ones under the same guard
  */
@@ -47,6 +48,7 @@ struct tramp_guard {
 	s32 result;
 	bool open;
 	bool called;
+	u32 *call_off;
 	struct tasm_label out;
 };
 
