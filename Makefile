@@ -41,7 +41,8 @@ TEST_KERNELS	= $(or $(K),6.1 6.12 6.12-rt)
 DEMO_KERNEL	= $(or $(K),6.12)
 VMLINUX_H_KERNEL = 6.1
 
-VERSION	= 0.1.0
+# The module says the version, everything else follows it.
+VERSION := $(shell sed -n 's/^\#define TRAMP_VERSION "\(.*\)"/\1/p' kernel/tramp.h)
 PREFIX	?= /usr/local
 DESTDIR	?=
 
@@ -71,7 +72,8 @@ LDLIBS_BPF = -lbpf -lelf -lz
 
 BPF_CLANG	= clang
 # clang -target bpf does not look into the multiarch folder, where asm/ is.
-BPF_CFLAGS	= -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror -D__TARGET_ARCH_x86 \
+BPF_CFLAGS	= -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Wno-unused-parameter -Werror \
+		  -D__TARGET_ARCH_x86 \
 		  -I$(O) -Ibpf -Iinclude/uapi -I/usr/include/$(shell $(CC) -print-multiarch)
 
 LIBTRAMP_A	= $(O)/user/libtrampoline/libtrampoline.a
@@ -81,7 +83,7 @@ TRAMPCTL	= $(O)/user/trampctl/trampctl
 # ------------------------------------------------------------ dependencies --
 
 # Goals that must work on a machine where nothing is installed.
-NO_DEPS_GOALS = help deps clean uninstall
+NO_DEPS_GOALS = help deps clean uninstall install-dkms
 GOALS := $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
 
 # Look for missing packages before any rule runs: a no-op of a few
@@ -129,6 +131,18 @@ install: $(INSTALL_DEPS) install-hooks
 install-hooks::
 uninstall: uninstall-hooks
 uninstall-hooks::
+
+# Sources of the module where dkms looks for them, and nothing else.
+DKMS_DIR = $(DESTDIR)/usr/src/trampoline-$(VERSION)
+.PHONY: install-dkms
+install-dkms:
+	$(call msg,INSTALL,$(DKMS_DIR))
+	$(Q)rm -rf $(DKMS_DIR)
+	$(Q)install -d $(DKMS_DIR)/kernel/x86 $(DKMS_DIR)/include/uapi/linux
+	$(Q)install -m 644 kernel/*.[ch] kernel/Kbuild $(DKMS_DIR)/kernel/
+	$(Q)install -m 644 kernel/x86/*.[ch] $(DKMS_DIR)/kernel/x86/
+	$(Q)install -m 644 include/uapi/linux/*.h $(DKMS_DIR)/include/uapi/linux/
+	$(Q)sed 's/^PACKAGE_VERSION=.*/PACKAGE_VERSION="$(VERSION)"/' dkms.conf >$(DKMS_DIR)/dkms.conf
 
 clean:
 	$(call msg,CLEAN,$(O))

@@ -1,1 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
+#
+# make check: tools/check has the checks. CHECKS= narrows them, BASE= is what
+# the format check compares with.
+
+.PHONY: check
+
+check:
+	$(Q)O=$(O) BASE=$(or $(BASE),HEAD~1) tools/check $(CHECKS)

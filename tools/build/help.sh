@@ -1,2 +1,34 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
+#
+# What `make help` prints. A script of its own, since it must work on a machine
+# where nothing is installed yet.
+
+cat <<'END'
+Goals:
+  all          the module for each kernel, libtrampoline, trampctl, BPF programs (default)
+  modules      the module and the test module only
+  demo         boot Debian's kernel, attach programs to do_unlinkat, show what they saw
+  shell        an interactive shell in a guest with the module loaded
+  test         all tests: unit tests, tests that boot machines, tests in the guests
+  test-unit    tests that need no machine; seconds
+  test-host    tests that run here and boot machines: the VM runner, the demo
+  test-vm      tests inside the guests
+  check        format, linters, sparse; sees what differs from BASE (default: HEAD~1)
+  install      library, headers, trampctl, man pages below PREFIX
+  install-dkms sources of the module where dkms finds them
+  uninstall    remove what install has put there
+  deps         install or update the Debian packages needed (root, or sudo)
+  clean        remove the build folder
+
+Variables:
+  K=KERNEL     narrow modules, demo, shell and tests to 6.1, 6.12, 6.1-rt or 6.12-rt;
+               several in quotes. Default: tests 6.1 6.12 6.12-rt, demo and shell 6.12
+  T=TEST       narrow tests to a name, program.name or program; shell patterns work
+  V=1          show every command
+  O=DIR        build folder, default build
+  PREFIX=DIR   where install goes, default /usr/local; DESTDIR is put before it
+
+One command in a guest:  tools/vm run --kernel 6.12 -- trampctl trace do_unlinkat -n 3
+                         tools/vm --help
+END
