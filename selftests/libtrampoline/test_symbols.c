@@ -14,6 +14,7 @@
 static const char kallsyms[] =
 	"0000000000000000 A fixed_percpu_data\n"
 	"ffffffff81000000 T _text\n"
+	"ffffffff810000f0 T __pfx_do_unlinkat\n"
 	"ffffffff81000100 T do_unlinkat\n"
 	"ffffffff81000200 T do_rmdir\n"
 	"ffffffff81000300 t helper\n"

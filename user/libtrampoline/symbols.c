@@ -102,6 +102,9 @@ static int parse_line(struct tramp_syms *syms, char *line, struct tramp_sym *sym
 		return 0;
 	module = p + strspn(p, " \t\n");
 	*p = '\0';
+	/* The padding in front of functions has names of its own (CONFIG_PREFIX_SYMBOLS). */
+	if (!strncmp(name, "__pfx_", 6))
+		return 0;
 	module = cut_module(module);
 	if (!module)
 		return 0;
