@@ -129,17 +129,13 @@
  */
 #include "fentry_image.h"
 #include "asm.h"
+#include "fentry_req.h"
 #include "guard.h"
 
-#define MAX_REGS	6
-
 /* The argument registers in the order they are assigned. */
-static const u8 arg_reg[MAX_REGS] = {
+static const u8 arg_reg[TRAMP_X86_ARG_REGS] = {
 	TASM_RDI, TASM_RSI, TASM_RDX, TASM_RCX, TASM_R8, TASM_R9,
 };
-
-/* Where an argument slot comes from: a register, or STACK_SLOT + its index. */
-#define STACK_SLOT	MAX_REGS
 
 /* ctx[n], from rbp */
 #define RESULT		(-8)
@@ -161,120 +157,6 @@ struct image {
 
 	struct tasm_label skipped;	/* to what follows the call of the original */
 };
-
-/* The prototype --------------------------------------------------------- */
-
-/*
- * Where each slot comes from; at most MAX_SLOTS are written to @from (which may
- * be NULL), all are counted.
- */
-static u32 place_args(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack)
-{
-	u32 i, j, slots = 0, regs = 0, stack = 0;
-
-	for (i = 0; i < m->nr_args; i++) {
-		/* beyond the array: too many in any case, count one each */
-		u32 n = i < TRAMP_X86_MAX_ARGS ? (m->arg_size[i] + 7u) / 8 : 1;
-		bool in_regs = regs + n <= MAX_REGS;
-
-		for (j = 0; j < n; j++, slots++) {
-			if (from && slots < TRAMP_X86_MAX_SLOTS)
-				from[slots] = in_regs ? regs + j : STACK_SLOT + stack + j;
-		}
-		if (in_regs)
-			regs += n;
-		else
-			stack += n;
-	}
-	*nr_stack = stack;
-	return slots;
-}
-
-u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u32 *nr_stack)
-{
-	u32 stack, slots;
-
-	slots = place_args(m, NULL, &stack);
-	if (nr_stack)
-		*nr_stack = stack;
-	return slots;
-}
-
-/* Checks ---------------------------------------------------------------- */
-
-static enum tramp_x86_err check_model(const struct tramp_x86_model *m)
-{
-	u32 i;
-
-	if (m->nr_args > TRAMP_X86_MAX_ARGS)
-		return TRAMP_X86_TOO_MANY_SLOTS;
-	if (m->ret_size > 8)
-		return TRAMP_X86_BAD_MODEL;
-	for (i = 0; i < m->nr_args; i++)
-		if (m->arg_size[i] == 0 || m->arg_size[i] > 16)
-			return TRAMP_X86_BAD_MODEL;
-	if (tramp_x86_model_slots(m, NULL) > TRAMP_X86_MAX_SLOTS)
-		return TRAMP_X86_TOO_MANY_SLOTS;
-	return TRAMP_X86_OK;
-}
-
-/* A u64 at @off lies within the run_ctx. */
-static bool run_ctx_has(const struct tramp_x86_env *env, u32 off)
-{
-	return off <= env->run_ctx_size && env->run_ctx_size - off >= 8;
-}
-
-static bool check_call(const struct tramp_x86_env *env, const struct tramp_x86_call *c)
-{
-	bool guarded = c->flags & TRAMP_X86_CALL_GUARDED;
-
-	if ((c->flags & ~TRAMP_X86_CALL_ALL) || !c->func)
-		return false;
-	if (guarded && (!c->enter || !c->exit))
-		return false;
-	if ((c->flags & TRAMP_X86_CALL_SLEEPABLE) && !guarded)
-		return false;
-	if (!guarded && !(c->flags & TRAMP_X86_CALL_COOKIE))
-		return true;
-	if (env->run_ctx_size > TRAMP_X86_MAX_RUN_CTX || env->run_ctx_size % 8 ||
-	    !run_ctx_has(env, env->run_ctx_cookie))
-		return false;
-	/* with kernel policy enter() and exit() do the rest */
-	return guarded || (run_ctx_has(env, env->run_ctx_saved) && env->task_bpf_ctx <= 0x7fffffff);
-}
-
-static bool check_calls(const struct tramp_x86_env *env, const struct tramp_x86_call *c, u32 nr)
-{
-	u32 i;
-
-	for (i = 0; i < nr; i++)
-		if (!check_call(env, &c[i]))
-			return false;
-	return true;
-}
-
-static enum tramp_x86_err check_req(const struct tramp_x86_fentry_req *req)
-{
-	const struct tramp_x86_env *env = req->env;
-	u32 nr;
-
-	if (req->nr_fentry > TRAMP_X86_MAX_PROGS || req->nr_fmod_ret > TRAMP_X86_MAX_PROGS ||
-	    req->nr_fexit > TRAMP_X86_MAX_PROGS)
-		return TRAMP_X86_BAD_REQUEST;
-	nr = req->nr_fentry + req->nr_fmod_ret + req->nr_fexit;
-	if (nr == 0 || nr > TRAMP_X86_MAX_PROGS)
-		return TRAMP_X86_BAD_REQUEST;
-	if (nr > req->nr_fentry && !req->orig)
-		return TRAMP_X86_BAD_REQUEST;
-	if (!env->missed || !env->rcu_read_lock != !env->rcu_read_unlock ||
-	    (env->stats_key && (!env->stats_enter || !env->stats_exit)))
-		return TRAMP_X86_BAD_REQUEST;
-	if (!check_calls(env, req->fentry, req->nr_fentry) ||
-	    !check_calls(env, req->fmod_ret, req->nr_fmod_ret) ||
-	    !check_calls(env, req->fexit, req->nr_fexit))
-		return TRAMP_X86_BAD_REQUEST;
-	return check_model(req->model);
-}
 
 /* The frame ------------------------------------------------------------- */
 
@@ -298,7 +180,7 @@ static void lay_out(struct image *img)
 	u32 flags = all_flags(req);
 	u32 pushed, room = 0;
 
-	img->slots = place_args(m, img->from, &img->stack_slots);
+	img->slots = tramp_x86_place_args(m, img->from, &img->stack_slots);
 	img->small_stack_arg = img->stack_slots == 1 && m->arg_size[m->nr_args - 1] <= 4;
 	img->exit = req->nr_fmod_ret || req->nr_fexit;
 	img->counted = img->exit || (flags & TRAMP_X86_CALL_SLEEPABLE);
@@ -345,11 +227,11 @@ static void emit_prologue(struct image *img)
 	for (i = img->slots; i-- > 0; ) {
 		struct tasm_mem arg;
 
-		if (img->from[i] < STACK_SLOT) {
+		if (img->from[i] < TRAMP_X86_STACK_SLOT) {
 			tasm_push(&p->a, arg_reg[img->from[i]]);
 			continue;
 		}
-		arg = tasm_at(TASM_RBP, 24 + 8 * (img->from[i] - STACK_SLOT));
+		arg = tasm_at(TASM_RBP, 24 + 8 * (img->from[i] - TRAMP_X86_STACK_SLOT));
 		if (img->small_stack_arg) {
 			/*
 			 * A compiler that passes a single small argument on the
@@ -457,7 +339,7 @@ static void restore_arg_regs(struct image *img)
 	u32 i;
 
 	for (i = 0; i < img->slots; i++)
-		if (img->from[i] < STACK_SLOT)
+		if (img->from[i] < TRAMP_X86_STACK_SLOT)
 			tasm_load(&img->g.hot.a, arg_reg[img->from[i]],
 				  tasm_at(TASM_RBP, img->g.ctx + 8 * (s32)i));
 }
@@ -543,7 +425,7 @@ enum tramp_x86_err tramp_x86_emit_fentry(const struct tramp_x86_fentry_req *req,
 
 	out->size = 0;
 	out->after_call = 0;
-	err = check_req(req);
+	err = tramp_x86_check_fentry(req);
 	if (err)
 		return err;
 	lay_out(&img);

@@ -46,6 +46,11 @@ enum tramp_x86_err {
  * Argument i takes (arg_size + 7) / 8 slots. While it fits entirely into the
  * registers left (rdi, rsi, rdx, rcx, r8, r9) it is passed there, otherwise
  * entirely on the stack; a later, smaller argument may still get a register.
+ *
+ * Two kinds of arguments are passed otherwise, which sizes cannot tell: a struct
+ * with unaligned (packed) members goes to the stack whatever its size, and one
+ * aligned to 16 bytes that goes to the stack leaves a gap if an odd number of
+ * slots is there already. The kernel's own trampoline does not know them either.
  */
 struct tramp_x86_model {
 	u8 nr_args;

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests for entry and exit images: may this one be fulfilled, and where are
+ * the function's arguments?
+ *
+ * The calling convention is that of the System V AMD64 ABI without SSE, as far
+ * as sizes determine it. What they do not determine is in fentry_image.h, at
+ * struct tramp_x86_model.
+ */
+#include "fentry_req.h"
+
+u32 tramp_x86_place_args(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack)
+{
+	u32 i, j, slots = 0, regs = 0, stack = 0;
+
+	for (i = 0; i < m->nr_args; i++) {
+		/* beyond the array: too many in any case, count one each */
+		u32 n = i < TRAMP_X86_MAX_ARGS ? (m->arg_size[i] + 7u) / 8 : 1;
+		bool in_regs = regs + n <= TRAMP_X86_ARG_REGS;
+
+		for (j = 0; j < n; j++, slots++) {
+			if (from && slots < TRAMP_X86_MAX_SLOTS)
+				from[slots] = in_regs ? regs + j : TRAMP_X86_STACK_SLOT + stack + j;
+		}
+		if (in_regs)
+			regs += n;
+		else
+			stack += n;
+	}
+	*nr_stack = stack;
+	return slots;
+}
+
+u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u32 *nr_stack)
+{
+	u32 stack, slots;
+
+	slots = tramp_x86_place_args(m, NULL, &stack);
+	if (nr_stack)
+		*nr_stack = stack;
+	return slots;
+}
+
+static enum tramp_x86_err check_model(const struct tramp_x86_model *m)
+{
+	u32 i;
+
+	if (m->nr_args > TRAMP_X86_MAX_ARGS)
+		return TRAMP_X86_TOO_MANY_SLOTS;
+	if (m->ret_size > 8)
+		return TRAMP_X86_BAD_MODEL;
+	for (i = 0; i < m->nr_args; i++)
+		if (m->arg_size[i] == 0 || m->arg_size[i] > 16)
+			return TRAMP_X86_BAD_MODEL;
+	if (tramp_x86_model_slots(m, NULL) > TRAMP_X86_MAX_SLOTS)
+		return TRAMP_X86_TOO_MANY_SLOTS;
+	return TRAMP_X86_OK;
+}
+
+/* A u64 at @off lies within the run_ctx. */
+static bool run_ctx_has(const struct tramp_x86_env *env, u32 off)
+{
+	return off <= env->run_ctx_size && env->run_ctx_size - off >= 8;
+}
+
+static bool check_call(const struct tramp_x86_env *env, const struct tramp_x86_call *c)
+{
+	bool guarded = c->flags & TRAMP_X86_CALL_GUARDED;
+
+	if ((c->flags & ~TRAMP_X86_CALL_ALL) || !c->func)
+		return false;
+	if (guarded && (!c->enter || !c->exit))
+		return false;
+	if ((c->flags & TRAMP_X86_CALL_SLEEPABLE) && !guarded)
+		return false;
+	if (!guarded && !(c->flags & TRAMP_X86_CALL_COOKIE))
+		return true;
+	if (env->run_ctx_size > TRAMP_X86_MAX_RUN_CTX || env->run_ctx_size % 8 ||
+	    !run_ctx_has(env, env->run_ctx_cookie))
+		return false;
+	/* with kernel policy enter() and exit() do the rest */
+	return guarded || (run_ctx_has(env, env->run_ctx_saved) && env->task_bpf_ctx <= 0x7fffffff);
+}
+
+static bool check_calls(const struct tramp_x86_env *env, const struct tramp_x86_call *c, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (!check_call(env, &c[i]))
+			return false;
+	return true;
+}
+
+enum tramp_x86_err tramp_x86_check_fentry(const struct tramp_x86_fentry_req *req)
+{
+	const struct tramp_x86_env *env = req->env;
+	u32 nr;
+
+	if (req->nr_fentry > TRAMP_X86_MAX_PROGS || req->nr_fmod_ret > TRAMP_X86_MAX_PROGS ||
+	    req->nr_fexit > TRAMP_X86_MAX_PROGS)
+		return TRAMP_X86_BAD_REQUEST;
+	nr = req->nr_fentry + req->nr_fmod_ret + req->nr_fexit;
+	if (nr == 0 || nr > TRAMP_X86_MAX_PROGS)
+		return TRAMP_X86_BAD_REQUEST;
+	if (nr > req->nr_fentry && !req->orig)
+		return TRAMP_X86_BAD_REQUEST;
+	if (!env->missed || !env->rcu_read_lock != !env->rcu_read_unlock ||
+	    (env->stats_key && (!env->stats_enter || !env->stats_exit)))
+		return TRAMP_X86_BAD_REQUEST;
+	if (!check_calls(env, req->fentry, req->nr_fentry) ||
+	    !check_calls(env, req->fmod_ret, req->nr_fmod_ret) ||
+	    !check_calls(env, req->fexit, req->nr_fexit))
+		return TRAMP_X86_BAD_REQUEST;
+	return check_model(req->model);
+}

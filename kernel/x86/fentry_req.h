@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Requests for entry and exit images, looked at before code is emitted.
+ * Internal to kernel/x86/.
+ */
+#ifndef TRAMP_X86_FENTRY_REQ_H
+#define TRAMP_X86_FENTRY_REQ_H
+
+#include "fentry_image.h"
+
+/* rdi, rsi, rdx, rcx, r8, r9 */
+#define TRAMP_X86_ARG_REGS	6
+
+/* Where a slot comes from: the index of a register, or this + that of a stack slot. */
+#define TRAMP_X86_STACK_SLOT	TRAMP_X86_ARG_REGS
+
+/**
+ * tramp_x86_place_args() - where each argument slot comes from
+ * @m: the prototype
+ * @from: (out, may be NULL) at most TRAMP_X86_MAX_SLOTS entries are written
+ * @nr_stack: (out) how many slots are passed on the stack
+ *
+ * Return: the number of slots, those beyond TRAMP_X86_MAX_SLOTS included.
+ */
+u32 tramp_x86_place_args(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack);
+
+/**
+ * tramp_x86_check_fentry() - can an image be made for a request, space and reach aside?
+ * @req: the request
+ *
+ * Return: TRAMP_X86_OK, or why not.
+ */
+enum tramp_x86_err tramp_x86_check_fentry(const struct tramp_x86_fentry_req *req);
+
+#endif /* TRAMP_X86_FENTRY_REQ_H */
