@@ -218,7 +218,7 @@ static int report(const struct tramp_links *links, bool end)
 		TRAMP_OPTS(tramp_link_info, info);
 		json_object *j;
 
-		if (tramp_link__info(link, &info)) {
+		if (tramp_link__info(link, &info) || info.mode == TRAMP_MODE_NONE) {
 			gone++;
 			continue;
 		}
@@ -247,14 +247,6 @@ static int report(const struct tramp_links *links, bool end)
 	table_free(t);
 	fflush(stdout);
 	return 0;
-}
-
-static void end_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
 }
 
 static void wait_for_end(const sigset_t *set)

@@ -22,3 +22,18 @@ INSTALL_DEPS += $(TRAMPCTL)
 
 # Kept, so that an unchanged program is not compiled again.
 .SECONDARY: $(O)/user/trampctl/calltrace.bpf.o
+
+BINDIR	= $(PREFIX)/sbin
+MANDIR	= $(PREFIX)/share/man/man8
+COMPDIR	= $(PREFIX)/share/bash-completion/completions
+
+install-hooks::
+	$(call msg,INSTALL,trampctl)
+	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR) $(DESTDIR)$(COMPDIR)
+	$(Q)install -m 755 $(TRAMPCTL) $(DESTDIR)$(BINDIR)/trampctl
+	$(Q)install -m 644 docs/man/trampctl.8 $(DESTDIR)$(MANDIR)/trampctl.8
+	$(Q)install -m 644 tools/completion/trampctl $(DESTDIR)$(COMPDIR)/trampctl
+
+uninstall-hooks::
+	$(Q)rm -f $(DESTDIR)$(BINDIR)/trampctl $(DESTDIR)$(MANDIR)/trampctl.8 \
+		$(DESTDIR)$(COMPDIR)/trampctl

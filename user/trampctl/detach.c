@@ -47,7 +47,8 @@ static void add_id(struct id_list *l, uint32_t id)
 
 static int add_link(const struct tramp_link_info *info, void *arg)
 {
-	add_id(arg, info->link_id);
+	if (info->mode != TRAMP_MODE_NONE)
+		add_id(arg, info->link_id);
 	return 0;
 }
 
@@ -63,9 +64,18 @@ static int ids_from_args(struct id_list *l, int argc, char **argv)
 			return rc;
 		add_id(l, id);
 	}
-	for (i = 0; i < (int)l->nr; i++)
+	for (i = 0; i < (int)l->nr; i++) {
 		if (tramp_link_info_by_id(l->ids[i], &info))
 			return fail_lib(NULL, NULL);
+		if (info.mode == TRAMP_MODE_NONE) {
+			struct problem p = {
+				.exit_code = EXIT_NOT_FOUND, .err = ENOENT,
+				.reason = tramp_reason_name(TRAMP_REASON_LINK_GONE),
+			};
+
+			return fail(&p, "link %u is detached already", l->ids[i]);
+		}
+	}
 	return 0;
 }
 

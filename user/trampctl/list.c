@@ -14,6 +14,10 @@ static int add_link(const struct tramp_link_info *info, void *arg)
 {
 	struct list_ctx *c = arg;
 
+	/* Detached, and kept by somebody's handle or pin. */
+	if (info->mode == TRAMP_MODE_NONE)
+		return 0;
+
 	if (c->json)
 		json_object_array_add(c->json, link_to_json(info));
 	else

@@ -136,14 +136,10 @@ static char *prototype(const struct tramp_link_info *info)
 	return text;
 }
 
-static void show_text(const struct tramp_link_info *info, const struct holders *h,
-		      const char *proto, const char *tag)
+static void print_attachment(const struct tramp_link_info *info, const char *proto)
 {
-	char *func = func_text(info->module, info->func_name), *image = image_text(info);
-	size_t i;
+	char *image = image_text(info);
 
-	printf("link %u: %s%s on %s\n", info->link_id, tramp_kind_name(info->kind),
-	       info->sleepable ? " (sleepable)" : "", func);
 	if (proto)
 		printf("  prototype  %s\n", proto);
 	if (info->func_addr)
@@ -151,25 +147,37 @@ static void show_text(const struct tramp_link_info *info, const struct holders *
 	else
 		printf("  address    hidden (kernel.kptr_restrict)\n");
 	printf("  BTF        object %u, type %u\n", info->btf_obj_id, info->btf_id);
-	printf("  program    %s, id %u%s%s\n", info->prog_name, info->prog_id,
-	       tag[0] ? ", tag " : "", tag);
 	printf("  cookie     0x%" PRIx64 "\n", info->cookie);
 	printf("  hits       %" PRIu64 "\n", info->hits);
 	printf("  misses     %" PRIu64 "\n", info->misses);
 	printf("  mode       %s\n", tramp_mode_name(info->mode));
-	if (info->mode != TRAMP_MODE_NONE) {
-		printf("  order      %u of its kind, %u programs on the function\n", info->pos + 1,
-		       info->nr_progs);
-		printf("  image      %s, %u bytes", image, info->image_size);
-		if (info->image_addr)
-			printf(" at 0x%" PRIx64, info->image_addr);
-		putchar('\n');
-	}
+	printf("  order      %u of its kind, %u programs on the function\n", info->pos + 1,
+	       info->nr_progs);
+	printf("  image      %s, %u bytes", image, info->image_size);
+	if (info->image_addr)
+		printf(" at 0x%" PRIx64, info->image_addr);
+	putchar('\n');
+	free(image);
+}
+
+static void show_text(const struct tramp_link_info *info, const struct holders *h,
+		      const char *proto, const char *tag)
+{
+	char *func = func_text(info->module, info->func_name);
+	bool attached = info->mode != TRAMP_MODE_NONE;
+	size_t i;
+
+	printf("link %u: %s%s%s%s\n", info->link_id, tramp_kind_name(info->kind),
+	       info->sleepable ? " (sleepable)" : "", attached ? " on " : ", detached",
+	       attached ? func : "");
+	printf("  program    %s, id %u%s%s\n", info->prog_name, info->prog_id,
+	       tag[0] ? ", tag " : "", tag);
+	if (attached)
+		print_attachment(info, proto);
 	for (i = 0; i < h->nr; i++)
 		printf("  held by    %s (pid %u)\n", h->list[i].comm, h->list[i].pid);
 	if (!h->nr)
 		printf("  held by    no process that can be seen: a pin, or another user's process\n");
-	free(image);
 	free(func);
 }
 
@@ -212,7 +220,7 @@ static int show_run(int argc, char **argv)
 			break;
 		}
 		find_holders(&h, id);
-		proto = prototype(&info);
+		proto = info.mode == TRAMP_MODE_NONE ? NULL : prototype(&info);
 		prog_tag(info.prog_id, tag, sizeof(tag));
 		if (json_output)
 			json_object_array_add(all, show_json(&info, &h, proto, tag));

@@ -95,10 +95,13 @@ static void on_signal(int sig)
 static void catch_signals(void)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
+	sigset_t set;
+	int sig;
 
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
+	end_signals(&set);
+	for (sig = 1; sig < NSIG; sig++)
+		if (sigismember(&set, sig) == 1)
+			sigaction(sig, &sa, NULL);
 }
 
 /* ----------------------------------------------------------------- set-up -- */

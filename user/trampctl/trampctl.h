@@ -10,6 +10,7 @@
 #ifndef TRAMPCTL_H
 #define TRAMPCTL_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -122,6 +123,10 @@ const char *log_captured(void);
 int parse_u64(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *val);
 int parse_u32(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *val);
 int parse_seconds(const char *what, const char *text, uint64_t *ns);
+
+/* signals.c: */
+
+void end_signals(sigset_t *set);
 
 /* table.c: */
 

@@ -1,0 +1,153 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the tests of trampctl in the guest share: running it and looking at what
+# it said, calling functions of trampoline_test.ko, and what must hold after
+# every test. Sourced behind ktap.sh.
+#
+# shellcheck disable=SC2034	# variables are for those who source this
+
+CLI=/opt/trampoline/cli
+# A test's own files, gone when it has run.
+W=$(mktemp -d)
+trap 'rm -rf "$W"' EXIT
+
+# Longest time that anything here may take; a slow machine has enough of it.
+PATIENCE=60
+
+# run CMD...: sets $rc; what it said is in $W/out and $W/err
+run() {
+	timeout $PATIENCE "$@" >"$W/out" 2>"$W/err" </dev/null
+	rc=$?
+}
+
+shown() {
+	sed 's/^/#   /' "$W/out" "$W/err" | head -n 40
+}
+
+# expect_rc N: the last run ended so
+expect_rc() {
+	[ "$rc" = "$1" ] || {
+		shown
+		fail "exit status $rc, expected $1"
+	}
+}
+
+# expect_out RE, expect_err RE: a line of standard output or error matches
+expect_out() {
+	grep -qE -e "$1" "$W/out" || {
+		shown
+		fail "standard output does not match: $1"
+	}
+}
+
+expect_err() {
+	grep -qE -e "$1" "$W/err" || {
+		shown
+		fail "standard error does not match: $1"
+	}
+}
+
+expect_silence_on_err() {
+	[ ! -s "$W/err" ] || {
+		shown
+		fail "standard error is not empty"
+	}
+}
+
+# json FILE EXPR: what jq makes of a file; the test fails if it is not JSON
+json() {
+	jq -r "$2" "$1" 2>"$W/jq" || {
+		sed 's/^/#   /' "$1" "$W/jq" | head -n 20
+		echo "not what jq can read: $2"
+	}
+}
+
+# expect_json EXPR VALUE [FILE]: of standard output, or another file
+expect_json() {
+	found=$(json "${3:-$W/out}" "$1")
+	[ "$found" = "$2" ] || {
+		shown
+		fail "$1 is \"$found\", expected \"$2\""
+	}
+}
+
+nr_links() {
+	trampctl list | awk 'NR > 1 { n++ } END { print n + 0 }'
+}
+
+links_are() {
+	[ "$(nr_links)" = "$1" ]
+}
+
+# id_of PROG: the id of the link of a program
+id_of() {
+	trampctl list | awk -v prog="$1" '$5 == prog { print $1 }'
+}
+
+# wait_for WHAT CMD...: until CMD succeeds
+wait_for() {
+	what=$1
+	shift
+	tries=$((PATIENCE * 10))
+	until "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || fail "waited in vain for $what"
+		sleep 0.1
+	done
+}
+
+# start CMD...: in the background, pid in $bg; output in $W/bg.out and $W/bg.err.
+# It has begun when its first line is there.
+start() {
+	: >"$W/bg.out"
+	# A shell starts background jobs with SIGINT ignored; trampctl catches it
+	# nevertheless, so that a script can end it the way a terminal does.
+	"$@" >"$W/bg.out" 2>"$W/bg.err" </dev/null &
+	bg=$!
+	wait_for "the first line of: $*" has_begun
+}
+
+has_begun() {
+	[ -s "$W/bg.out" ] || ! kill -0 $bg 2>/dev/null
+}
+
+# stop [SIGNAL]: ends what was started; sets $rc, and $W/out and err for expect_*
+stop() {
+	kill "-${1:-TERM}" $bg 2>/dev/null
+	{ wait $bg; } 2>/dev/null
+	rc=$?
+	cp "$W/bg.out" "$W/out"
+	cp "$W/bg.err" "$W/err"
+}
+
+need_test_module() {
+	[ -e /dev/trampoline_test ] || insmod /opt/trampoline/trampoline_test.ko ||
+		fail "trampoline_test.ko cannot be loaded"
+}
+
+# call NAME [VALUE...]: has the test module call one of its functions
+call() {
+	echo "call $*" >/dev/trampoline_test || fail "call $*"
+}
+
+# Nothing may be left of a test: no link, no process, no pin.
+t_cleanup() {
+	[ -e /dev/trampoline ] || insmod /opt/trampoline/trampoline.ko
+	n=$(nr_links)
+	[ "$n" = 0 ] || {
+		trampctl list | sed 's/^/#   /'
+		trampctl detach --all
+		rm -rf /sys/fs/bpf/cli*
+		fail "$n links are left"
+	}
+	[ -z "$(find /sys/fs/bpf -name 'cli*')" ] || {
+		rm -rf /sys/fs/bpf/cli*
+		fail "pins are left in /sys/fs/bpf"
+	}
+	if pidof trampctl >/dev/null; then
+		killall -9 trampctl
+		fail "a trampctl is left running"
+	fi
+	[ ! -e /dev/trampoline_test ] || rmmod trampoline_test || fail "trampoline_test is held"
+}
