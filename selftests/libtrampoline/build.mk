@@ -12,7 +12,7 @@ LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 LTT_VMLINUX	:= $(O)/kernels/$(VMLINUX_H_KERNEL)/vmlinux
 
 UNIT_TESTS	+= $(LTT_UNIT) $(LTT)/install.sh
-GUEST_TESTS	+= $(LTT_GUEST)
+GUEST_TESTS	+= $(LTT_GUEST) $(LTT)/test_example
 
 $(O)/$(LTT)/test_proto.o: CFLAGS += -DVMLINUX='"$(abspath $(LTT_VMLINUX))"'
 $(O)/$(LTT)/test_proto: | $(LTT_VMLINUX)

@@ -13,7 +13,7 @@
 #include "internal.h"
 
 struct tramp_links {
-	size_t nr, room;
+	size_t nr;
 	struct tramp_link *link[];
 };
 
@@ -109,7 +109,6 @@ static struct tramp_links *attach_object(const struct bpf_object *obj,
 		libtramp_fail_nomem(subject);
 		return NULL;
 	}
-	links->room = room;
 	bpf_object__for_each_program(prog, obj) {
 		struct tramp_link *link;
 
