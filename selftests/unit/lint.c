@@ -208,6 +208,17 @@ static void lint_reach(const struct scene *s)
 	}
 }
 
+/* A near call of the program stands at call_off[@at]. */
+static bool is_call_of(const struct scene *s, u32 at, u64 func)
+{
+	u32 off = s->call_off[at], rel;
+
+	if (off + 5 > s->out.size || !insns[off].start || s->image[off] != 0xe8)
+		return false;
+	memcpy(&rel, s->image + off + 1, 4);
+	return (u64)s->image + off + 5 + (s32)rel == func;
+}
+
 static void lint_out(const struct scene *s)
 {
 	u32 i, after = s->out.after_call;
@@ -229,6 +240,17 @@ static void lint_out(const struct scene *s)
 		      "skip_off[%u] %u is not a NOP", i, s->skip_off[i]);
 		CHECK(s->skip_to[i] < s->out.size && insns[s->skip_to[i]].start,
 		      "skip_to[%u] %u is not an instruction", i, s->skip_to[i]);
+	}
+	for (i = 0; i < s->nr; i++) {
+		bool timed = s->env.stats_key && !(s->calls[i].flags & TRAMP_X86_CALL_GUARDED);
+
+		CHECK(is_call_of(s, 2 * i, s->calls[i].func), "call_off[%u] %u", 2 * i,
+		      s->call_off[2 * i]);
+		if (timed)
+			CHECK(is_call_of(s, 2 * i + 1, s->calls[i].func), "call_off[%u] %u",
+			      2 * i + 1, s->call_off[2 * i + 1]);
+		else
+			CHECK_EQ(s->call_off[2 * i + 1], 0, "call_off[%u]", 2 * i + 1);
 	}
 	for (i = 0; i < TAIL; i++)
 		CHECK(s->image[s->out.size + i] == 0xcc, "byte %u behind the end", i);

@@ -172,6 +172,11 @@ void machine_poke_jmp(u8 *at, const u8 *to)
 	put_rel32(at, 0xe9, (u64)to);
 }
 
+void machine_poke_call(u8 *at, u64 to)
+{
+	put_rel32(at, 0xe8, to);
+}
+
 u64 rng_u64(struct rng *r)
 {
 	r->state ^= r->state >> 12;

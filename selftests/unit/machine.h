@@ -117,8 +117,9 @@ u64 machine_return_thunk(const u64 *counter);
 /* Call into the area; may be nested in a hook or a signal handler. */
 void machine_run(struct machine_call *call);
 
-/* Overwrite a 5-byte NOP with a near jump, as text_poke_bp() would. */
+/* Write a near jump or a near call over five bytes, as text_poke_bp() would. */
 void machine_poke_jmp(u8 *at, const u8 *to);
+void machine_poke_call(u8 *at, u64 to);
 
 /* A small pseudo-random generator (xorshift64*), the same everywhere. */
 struct rng {

@@ -112,6 +112,12 @@ static void program_runs(struct oracle *o, u32 i)
 {
 	const struct scene_prog *p = &o->s->progs[i];
 
+	if (p->muted) {
+		event(o, T_NOTHING + i, 0, 0);
+		if (p->kind == SCENE_FMOD_RET)
+			o->result = 0;
+		return;
+	}
 	event(o, T_PROG + i, 0, o->s->calls[i].insns)->ret = p->result;
 	if (p->resched_due)
 		o->preempt &= ~NEED_RESCHED_INVERTED;

@@ -157,6 +157,18 @@ static void check_exit(struct scene *s, const struct expect *e, const struct thu
 		*bpf_ctx(s) = run_ctx_member(s->run_ctx, s->env.run_ctx_saved);
 }
 
+/* Point both calls of a muted program at something that does nothing. */
+static void patch_muted(struct scene *s)
+{
+	u32 i, j;
+
+	for (i = 0; i < s->nr; i++)
+		for (j = 2 * i; s->progs[i].muted && j < 2 * i + 2; j++)
+			if (s->call_off[j])
+				machine_poke_call(s->image + s->call_off[j],
+						  machine_thunk(T_NOTHING + i));
+}
+
 static void patch_left_out(struct scene *s)
 {
 	u32 i, nr = 0;
@@ -240,7 +252,9 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 		check_body(s, f);
 	} else {
 		check_unwinding(s, f);
-		if (thunk >= T_EXIT)
+		if (thunk >= T_NOTHING)
+			s->did_nothing[thunk - T_NOTHING]++;
+		else if (thunk >= T_EXIT)
 			check_exit(s, e, f);
 		else if (thunk >= T_ENTER)
 			check_enter(s, thunk - T_ENTER, f);
@@ -286,6 +300,7 @@ static void prepare_state(struct scene *s)
 		*s->progs[i].hits = HITS_START(i);
 		s->progs[i].active[1] = 0xffffffff;	/* not part of it */
 		s->ran[i] = 0;
+		s->did_nothing[i] = 0;
 		s->missed[i] = 0;
 	}
 	s->body_ran = 0;
@@ -337,7 +352,8 @@ static void check_end(struct scene *s)
 	for (i = 0; i < s->nr; i++) {
 		SCENE_CHECK_EQ(s, *s->progs[i].active, s->progs[i].taken ? 1 + i : 0,
 			       "recursion counter of program %u afterwards", i);
-		SCENE_CHECK_EQ(s, *s->progs[i].hits, HITS_START(i) + s->ran[i], "hits of program %u", i);
+		SCENE_CHECK_EQ(s, *s->progs[i].hits, HITS_START(i) + s->ran[i] + s->did_nothing[i],
+			       "hits of program %u", i);
 	}
 	s->rax = s->call.out[RAX];
 }
@@ -350,7 +366,9 @@ void scene_emit(struct scene *s)
 	s->req.orig = machine_site_after(0, s->endbr);
 	if (s->return_thunk)
 		s->env.return_thunk = machine_return_thunk(s->thunk_count);
-	s->out = (struct tramp_x86_fentry_out){ .skip_off = s->skip_off, .skip_to = s->skip_to };
+	s->out = (struct tramp_x86_fentry_out){
+		.skip_off = s->skip_off, .skip_to = s->skip_to, .call_off = s->call_off,
+	};
 	if (room > TRAMP_X86_MAX_IMAGE)
 		room = TRAMP_X86_MAX_IMAGE;
 	s->err = tramp_x86_emit_fentry(&s->req, s->image, room, (u64)s->image, &s->out);
@@ -365,6 +383,7 @@ bool scene_rerun(struct scene *s)
 	s->nr_log = oracle(s, s->log);
 	prepare_state(s);
 	prepare_call(s, machine_site(0, s->endbr, (u64)s->image, T_BODY));
+	patch_muted(s);
 	if (!s->patch_in_body)
 		patch_left_out(s);
 	machine_run(&s->call);

@@ -29,6 +29,7 @@ enum {
 	T_PROG = 64,		/* + index of the program */
 	T_ENTER = 128,
 	T_EXIT = 192,
+	T_NOTHING = 256,	/* what the calls of a muted program are pointed at */
 };
 
 /* Flags of programs, for short. */
@@ -51,6 +52,7 @@ struct scene_prog {
 	bool taken;		/* it is running further up already (inline policy) */
 	bool resched_due;	/* a reschedule becomes due while it runs */
 	bool left_out;		/* exit program whose NOP is patched to a jump */
+	bool muted;		/* its calls are patched to call T_NOTHING, which returns 0 */
 };
 
 struct scene {
@@ -89,9 +91,11 @@ struct scene {
 	struct tramp_x86_fentry_out out;
 	u32 skip_off[SCENE_MAX_PROGS];
 	u32 skip_to[SCENE_MAX_PROGS];
+	u32 call_off[2 * SCENE_MAX_PROGS];
 	u8 *image;
 	u64 rax;		/* what the function returned */
 	u32 ran[SCENE_MAX_PROGS];	/* per program, in this run */
+	u32 did_nothing[SCENE_MAX_PROGS];
 	u32 missed[SCENE_MAX_PROGS];
 	u32 body_ran;
 

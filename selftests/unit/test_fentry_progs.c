@@ -402,6 +402,36 @@ static void skipping_exit_programs(void)
 	}
 }
 
+/*
+ * Programs whose calls were pointed at something that does nothing: they are
+ * not run any more, under statistics or not, and all else is as before.
+ */
+static void muted_programs(void)
+{
+	u32 muted, stats, i;
+
+	for (muted = 0; muted < 1u << 6; muted++) {
+		for (stats = 0; stats < 2; stats++) {
+			scene_init(&s, "muted", &rng);
+			scene_model(&s, "8 8 8 8 8 8 8", 8);
+			for (i = 0; i < 6; i++) {
+				struct scene_prog *p;
+
+				p = scene_add(&s, i / 2, i % 2 ? GUARDED : COOKIE, PERCPU_FAR);
+				p->muted = muted >> i & 1;
+			}
+			/* would skip the function, but for being muted */
+			s.progs[2].result = s.progs[2].muted ? -1 : 0;
+			s.stats_on = stats;
+			scene_run(&s);
+			for (i = 0; i < 6; i++)
+				CHECK_EQ(s.ran[i], !s.progs[i].muted, "program %u", i);
+			CHECK_EQ(s.body_ran, 1, "");
+			CHECK_EQ(s.rax, s.orig_result, "");
+		}
+	}
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(programs_1_to_64),
 	KTAP_TEST(results),
@@ -420,5 +450,6 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(interpreter_argument),
 	KTAP_TEST(site_behind_endbr),
 	KTAP_TEST(skipping_exit_programs),
+	KTAP_TEST(muted_programs),
 };
 KTAP_MAIN(tests)

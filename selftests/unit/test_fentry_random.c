@@ -122,6 +122,7 @@ static void random_programs(struct rng *r)
 			if (rng_chance(r, 10))
 				c->insns = odd_number(r);
 			p->left_out = kind == SCENE_FEXIT && rng_chance(r, 10);
+			p->muted = rng_chance(r, 5);
 		}
 	}
 }
