@@ -63,6 +63,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 /* X(name): optional functions. */
 #define TRAMP_KSYM_OPTIONAL(X) \
 	X(bpf_find_btf_id) \
+	X(kallsyms_on_each_match_symbol) \
 	X(perf_event_ksymbol)
 
 /* X(name, required): variables and addresses that are never called from C. */
@@ -85,6 +86,7 @@ struct tramp_ksyms {
 	TRAMP_KSYM_ADDRS(TRAMP_KSYM_MEMBER)
 #undef TRAMP_KSYM_MEMBER
 	bool has_bpf_find_btf_id;
+	bool has_kallsyms_on_each_match_symbol;
 	bool has_perf_event_ksymbol;
 	u32 found;
 	u32 missing;

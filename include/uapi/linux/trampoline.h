@@ -218,7 +218,7 @@ struct tramp_info {
  * Errors besides those in the file's head, each with its reason:
  *  EBADF       BAD_PROG_FD
  *  EINVAL      PROG_TYPE, ATTACH_TYPE, PROG_TARGET, ARG_TYPE, VARIADIC, NORETURN,
- *              PROG_NOT_JITED
+ *              AMBIGUOUS, PROG_NOT_JITED
  *  ENOENT      NO_SUCH_FUNCTION, NO_BTF
  *  EOPNOTSUPP  NOT_TRACEABLE, TOO_MANY_ARGS, OWN_MODULE, MISSING_SYMBOL, NOT_BUILT
  *  ENXIO       MODULE_GONE
