@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# BPF programs that ship, and examples. In the guest an example is a command,
-# and its object file lies in /opt/trampoline for `trampctl attach`.
+# BPF programs that ship: objects for `trampctl attach` (demo/), and examples
+# with a user-space half. In the guest an example is a command, and all objects
+# lie in /opt/trampoline.
 
-BPF_EXAMPLES	:= unlink_snoop
 BPF_EX_DIR	:= bpf/examples
+BPF_EXAMPLES	:= unlink_snoop
+BPF_DEMO_OBJ	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard bpf/demo/*.bpf.c)))
+
+ALL		+= $(BPF_DEMO_OBJ)
+GUEST_FILES	+= $(foreach f,$(BPF_DEMO_OBJ),$(f):/opt/trampoline/$(notdir $(f)))
+
+# BPF_PROG() makes a function of all of the target's parameters, used or not.
+$(O)/bpf/%.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
 
 define bpf_example
 ALL		+= $$(O)/$(BPF_EX_DIR)/$(1)/$(1)
 GUEST_BINS	+= $$(O)/$(BPF_EX_DIR)/$(1)/$(1)
 GUEST_FILES	+= $$(O)/$(BPF_EX_DIR)/$(1)/$(1).bpf.o:/opt/trampoline/$(1).bpf.o
-
-# BPF_PROG() makes a function of all of the target's parameters, used or not.
-$$(O)/$(BPF_EX_DIR)/$(1)/%.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
 
 $$(O)/$(BPF_EX_DIR)/$(1)/$(1).o: CFLAGS += -I$$(O)/$(BPF_EX_DIR)/$(1)
 $$(O)/$(BPF_EX_DIR)/$(1)/$(1).o: $$(O)/$(BPF_EX_DIR)/$(1)/$(1).skel.h
