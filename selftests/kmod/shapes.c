@@ -10,7 +10,7 @@
 #include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/kthread.h>
-#include <linux/sched/task.h>
+#include <linux/mutex.h>
 #include <linux/uaccess.h>
 #include "trampoline_test.h"
 #include "targets.h"
@@ -106,10 +106,13 @@ TT_TARGET notrace u64 tt_notrace(u64 a) { return a + 3; }
 TT_TARGET u64 tt_variadic(int n, ...) { return n + 4; }
 
 /* What never returns: a thread that ends inside. */
+static DEFINE_MUTEX(tt_exit_lock);
+static DECLARE_COMPLETION(tt_exited);
+
 TT_TARGET void __noreturn tt_noreturn(u64 a)
 {
 	atomic64_add(a, &tt_ran);
-	kthread_complete_and_exit(NULL, 0);
+	kthread_complete_and_exit(&tt_exited, 0);
 }
 
 static int tt_exit_thread(void *data)
@@ -119,16 +122,14 @@ static int tt_exit_thread(void *data)
 
 TT_TARGET u64 tt_exits(u64 a)
 {
-	struct task_struct *t = kthread_create(tt_exit_thread, (void *)(unsigned long)a,
-					       "tt_noreturn");
+	struct task_struct *t;
 
-	if (IS_ERR(t))
-		return PTR_ERR(t);
-	get_task_struct(t);
-	wake_up_process(t);
-	kthread_stop(t);
-	put_task_struct(t);
-	return 0;
+	mutex_lock(&tt_exit_lock);
+	t = kthread_run(tt_exit_thread, (void *)(unsigned long)a, "tt_noreturn");
+	if (!IS_ERR(t))
+		wait_for_completion(&tt_exited);
+	mutex_unlock(&tt_exit_lock);
+	return IS_ERR(t) ? PTR_ERR(t) : 0;
 }
 
 TT_TARGET u64 tt_hot0(u64 a) { return a + 1; }

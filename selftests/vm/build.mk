@@ -3,7 +3,7 @@
 # The tests that run in the virtual machine: one static program a subject, all
 # linked with what they share, and the BPF programs they load.
 
-VM_SUBJECTS	= values helpers modify sleepable
+VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe errors
 VM_COMMON	= testmod guest attach
 VM_BPF		= $(basename $(basename $(notdir $(wildcard selftests/vm/*.bpf.c))))
 

@@ -144,7 +144,10 @@ void kcore_read(uint64_t addr, void *buf, size_t len)
 
 bool kernel_is_rt(void)
 {
-	return !access("/sys/kernel/realtime", F_OK);
+	struct utsname u;
+
+	uname(&u);
+	return strstr(u.version, "PREEMPT_RT");
 }
 
 int kernel_version(void)

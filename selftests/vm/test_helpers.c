@@ -23,8 +23,11 @@ static int dev;
 static void setup(void)
 {
 	dev = tt_open();
-	skel = helpers__open_and_load();
+	skel = helpers__open();
 	REQUIRE(skel, "helpers.bpf.o: %s", strerror(errno));
+	/* The verifier of PREEMPT_RT kernels refuses timers. */
+	bpf_program__set_autoload(skel->progs.use_timer, !kernel_is_rt());
+	REQUIRE(!helpers__load(skel), "helpers.bpf.o: %s", strerror(errno));
 }
 
 static const char *who(enum how how)
@@ -369,7 +372,13 @@ static void test_ringbuf(void) { for_both(ringbuf); }
 static void test_spin_locks(void) { for_both(spin_locks); }
 static void test_loops(void) { for_both(loops); }
 static void test_maps(void) { for_both(maps); }
-static void test_timers(void) { for_both(timers); }
+static void test_timers(void)
+{
+	if (kernel_is_rt())
+		ktap_skip("the verifier of PREEMPT_RT kernels refuses bpf_timer");
+	for_both(timers);
+}
+
 static void test_task(void) { for_both(task); }
 
 static const struct ktap_test tests[] = {
