@@ -66,7 +66,7 @@ struct tramp_x86_model {
 #define TRAMP_X86_CALL_COOKIE	(1u << 0)	/* the program may read its cookie */
 #define TRAMP_X86_CALL_IP	(1u << 1)	/* ... ctx[-2], the function's address */
 #define TRAMP_X86_CALL_NARGS	(1u << 2)	/* ... ctx[-1], the number of slots */
-#define TRAMP_X86_CALL_GUARDED	(1u << 3)	/* kernel policy: @enter and @exit stand around it */
+#define TRAMP_X86_CALL_GUARDED	(1u << 3)	/* kernel policy: @enter, @exit around it */
 #define TRAMP_X86_CALL_SLEEPABLE (1u << 4)	/* it may block; needs CALL_GUARDED */
 #define TRAMP_X86_CALL_ALL	((1u << 5) - 1)
 

@@ -197,8 +197,9 @@ int ktap_main(int argc, char **argv, const struct ktap_test *tests, size_t nr)
 
 	printf("KTAP version 1\n1..%zu\n", nr_run);
 	for (i = 0; i < nr_run; i++) {
-		const struct ktap_test *t = argc > 1 ? find_test(tests, nr, argv[i + 1]) : &tests[i];
+		const struct ktap_test *t;
 
+		t = argc > 1 ? find_test(tests, nr, argv[i + 1]) : &tests[i];
 		switch (run_test(t)) {
 		case EXIT_PASSED:
 			printf("ok %zu %s\n", i + 1, t->name);

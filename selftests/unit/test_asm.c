@@ -60,13 +60,22 @@ static void is_imm(u32 i, u64 value)
 	CHECK_EQ(op[i].imm.value.u, value, "operand %u", i);
 }
 
+static ZydisRegister base_of(struct tasm_mem m)
+{
+	switch (m.base) {
+	case TASM_NO_BASE:
+		return ZYDIS_REGISTER_NONE;
+	case TASM_RIP:
+		return ZYDIS_REGISTER_RIP;
+	default:
+		return ZYDIS_REGISTER_RAX + m.base;
+	}
+}
+
 static void is_mem(u32 i, struct tasm_mem m, u32 bits)
 {
-	ZydisRegister base = m.base == TASM_NO_BASE ? ZYDIS_REGISTER_NONE :
-			     m.base == TASM_RIP ? ZYDIS_REGISTER_RIP : ZYDIS_REGISTER_RAX + m.base;
-
 	CHECK_EQ(op[i].type, ZYDIS_OPERAND_TYPE_MEMORY, "operand %u", i);
-	CHECK_EQ(op[i].mem.base, base, "base of operand %u", i);
+	CHECK_EQ(op[i].mem.base, base_of(m), "base of operand %u", i);
 	CHECK_EQ(op[i].mem.index, ZYDIS_REGISTER_NONE, "index of operand %u", i);
 	CHECK_EQ(op[i].size, bits, "size of operand %u", i);
 	if (m.gs)
@@ -128,9 +137,7 @@ static void memory_operands(void)
 			if (one(ZYDIS_MNEMONIC_LEA)) {
 				is_reg(0, r);
 				CHECK_EQ(op[1].mem.type, ZYDIS_MEMOP_TYPE_AGEN, "");
-				CHECK_EQ(op[1].mem.base, m.base == TASM_NO_BASE ? ZYDIS_REGISTER_NONE :
-					 m.base == TASM_RIP ? ZYDIS_REGISTER_RIP :
-					 ZYDIS_REGISTER_RAX + m.base, "");
+				CHECK_EQ(op[1].mem.base, base_of(m), "");
 			}
 		}
 		begin();

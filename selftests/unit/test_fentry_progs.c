@@ -70,8 +70,8 @@ static void fmod_ret_skips(void)
 				scene_model(&s, "8 8", 4);
 				scene_add(&s, SCENE_FENTRY, INLINE, PERCPU_NEAR);
 				for (i = 0; i < n; i++)
-					scene_add(&s, SCENE_FMOD_RET,
-						  policies >> i & 1 ? GUARDED : INLINE, PERCPU_NEAR);
+					scene_add(&s, SCENE_FMOD_RET, policies >> i & 1 ?
+						  GUARDED : INLINE, PERCPU_NEAR);
 				scene_add(&s, SCENE_FEXIT, INLINE, PERCPU_NEAR);
 				s.progs[1 + at].result = -13;
 				scene_run(&s);

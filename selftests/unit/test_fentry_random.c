@@ -130,7 +130,9 @@ static void random_programs(struct rng *r)
 /* How everything behaves; the image stays as it is. */
 static void random_behaviour(struct rng *r)
 {
-	static const u32 counts[] = { 0x80000000, 0x80000000, 0x80000000, 0, 0x80000001, 1, 0x80010000 };
+	static const u32 counts[] = {
+		0x80000000, 0x80000000, 0x80000000, 0, 0x80000001, 1, 0x80010000,
+	};
 	u32 i, taken = rng_chance(r, 30) ? 30 : 0, mod = rng_below(r, 30);
 
 	scene_fill_slots(&s, r);

@@ -156,7 +156,7 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 static void interrupted(void)
 {
 	u64 run_ctx = *(u64 *)(s.task + s.env.task_bpf_ctx);
-	u32 preempt = *s.preempt_count, active[SCENE_MAX_PROGS], i;
+	u32 preempt = *s.preempt_count, active[SCENE_MAX_PROGS] = { 0 }, i;
 	u64 inflight = *s.inflight;
 
 	for (i = 0; i < s.nr; i++)
