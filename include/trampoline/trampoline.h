@@ -276,7 +276,8 @@ struct tramp_attach_opts {
  * with the reasons listed there:
  *  -EINVAL      @prog is NULL or not loaded, unknown flag, bad @sz
  *  -EOPNOTSUPP  a kind this version cannot attach (NOT_BUILT), e.g. SEC("kprobe/...")
- *  -EBUSY       the program is attached already, by us or by the kernel
+ *  -EBUSY       the program is attached already (ALREADY_ATTACHED; for exit programs
+ *               also TRAMP_LIB_KERNEL_ATTACHED), or the place is taken
  *  -ENODEV      the module is not loaded (TRAMP_LIB_NO_DEVICE)
  *  -EPERM       no permission
  *  -EPROTO      module and library do not fit together (TRAMP_LIB_ABI_MISMATCH)

@@ -5,7 +5,7 @@
 # functions too.
 
 LTT		:= selftests/libtrampoline
-LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols glob proto errors)
+LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols glob proto errors memory)
 LTT_GUEST	:= $(O)/$(LTT)/test_libtrampoline
 LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
@@ -21,9 +21,14 @@ $(O)/$(LTT)/test_errors.o $(LTT_GUEST).o: $(O)/$(LTT)/kinds.skel.h
 # Programs take their context whether they use it or not.
 $(O)/$(LTT)/kinds.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
 
+# Allocations of the library go through the test. Shared, so that only its own are:
+# those of libc and libbpf, which are linked already, stay as they are.
+$(O)/$(LTT)/test_memory: LTT_LINK = $(foreach f,malloc calloc realloc strdup free,-Wl,--wrap=$(f))
+$(filter-out %_memory,$(LTT_UNIT)) $(LTT_GUEST): LTT_LINK = -static
+
 $(LTT_UNIT) $(LTT_GUEST): $(O)/$(LTT)/test_%: $(O)/$(LTT)/test_%.o $(LTT_COMMON) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -pthread -o $@ $^ $(LDLIBS_BPF)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LTT_LINK) -pthread -o $@ $^ $(LDLIBS_BPF)
 
 # A script: what it looks at has to be there.
 $(LTT)/install.sh: | $(LIBTRAMP_A) $(LIBTRAMP_SO) $(O)/vmlinux.h

@@ -25,18 +25,25 @@ static void remove_files(void)
 
 const char *fixture_file(const char *name, const void *data, size_t size)
 {
+	char path[sizeof(files[0])];
+	size_t i;
 	FILE *f;
 
 	if (!nr_files) {
 		REQUIRE(mkdtemp(dir), "%s", dir);
 		atexit(remove_files);
 	}
-	REQUIRE(nr_files < MAX_FILES, "too many files");
-	snprintf(files[nr_files], sizeof(files[0]), "%s/%s", dir, name);
-	f = fopen(files[nr_files], "w");
-	REQUIRE(f, "%s", files[nr_files]);
-	REQUIRE(fwrite(data, 1, size, f) == size && !fclose(f), "%s", files[nr_files]);
-	return files[nr_files++];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	/* One that is there already is written anew. */
+	for (i = 0; i < nr_files && strcmp(files[i], path); i++)
+		;
+	REQUIRE(i < MAX_FILES, "too many files");
+	if (i == nr_files)
+		strcpy(files[nr_files++], path);
+	f = fopen(path, "w");
+	REQUIRE(f, "%s", path);
+	REQUIRE(fwrite(data, 1, size, f) == size && !fclose(f), "%s", path);
+	return files[i];
 }
 
 const char *fixture_text(const char *name, const char *text)

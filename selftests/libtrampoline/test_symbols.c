@@ -366,9 +366,41 @@ static void test_distance(void)
 	}
 }
 
+/* Tables that are none: nothing may be read beyond a line, and nothing go wrong later. */
+static void test_garbage(void)
+{
+	static const char alphabet[] = "0f T\t[]ab:*\n\n";
+	unsigned int round, i;
+
+	srand(3);
+	for (round = 0; round < 300; round++) {
+		TRAMP_OPTS(tramp_syms_opts, opts);
+		struct tramp_syms *syms;
+		char text[512];
+
+		for (i = 0; i < sizeof(text) - 1; i++)
+			text[i] = alphabet[rand() % (sizeof(alphabet) - 1)];
+		/* One line that is good, so that there is a table. */
+		strcpy(text + sizeof(text) - 12, "\nf T good\n");
+		opts.kallsyms = opts.filter_functions = fixture_text("garbage", text);
+		syms = tramp_syms__load(&opts);
+		REQUIRE(syms, "%s", tramp_last_error()->message);
+		CHECK(tramp_syms__find(syms, "good"), "%s", tramp_last_error()->message);
+		for (i = 0; i < tramp_syms__count(syms); i++) {
+			const struct tramp_sym *sym = tramp_syms__get(syms, i);
+
+			CHECK(sym->name[0] && !strpbrk(sym->name, " \t\n"), "'%s'", sym->name);
+			if (sym->addr)
+				CHECK(tramp_syms__find_addr(syms, sym->addr, NULL), "%s", sym->name);
+		}
+		tramp_syms__free(syms);
+	}
+}
+
 static const struct ktap_test tests[] = {
 	{ .name = "load", .run = test_load },
 	{ .name = "load-fails", .run = test_load_fails },
+	{ .name = "garbage", .run = test_garbage },
 	{ .name = "find", .run = test_find },
 	{ .name = "find-ambiguous", .run = test_ambiguous },
 	{ .name = "find-malformed", .run = test_malformed },

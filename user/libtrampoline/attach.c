@@ -39,7 +39,7 @@ bool libtramp_prog_supported(const struct bpf_program *prog)
 	}
 }
 
-static uint32_t prog_id(int prog_fd)
+uint32_t libtramp_prog_id(int prog_fd)
 {
 	struct bpf_prog_info info = {};
 	__u32 len = sizeof(info);
@@ -50,7 +50,7 @@ static uint32_t prog_id(int prog_fd)
 /* The id of a link that the kernel itself, not the module, attached the program by. */
 static uint32_t kernel_link_of(int dev, int prog_fd)
 {
-	uint32_t wanted = prog_id(prog_fd);
+	uint32_t wanted = libtramp_prog_id(prog_fd);
 	__u32 id = 0;
 
 	while (wanted && !bpf_link_get_next_id(id, &id)) {

@@ -186,6 +186,12 @@ int libtramp_query(int dev, struct tramp_query *q, const char *subject);
 /* Fill a caller's info from a QUERY. */
 void libtramp_fill_info(struct tramp_link_info *info, const struct tramp_query *q);
 
+/* The id of a loaded program; 0 if the descriptor is none. */
+uint32_t libtramp_prog_id(int prog_fd);
+
+/* The first attached link of the module that has this program; 0: none. */
+uint32_t libtramp_link_of_prog(int prog_fd);
+
 /* --------------------------------------------------------------- symbols -- */
 
 struct libtramp_btfs;

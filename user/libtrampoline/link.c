@@ -189,9 +189,10 @@ int tramp_link__detach(struct tramp_link *link)
  * An update goes through bpf(2), which has an errno for us but no reason. The
  * module gives each of these its one meaning (struct bpf_link_ops::update_prog).
  */
-static int update_failed(int err, uint32_t id)
+static int update_failed(int err, uint32_t id, int prog_fd)
 {
 	char subject[32];
+	uint32_t other;
 
 	libtramp_link_subject(subject, sizeof(subject), id);
 	switch (err) {
@@ -204,6 +205,13 @@ static int update_failed(int err, uint32_t id)
 		return LIBTRAMP_FAIL(err, TRAMP_REASON_BAD_PROG_FD, subject, NO_DETAIL);
 	case -EPERM:
 		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
+	case -EBUSY:
+		/* One errno for two reasons: is the program on that function by another link? */
+		other = libtramp_link_of_prog(prog_fd);
+		if (other && other != id)
+			return LIBTRAMP_FAIL(err, TRAMP_REASON_ALREADY_ATTACHED, subject, "link %u",
+					     other);
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_SITE_HELD, subject, NO_DETAIL);
 	case -ENOMEM:
 		return libtramp_fail_nomem(subject);
 	default:
@@ -221,7 +229,7 @@ int tramp_link__update_fd(struct tramp_link *link, int prog_fd)
 				     "link is NULL");
 	if (!bpf_link_update(link->fd, prog_fd, NULL))
 		return 0;
-	err = update_failed(-errno, link->id);
+	err = update_failed(-errno, link->id, prog_fd);
 	libtramp_warn_last();
 	return err;
 }

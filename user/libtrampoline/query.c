@@ -133,6 +133,27 @@ int tramp_for_each(tramp_link_cb cb, void *ctx)
 	return err;
 }
 
+struct prog_search {
+	uint32_t prog_id, link_id;
+};
+
+static int is_of_prog(const struct tramp_link_info *info, void *ctx)
+{
+	struct prog_search *s = ctx;
+
+	if (info->prog_id != s->prog_id || info->mode == TRAMP_MODE_NONE)
+		return 0;
+	s->link_id = info->link_id;
+	return 1;
+}
+
+uint32_t libtramp_link_of_prog(int prog_fd)
+{
+	struct prog_search s = { .prog_id = libtramp_prog_id(prog_fd) };
+
+	return s.prog_id && tramp_for_each(is_of_prog, &s) == 1 ? s.link_id : 0;
+}
+
 void *tramp_link_image(uint32_t id, struct tramp_link_info *user)
 {
 	struct tramp_link_info info = { .sz = sizeof(info) };

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * libtrampoline without memory: each call is made again and again, and each time
+ * the next of its allocations fails, until none does. It has to fail with
+ * ENOMEM, or do without what it wanted the memory for; and to leave nothing
+ * allocated.
+ *
+ * The linker sends the allocations of the library (not those of libc and libbpf)
+ * through the functions here: see build.mk.
+ */
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../../user/libtrampoline/internal.h"
+#include "../lib/ktap.h"
+#include "fixture.h"
+
+static long fail_at, asked, live;
+static bool failed;
+
+/* Is this the allocation that fails? */
+static bool fails(void)
+{
+	if (!fail_at || ++asked != fail_at)
+		return false;
+	failed = true;
+	errno = ENOMEM;
+	return true;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t nr, size_t size);
+void *__real_realloc(void *p, size_t size);
+char *__real_strdup(const char *s);
+void __real_free(void *p);
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t nr, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+char *__wrap_strdup(const char *s);
+void __wrap_free(void *p);
+
+/* What is allocated now. What libc hands out (getline()) is freed here, but not counted. */
+static void *owned[256];
+
+static void *count(void *p)
+{
+	size_t i;
+
+	for (i = 0; p && i < sizeof(owned) / sizeof(owned[0]); i++) {
+		if (!owned[i]) {
+			owned[i] = p;
+			live++;
+			break;
+		}
+	}
+	return p;
+}
+
+static void discount(const void *p)
+{
+	size_t i;
+
+	for (i = 0; p && i < sizeof(owned) / sizeof(owned[0]); i++) {
+		if (owned[i] == p) {
+			owned[i] = NULL;
+			live--;
+			break;
+		}
+	}
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : count(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t nr, size_t size)
+{
+	return fails() ? NULL : count(__real_calloc(nr, size));
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	if (fails())
+		return NULL;
+	discount(p);
+	return count(__real_realloc(p, size));
+}
+
+char *__wrap_strdup(const char *s)
+{
+	return fails() ? NULL : count(__real_strdup(s));
+}
+
+void __wrap_free(void *p)
+{
+	discount(p);
+	__real_free(p);
+}
+
+/*
+ * Run @call with its first, second, ... allocation failing. It gives back whether it
+ * succeeded, and has freed everything.
+ */
+static void starve(const char *what, bool (*call)(void))
+{
+	long n;
+
+	for (n = 1; n < 1000; n++) {
+		long before = live;
+		bool ok;
+
+		fail_at = n;
+		asked = 0;
+		failed = false;
+		tramp_clear_error();
+		errno = 0;
+		ok = call();
+		fail_at = 0;
+		if (!failed) {
+			CHECK(ok, "%s: %s", what, tramp_last_error()->message);
+			CHECK_EQ(live, before, "%s leaks", what);
+			ktap_note("%s: %ld allocations", what, n - 1);
+			CHECK(n > 1, "%s allocates nothing?", what);
+			return;
+		}
+		if (!ok) {
+			CHECK_EQ(tramp_last_error()->err, -ENOMEM, "%s, allocation %ld: %s", what, n,
+				 tramp_last_error()->message);
+			CHECK_EQ(errno, ENOMEM, "%s, allocation %ld", what, n);
+		}
+		CHECK_EQ(live, before, "%s leaks when allocation %ld fails", what, n);
+	}
+	ktap_fail("%s: no end", what);
+}
+
+static const char kallsyms[] =
+	"ffffffff81000000 T do_unlinkat\n"
+	"ffffffffc0000000 t mod_func\t[mod]\n";
+
+static struct tramp_syms_opts syms_opts = { .sz = sizeof(syms_opts) };
+
+static bool load_symbols(void)
+{
+	struct tramp_syms *syms = tramp_syms__load(&syms_opts);
+	int err = errno;
+
+	tramp_syms__free(syms);
+	errno = err;
+	return syms;
+}
+
+static void test_symbols(void)
+{
+	syms_opts.kallsyms = fixture_text("kallsyms", kallsyms);
+	syms_opts.filter_functions = fixture_text("filter", "do_unlinkat\nmod_func [mod]\n");
+	syms_opts.module_btf_dir = "/nonexistent";
+	starve("tramp_syms__load", load_symbols);
+}
+
+static struct btf *btf;
+static int func_id;
+
+static void make_btf(void)
+{
+	int t_int, proto;
+
+	btf = btf__new_empty();
+	REQUIRE(btf, "btf__new_empty");
+	t_int = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	proto = btf__add_func_proto(btf, t_int);
+	btf__add_func_param(btf, "dfd", t_int);
+	btf__add_func_param(btf, "name", btf__add_ptr(btf, t_int));
+	func_id = btf__add_func(btf, "do_unlinkat", BTF_FUNC_STATIC, proto);
+	REQUIRE(func_id > 0, "btf__add_func");
+}
+
+static bool read_prototype(void)
+{
+	struct tramp_proto *p = tramp_proto__new(btf, func_id);
+	int err = errno;
+
+	tramp_proto__free(p);
+	errno = err;
+	return p;
+}
+
+static void test_prototype(void)
+{
+	make_btf();
+	starve("tramp_proto__new", read_prototype);
+	btf__free(btf);
+}
+
+/* From the symbols to the prototype: with BTF loaded and indexed on the way. */
+static bool find_prototype(void)
+{
+	struct tramp_syms *syms = tramp_syms__load(&syms_opts);
+	struct tramp_proto *p = NULL;
+	const struct tramp_sym *sym;
+	int err;
+
+	if (syms) {
+		sym = tramp_syms__find(syms, "do_unlinkat");
+		p = sym ? tramp_syms__proto(syms, sym) : NULL;
+	}
+	err = errno;
+	tramp_proto__free(p);
+	tramp_syms__free(syms);
+	errno = err;
+	return p;
+}
+
+static void test_symbol_to_prototype(void)
+{
+	const void *raw;
+	__u32 size;
+
+	make_btf();
+	raw = btf__raw_data(btf, &size);
+	REQUIRE(raw, "btf__raw_data");
+	syms_opts.vmlinux_btf = fixture_file("vmlinux", raw, size);
+	syms_opts.kallsyms = fixture_text("kallsyms", kallsyms);
+	syms_opts.filter_functions = "";
+	starve("tramp_syms__proto", find_prototype);
+	btf__free(btf);
+}
+
+static bool make_link(void)
+{
+	struct tramp_link *link = libtramp_link_new(dup(0), 1, "name");
+	int err = errno;
+
+	tramp_link__destroy(link);
+	errno = err;
+	return link;
+}
+
+static void test_link(void)
+{
+	int before = dup(0), after;
+
+	REQUIRE(before >= 0, "a descriptor");
+	starve("a link", make_link);
+	after = dup(0);
+	CHECK_EQ(after, before + 1, "descriptors are left open");
+}
+
+static const struct ktap_test tests[] = {
+	{ .name = "symbols", .run = test_symbols },
+	{ .name = "prototype", .run = test_prototype },
+	{ .name = "symbol-to-prototype", .run = test_symbol_to_prototype },
+	{ .name = "link", .run = test_link },
+};
+
+KTAP_MAIN(tests)
