@@ -14,7 +14,7 @@ const char *fixture_file(const char *name, const void *data, size_t size);
 /* fixture_file() with a string. */
 const char *fixture_text(const char *name, const char *text);
 
-/* The snapshot of two such texts; NULL: no list of traceable functions. Ends the test on failure. */
+/* The snapshot of two such texts; NULL: no list of traceable functions. Cannot fail. */
 struct tramp_syms *fixture_syms(const char *kallsyms, const char *filter);
 
 /* Does the last error's message hold @part? Shows it if not. */

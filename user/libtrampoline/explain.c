@@ -24,7 +24,8 @@ static int explain(struct tramp_explain *cmd, const char *subject,
 	if (err && cmd->refusal.reason)
 		return libtramp_fail_refusal(err, &cmd->refusal, subject);
 	if (err)
-		return LIBTRAMP_FAIL(err, err == -EPERM ? TRAMP_REASON_PERMISSION : TRAMP_LIB_SYSTEM,
+		return LIBTRAMP_FAIL(err,
+				     err == -EPERM ? TRAMP_REASON_PERMISSION : TRAMP_LIB_SYSTEM,
 				     subject, "TRAMP_IOC_EXPLAIN: %s", strerror(-err));
 	ex.can = cmd->can;
 	ex.fentry_reason = cmd->fentry_reason;

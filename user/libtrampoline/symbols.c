@@ -280,7 +280,7 @@ static void find_traceable(struct tramp_syms *syms, const char *path)
 
 struct tramp_syms *tramp_syms__load(const struct tramp_syms_opts *opts)
 {
-	const char *kallsyms;
+	const char *kallsyms, *module_btf;
 	struct tramp_syms *syms;
 
 	if (!LIBTRAMP_OPTS_VALID(opts, tramp_syms_opts)) {
@@ -293,8 +293,9 @@ struct tramp_syms *tramp_syms__load(const struct tramp_syms_opts *opts)
 		libtramp_fail_nomem("symbols");
 		return NULL;
 	}
+	module_btf = LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, module_btf_dir, NULL);
 	syms->btfs = libtramp_btfs_new(LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, vmlinux_btf, NULL),
-				       LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, module_btf_dir, NULL));
+				       module_btf);
 	if (!syms->btfs)
 		goto fail;
 	kallsyms = LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, kallsyms, NULL);
