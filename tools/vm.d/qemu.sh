@@ -31,7 +31,10 @@ name_log() {
 # a threaded handler (PREEMPT_RT) comes to look: noirqdebug keeps the kernel from
 # taking that for a stuck interrupt line and switching it off.
 kernel_arguments() {
+	# no_timer_check: the kernel tests the timer by waiting for ten ticks, which a
+	# busy host does not always give an emulated machine in time.
 	local arguments="console=ttyS0,115200 rdinit=/init loglevel=7 panic=-1 oops=panic"
+	arguments+=" no_timer_check"
 
 	arguments+=" reboot=t log_buf_len=4M printk.devkmsg=on watchdog_thresh=30"
 	arguments+=" rcupdate.rcu_cpu_stall_timeout=60 8250.nr_uarts=4 noirqdebug"
