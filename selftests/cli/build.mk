@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Tests of the command line: docs.sh on the build machine, the others in the
-# guest, with the BPF objects they attach.
+# guest, with the BPF objects they attach and two helpers.
 
 UNIT_TESTS	+= selftests/cli/docs.sh
 
 CLI_OBJECTS	= $(patsubst %.c,$(O)/%.o,$(wildcard selftests/cli/*.bpf.c))
+CLI_HELPERS	= $(O)/selftests/cli/plain-libbpf $(O)/selftests/cli/bad-pointer
 
-GUEST_TESTS	+= $(wildcard selftests/cli/test_*)
+$(CLI_HELPERS): $(O)/selftests/cli/%: $(O)/selftests/cli/%.o
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LDLIBS_BPF)
+
+ALL		+= $(CLI_OBJECTS) $(CLI_HELPERS)
+GUEST_TESTS	+= $(sort $(wildcard selftests/cli/test_*))
+# JSON is held against a parser that is not ours.
+GUEST_BINS	+= $(CLI_HELPERS) $(shell command -v jq)
 GUEST_FILES	+= selftests/cli/ktap.sh:/opt/trampoline/cli/ktap.sh \
 		   selftests/cli/common.sh:/opt/trampoline/cli/common.sh \
 		   $(foreach f,$(CLI_OBJECTS),$(f):/opt/trampoline/cli/$(notdir $(f)))
-# JSON is held against a parser that is not ours.
-GUEST_BINS	+= $(shell command -v jq)
-
-ALL += $(CLI_OBJECTS)
-
-PLAIN_LIBBPF	= $(O)/selftests/cli/plain-libbpf
-GUEST_BINS	+= $(PLAIN_LIBBPF)
-
-$(PLAIN_LIBBPF): $(O)/selftests/cli/plain-libbpf.o
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LDLIBS_BPF)
