@@ -206,6 +206,10 @@ static void test_pin(void)
 	CHECK(access("/tmp/lt_test", F_OK), "nothing made outside bpffs");
 	CHECK_EQ(tramp_link__pin(link, BPFFS "/has.dot"), -EINVAL, "dot");
 	CHECK(last_error_says("no dot"), "why");
+	CHECK_EQ(tramp_link__pin(link, BPFFS "/has.dot/entry"), -EINVAL, "dot in the folder");
+	CHECK(last_error_says("no dot: 'has.dot'"), "which");
+	CHECK_EQ(tramp_link__pin(link, BPFFS "/no/such/folder"), -ENOENT, "two are missing");
+	CHECK_ERROR(-ENOENT, TRAMP_LIB_NOT_BPFFS);
 	CHECK_EQ(tramp_link__pin(link, path), 0, "%s", tramp_last_error()->message);
 	CHECK_EQ(tramp_link__pin(link, BPFFS "/again"), -EALREADY, "twice");
 	CHECK_ERROR(-EALREADY, TRAMP_LIB_ALREADY_PINNED);

@@ -5,7 +5,6 @@
  */
 #include <bpf/bpf.h>
 #include <libgen.h>
-#include <limits.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,43 +13,62 @@
 
 #include "internal.h"
 
-/* The folder a path is in, made if only that is missing; checked to be bpffs. */
-static int prepare_folder(const char *path, const char *subject)
+/* Record why something could not be made at a path in a BPF file system. */
+static int make_failed(int err, const char *path, const char *subject)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	if (err == -EEXIST)
+		return LIBTRAMP_FAIL(err, TRAMP_LIB_PIN_EXISTS, subject, "'%s'", path);
+	/* The kernel keeps names with a dot for itself, and says EPERM. */
+	if (err == -EPERM && strchr(base, '.'))
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "names in a BPF file system have no dot: '%s'", base);
+	return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "'%s': %s", path, strerror(-err));
+}
+
+static bool on_bpffs(const char *path)
 {
 	struct statfs st;
-	char *copy, *dir;
+
+	return !statfs(path, &st) && st.f_type == BPF_FS_MAGIC;
+}
+
+/*
+ * Make a folder, if its parent is in a BPF file system already: nothing is
+ * created elsewhere.
+ */
+static int make_folder(const char *dir, const char *subject)
+{
+	char *copy = strdup(dir);
+	bool ok;
+
+	if (!copy)
+		return libtramp_fail_nomem(subject);
+	ok = on_bpffs(dirname(copy));
+	free(copy);
+	if (!ok)
+		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NOT_BPFFS, subject,
+				     "there is no folder '%s'", dir);
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return make_failed(-errno, dir, subject);
+	return 0;
+}
+
+/* The folder a path is in: made if only that is missing, checked to be in a BPF file system. */
+static int prepare_folder(const char *path, const char *subject)
+{
+	char *copy = strdup(path), *dir;
 	int err = 0;
 
-	copy = strdup(path);
 	if (!copy)
 		return libtramp_fail_nomem(subject);
 	dir = dirname(copy);
-	/*
-	 * Where the folder is missing, its parent says which file system it will
-	 * be in: nothing is created outside bpffs.
-	 */
-	if (statfs(dir, &st)) {
-		char *parent_copy = strdup(dir);
-
-		if (!parent_copy) {
-			err = libtramp_fail_nomem(subject);
-			goto out;
-		}
-		if (!statfs(dirname(parent_copy), &st) && st.f_type == BPF_FS_MAGIC &&
-		    mkdir(dir, 0700) && errno != EEXIST)
-			st.f_type = 0;
-		else if (statfs(dir, &st))
-			st.f_type = 0;
-		free(parent_copy);
-		if (!st.f_type) {
-			err = LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NOT_BPFFS, subject,
-					    "there is no folder '%s'", dir);
-			goto out;
-		}
-	}
-	if (st.f_type != BPF_FS_MAGIC)
+	if (access(dir, F_OK))
+		err = make_folder(dir, subject);
+	else if (!on_bpffs(dir))
 		err = LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_BPFFS, subject, "'%s'", dir);
-out:
 	free(copy);
 	return err;
 }
@@ -62,12 +80,12 @@ int libtramp_link_pin(struct tramp_link *link, const char *path)
 	int err;
 
 	if (!link || !path || !path[0])
-		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_link__pin()",
-				     "%s", !link ? "link is NULL" : "no path");
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_link__pin()", "%s",
+				     link ? "no path" : "link is NULL");
 	libtramp_link_subject(subject, sizeof(subject), link->id);
 	if (link->pin_path)
-		return LIBTRAMP_FAIL(-EALREADY, TRAMP_LIB_ALREADY_PINNED, subject,
-				     "at '%s'", link->pin_path);
+		return LIBTRAMP_FAIL(-EALREADY, TRAMP_LIB_ALREADY_PINNED, subject, "at '%s'",
+				     link->pin_path);
 	err = prepare_folder(path, subject);
 	if (err)
 		return err;
@@ -77,19 +95,7 @@ int libtramp_link_pin(struct tramp_link *link, const char *path)
 	if (bpf_obj_pin(link->fd, path)) {
 		err = -errno;
 		free(copy);
-		if (err == -EEXIST)
-			return LIBTRAMP_FAIL(err, TRAMP_LIB_PIN_EXISTS, subject, "'%s'", path);
-		if (err == -EPERM && strchr(path, '/')) {
-			const char *base = strrchr(path, '/') + 1;
-
-			/* bpffs refuses names with a dot, by EPERM. */
-			if (strchr(base, '.'))
-				return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
-						     "names in a BPF file system have no dot: '%s'",
-						     base);
-		}
-		return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "pin at '%s': %s", path,
-				     strerror(-err));
+		return make_failed(err, path, subject);
 	}
 	link->pin_path = copy;
 	return 0;
