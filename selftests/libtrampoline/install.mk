@@ -10,6 +10,7 @@ VERSION		:= $(shell sed -n 's/^VERSION[[:space:]]*=[[:space:]]*//p' Makefile)
 LIBTRAMP_A	= $(O)/user/libtrampoline/libtrampoline.a
 LIBTRAMP_SO	= $(O)/user/libtrampoline/libtrampoline.so
 Q		= @
+msg		=
 
 include user/libtrampoline/build.mk
 

@@ -52,24 +52,25 @@ $(O)/$(LT)/exports.checked: $(LIBTRAMP_SO) $(LT_HEADER) include/uapi/linux/tramp
 	$(Q)touch $@
 
 install-hooks:: $(LIBTRAMP_A) $(LIBTRAMP_SO)
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/trampoline \
+	$(call msg,INSTALL,libtrampoline)
+	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/trampoline \
 		$(DESTDIR)$(PREFIX)/include/linux \
 		$(DESTDIR)$(PREFIX)/share/man/man3 $(DESTDIR)$(PREFIX)/share/man/man7
-	install -m 644 $(LIBTRAMP_A) $(DESTDIR)$(PREFIX)/lib/
-	install -m 755 $(LIBTRAMP_SO) $(DESTDIR)$(PREFIX)/lib/$(LT_FILE)
-	ln -sf $(LT_FILE) $(DESTDIR)$(PREFIX)/lib/$(LT_SONAME)
-	ln -sf $(LT_SONAME) $(DESTDIR)$(PREFIX)/lib/libtrampoline.so
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $(LT)/libtrampoline.pc.in \
+	$(Q)install -m 644 $(LIBTRAMP_A) $(DESTDIR)$(PREFIX)/lib/
+	$(Q)install -m 755 $(LIBTRAMP_SO) $(DESTDIR)$(PREFIX)/lib/$(LT_FILE)
+	$(Q)ln -sf $(LT_FILE) $(DESTDIR)$(PREFIX)/lib/$(LT_SONAME)
+	$(Q)ln -sf $(LT_SONAME) $(DESTDIR)$(PREFIX)/lib/libtrampoline.so
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $(LT)/libtrampoline.pc.in \
 		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/libtrampoline.pc
-	install -m 644 $(LT_HEADER) $(DESTDIR)$(PREFIX)/include/trampoline/
-	install -m 644 include/uapi/linux/trampoline.h $(DESTDIR)$(PREFIX)/include/linux/
-	install -m 644 $(filter %.3,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man3/
-	install -m 644 $(filter %.7,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man7/
+	$(Q)install -m 644 $(LT_HEADER) $(DESTDIR)$(PREFIX)/include/trampoline/
+	$(Q)install -m 644 include/uapi/linux/trampoline.h $(DESTDIR)$(PREFIX)/include/linux/
+	$(Q)install -m 644 $(filter %.3,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man3/
+	$(Q)install -m 644 $(filter %.7,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man7/
 
 uninstall-hooks::
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,libtrampoline.a libtrampoline.so \
+	$(Q)rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,libtrampoline.a libtrampoline.so \
 		$(LT_SONAME) $(LT_FILE) pkgconfig/libtrampoline.pc)
-	rm -f $(DESTDIR)$(PREFIX)/include/trampoline/trampoline.h \
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/include/trampoline/trampoline.h \
 		$(DESTDIR)$(PREFIX)/include/linux/trampoline.h
-	rm -f $(patsubst docs/man/%.3,$(DESTDIR)$(PREFIX)/share/man/man3/%.3,$(filter %.3,$(LT_MAN))) \
+	$(Q)rm -f $(patsubst docs/man/%.3,$(DESTDIR)$(PREFIX)/share/man/man3/%.3,$(filter %.3,$(LT_MAN))) \
 		$(patsubst docs/man/%.7,$(DESTDIR)$(PREFIX)/share/man/man7/%.7,$(filter %.7,$(LT_MAN)))
