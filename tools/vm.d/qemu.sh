@@ -42,8 +42,13 @@ kernel_arguments() {
 	echo "$arguments$append"
 }
 
+# The CPUs take turns on one host thread unless --mttcg is given. QEMU 7.2, which
+# Debian 12 has, loses a write to code that another CPU is just translating (it
+# locks the page only after that; 8.1 is the first to do so before). A kernel that
+# patches its text while another CPU runs there, as ftrace and jump labels do,
+# then keeps executing an int3 that is not in memory any more, and oopses.
 start_qemu() {
-	local accel=tcg,thread=multi port options
+	local accel=tcg,thread=single port options
 
 	# shellcheck disable=SC2054 # commas belong to the options
 	options=(
@@ -57,8 +62,10 @@ start_qemu() {
 		-chardev "pipe,id=monitor,path=$work/monitor" -mon chardev=monitor,mode=readline
 	)
 	if [ "$icount" = 1 ]; then
-		accel=tcg,thread=single
 		options+=(-icount "shift=0,sleep=off")
+	fi
+	if [ "$mttcg" = 1 ]; then
+		accel=tcg,thread=multi
 	fi
 	options+=(-accel "$accel")
 	# Each port has an interrupt of its own: shared edge-triggered ones get lost.
