@@ -12,6 +12,8 @@ ROOT=$(realpath "$(dirname "$(realpath "$0")")/../..")
 # Make exports O; by hand it is build/.
 BUILD=${O:-build}
 case $BUILD in /*) ;; *) BUILD=$ROOT/$BUILD ;; esac
+# Makes run from here are those of a user, not parts of the one that runs us.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 LIB=$BUILD/user/libtrampoline
 CC=${CC:-gcc}
 
