@@ -3,19 +3,28 @@
 # The tests that run in the virtual machine: one static program a subject, all
 # linked with what they share, and the BPF programs they load.
 
-VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe errors
-VM_COMMON	= testmod guest attach
+VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe errors modules \
+		  churn
+# What cannot run beside others: booted by a script on this side.
+VM_ALONE	= lockdown
+VM_COMMON	= testmod guest attach memory
 VM_BPF		= $(basename $(basename $(notdir $(wildcard selftests/vm/*.bpf.c))))
 
 VM_TESTS	= $(VM_SUBJECTS:%=$(O)/selftests/vm/test_%)
+VM_TESTS_ALONE	= $(VM_ALONE:%=$(O)/selftests/vm/test_%)
 VM_OBJS		= $(VM_COMMON:%=$(O)/selftests/vm/%.o) $(O)/selftests/lib/ktap.o
 
 GUEST_TESTS	+= $(VM_TESTS)
+HOST_TESTS	+= selftests/vm/lockdown
 
-$(VM_TESTS:=.o) $(VM_OBJS): CFLAGS += -I$(O) -Iselftests/vm
-$(VM_TESTS:=.o): $(VM_BPF:%=$(O)/selftests/vm/%.skel.h)
+# Its goal has no recipe of its own: the program it takes into the machine.
+selftests/vm/lockdown: $(VM_TESTS_ALONE)
 
-$(VM_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS) $(LIBTRAMP_A)
+VM_ALL_TESTS	= $(VM_TESTS) $(VM_TESTS_ALONE)
+$(VM_ALL_TESTS:=.o) $(VM_OBJS): CFLAGS += -I$(O) -Iselftests/vm
+$(VM_ALL_TESTS:=.o): $(VM_BPF:%=$(O)/selftests/vm/%.skel.h)
+
+$(VM_ALL_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -pthread -o $@ $^ $(LDLIBS_BPF)
 

@@ -299,7 +299,7 @@ static void *keep_calling(void *cpu)
 /* Every call is counted by the old or the new program: none by both, none by neither. */
 static void test_update_under_load(void)
 {
-	int prog[2], i, rounds = 300;
+	int prog[2], i, rounds = 120;
 	uint64_t calls, sum, hits;
 	struct tramp_query q;
 	struct tramp_link *link;

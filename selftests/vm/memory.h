@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory of the kernel, before and after: what a leak in attaching or detaching
+ * would make grow.
+ */
+#ifndef MEMORY_H
+#define MEMORY_H
+
+#include <stdint.h>
+
+#define MAX_CACHES 512
+
+struct slab_cache {
+	char name[48];
+	uint64_t objects;
+	uint64_t size;
+};
+
+struct memory {
+	uint64_t slab_kb, percpu_kb, vmalloc_kb;
+	uint64_t vmalloc_areas;		/* lines of /proc/vmallocinfo */
+	uint64_t module_areas;		/* of them in the range of modules and images */
+	int nr_caches;
+	struct slab_cache cache[MAX_CACHES];
+};
+
+/* Let deferred freeing happen, then measure. */
+void memory_measure(struct memory *m);
+/*
+ * Compare after @operations attaches and as many detaches. Fails the test for
+ * each thing that grew by more than chance: a leak of one object for every
+ * fourth operation is caught.
+ */
+void memory_compare(const struct memory *before, const struct memory *after, int operations);
+
+#endif /* MEMORY_H */
