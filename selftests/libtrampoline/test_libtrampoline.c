@@ -6,10 +6,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../lib/ktap.h"
@@ -585,6 +589,67 @@ static void test_permission(void)
 	kinds__destroy(skel);
 }
 
+/* Become nobody with CAP_BPF and CAP_PERFMON and nothing else. */
+static void keep_bpf_rights(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2] = {};
+
+	REQUIRE(!prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0), "keep capabilities");
+	REQUIRE(!setgid(65534) && !setuid(65534), "drop privileges");
+	caps[CAP_TO_INDEX(CAP_BPF)].permitted |= CAP_TO_MASK(CAP_BPF);
+	caps[CAP_TO_INDEX(CAP_PERFMON)].permitted |= CAP_TO_MASK(CAP_PERFMON);
+	caps[0].effective = caps[0].permitted;
+	caps[1].effective = caps[1].permitted;
+	REQUIRE(!syscall(SYS_capset, &head, caps), "capset");
+}
+
+/* Everything but what needs CAP_SYS_ADMIN, and no addresses. */
+static void use_without_root(void)
+{
+	struct kinds *skel = need_loaded(NULL);
+	TRAMP_OPTS(tramp_link_info, info);
+	TRAMP_OPTS(tramp_explanation, ex);
+	struct tramp_link *link;
+
+	keep_bpf_rights();
+	link = need_link(skel->progs.on_entry, NULL);
+	call_target(CALLS);
+	CHECK_EQ(skel->bss->entries, CALLS, "entries");
+	need_info(tramp_link__id(link), &info);
+	CHECK(info.hits >= CALLS, "%llu hits", (unsigned long long)info.hits);
+	CHECK_EQ(info.func_addr | info.image_addr, 0, "addresses are hidden");
+	CHECK(!tramp_link_image(tramp_link__id(link), &info), "code is hidden");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_HIDDEN_ADDRESS);
+	CHECK(!tramp_link__open_by_id(tramp_link__id(link)), "needs CAP_SYS_ADMIN");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_PERMISSION);
+	CHECK_EQ(tramp_explain(NULL, "do_unlinkat", &ex), 0, "%s", tramp_last_error()->message);
+	CHECK_EQ(ex.can, TRAMP_CAN_FENTRY | TRAMP_CAN_FEXIT, "by name");
+	CHECK_EQ(ex.key, info.key, "the same function");
+	CHECK_EQ(ex.func_addr, 0, "addresses are hidden");
+	CHECK_EQ(tramp_link__detach(link), 0, "%s", tramp_last_error()->message);
+	tramp_link__destroy(link);
+	kinds__destroy(skel);
+}
+
+/* The device is opened up for a child, which cannot give back what it gives up. */
+static void test_capabilities(void)
+{
+	int status = -1;
+	pid_t pid;
+
+	REQUIRE(!chmod(TRAMP_DEVICE, 0666), "chmod");
+	pid = fork();
+	if (!pid) {
+		use_without_root();
+		_exit(ktap_failures() ? 1 : 0);
+	}
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	chmod(TRAMP_DEVICE, 0600);
+	CHECK_EQ(status, 0, "the child");
+}
+
 static void *attach_and_detach(void *ctx)
 {
 	struct kinds *skel = ctx;
@@ -640,6 +705,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "explain-not", .run = test_explain_not },
 	{ .name = "kernel-symbols", .run = test_kernel_symbols },
 	{ .name = "permission", .run = test_permission },
+	{ .name = "capabilities", .run = test_capabilities },
 	{ .name = "threads", .run = test_threads },
 };
 
