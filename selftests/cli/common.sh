@@ -88,11 +88,10 @@ id_of() {
 # wait_for WHAT CMD...: until CMD succeeds
 wait_for() {
 	what=$1
+	deadline=$(($(date +%s) + PATIENCE))
 	shift
-	tries=$((PATIENCE * 10))
 	until "$@"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || fail "waited in vain for $what"
+		[ "$(date +%s)" -lt $deadline ] || fail "waited in vain for $what"
 		sleep 0.1
 	done
 }
