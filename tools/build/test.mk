@@ -5,7 +5,7 @@
 
 .PHONY: test test-unit test-host test-vm demo shell test-build
 
-HOST_TESTS	+= selftests/tools/test_vm
+HOST_TESTS	+= selftests/tools/test_vm selftests/tools/test_demo
 UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner
 
 # What the guest gets besides modules and trampctl, as tools/vm --add-from reads it.

@@ -19,8 +19,6 @@ name_log() {
 		if ! { mkdir -p "$dir" 2>/dev/null && [ -w "$dir" ]; }; then
 			dir=${TMPDIR:-/tmp}
 		fi
-		# Those of the last days are kept.
-		find "$dir" -maxdepth 1 -name "*.log" -mtime +2 -delete 2>/dev/null || true
 		log=$dir/vm-$(basename "$kernel")-$(date +%Y%m%d-%H%M%S)-$$.log
 	fi
 	: >"$log" || die "cannot write the kernel log to $log"
