@@ -31,6 +31,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := all
 
 O	?= build
+export O
 # Where fragments and tools look for the repository's root.
 ROOT	:= $(CURDIR)
 

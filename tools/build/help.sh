@@ -25,6 +25,7 @@ Variables:
   K=KERNEL     narrow modules, demo, shell and tests to 6.1, 6.12, 6.1-rt or 6.12-rt;
                several in quotes. Default: tests 6.1 6.12 6.12-rt, demo and shell 6.12
   T=TEST       narrow tests to a name, program.name or program; shell patterns work
+  JOBS=N       machines side by side in test-vm, default one for each processor
   V=1          show every command
   O=DIR        build folder, default build
   PREFIX=DIR   where install goes, default /usr/local; DESTDIR is put before it
