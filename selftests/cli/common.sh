@@ -120,6 +120,13 @@ stop() {
 	cp "$W/bg.err" "$W/err"
 }
 
+# as-nobody WORD...: another user, without any capability. Words without blanks.
+cat >"$W/as-nobody" <<'END'
+#!/bin/sh
+exec su -s /bin/sh nobody -c "PATH=$PATH exec $*"
+END
+chmod 755 "$W" "$W/as-nobody"
+
 need_test_module() {
 	[ -e /dev/trampoline_test ] || insmod /opt/trampoline/trampoline_test.ko ||
 		fail "trampoline_test.ko cannot be loaded"
