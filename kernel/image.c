@@ -20,7 +20,8 @@
  * more; the program is released only after the grace period that waits for them.
  * The programs that go on being attached are not jumped over: a call that entered
  * through this image is theirs, too, and must not be lost because another
- * program came or went.
+ * program came or went. When one of them is detached later, it is left out of the
+ * older images that calls are still in as well.
  *
  * And when a program is detached but there is no memory for an image without it,
  * its call is pointed at a function that does nothing, in the same way. The image
@@ -141,6 +142,7 @@ void tramp_image_destroy(struct tramp_image *image)
 	kfree(image->slots);
 	kfree(image->skip_off);
 	kfree(image->skip_to);
+	kfree(image->exit_state);
 	kfree(image->call_off);
 	/* Readers of kallsyms may still look at the name. */
 	kfree_rcu(image, rcu);
@@ -203,6 +205,7 @@ struct tramp_image *tramp_image_create(const struct tramp_image_req *req,
 	image = kzalloc(sizeof(*image), GFP_KERNEL);
 	if (!image)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
+	INIT_LIST_HEAD(&image->older);
 	image->index = req->index;
 	image->describe = req->call;
 	image->slots = kcalloc(nr, sizeof(*image->slots), GFP_KERNEL);
@@ -212,9 +215,10 @@ struct tramp_image *tramp_image_create(const struct tramp_image_req *req,
 	if (req->nr_fexit) {
 		image->skip_off = kcalloc(req->nr_fexit, sizeof(u32), GFP_KERNEL);
 		image->skip_to = kcalloc(req->nr_fexit, sizeof(u32), GFP_KERNEL);
+		image->exit_state = kzalloc(req->nr_fexit, GFP_KERNEL);
 	}
 	if (!image->slots || !image->call_off || !calls || !buf ||
-	    (req->nr_fexit && (!image->skip_off || !image->skip_to)))
+	    (req->nr_fexit && (!image->skip_off || !image->skip_to || !image->exit_state)))
 		goto no_memory;
 
 	for (i = 0; i < nr; i++) {
@@ -299,25 +303,44 @@ static bool has_guarded(const struct tramp_image *image)
 }
 
 /*
- * No task can enter any more, and all that did have run their entry programs and
- * are past the exit programs' patched NOPs, or will see the jumps. So whatever
- * is left out by a jump, and every entry program, is not called again: let go of
- * it now, however long somebody sleeps in the original. Not so where a program
- * itself may sleep: then a task may still be on its way through all of them.
+ * A grace period begins: what has been left out by now will not be called any
+ * more when it ends, and no entry program either.
  */
-static void image_sealed(struct tramp_retire *r)
+static void image_before(struct tramp_retire *r)
+{
+	struct tramp_image *image = to_image(r);
+	u32 i;
+
+	mutex_lock(&tramp_mutex);
+	image->aged = true;
+	for (i = 0; i < image->nr_fexit; i++) {
+		if (image->exit_state[i] == TRAMP_EXIT_LEFT_OUT)
+			image->exit_state[i] = TRAMP_EXIT_AGED;
+	}
+	mutex_unlock(&tramp_mutex);
+}
+
+/*
+ * No task can enter any more. All that did have run their entry programs, and are
+ * past the exit programs' patched NOPs or will see the jumps. Let go of those
+ * programs now, however long somebody sleeps in the original. Not so where a
+ * program itself may sleep: then a task may still be on its way through all of
+ * them.
+ */
+static void image_after(struct tramp_retire *r)
 {
 	struct tramp_image *image = to_image(r);
 	u32 i, first_exit = image->nr_slots - image->nr_fexit;
 
-	if (has_guarded(image))
-		return;
-	for (i = 0; i < image->nr_slots; i++) {
-		if (i >= first_exit && image->skip_off[i - first_exit])
+	mutex_lock(&tramp_mutex);
+	for (i = 0; i < image->nr_slots && !has_guarded(image); i++) {
+		if (i >= first_exit ? image->exit_state[i - first_exit] != TRAMP_EXIT_AGED :
+				      !image->aged)
 			continue;
 		tramp_slot_put(image->slots[i]);
 		image->slots[i] = NULL;
 	}
+	mutex_unlock(&tramp_mutex);
 }
 
 static bool image_drained(struct tramp_retire *r)
@@ -337,6 +360,9 @@ static void image_free(struct tramp_retire *r)
 	struct tramp_target *target = image->target;
 
 	atomic_dec(&nr_retiring);
+	mutex_lock(&tramp_mutex);
+	list_del(&image->older);
+	mutex_unlock(&tramp_mutex);
 	tramp_image_destroy(image);
 	if (target)
 		tramp_target_put(target);
@@ -347,31 +373,49 @@ static const struct tramp_retire_ops plain_ops = {
 };
 
 static const struct tramp_retire_ops inflight_ops = {
-	.sealed = image_sealed,
+	.before = image_before,
+	.after = image_after,
 	.drained = image_drained,
 	.free = image_free,
 };
+
+/* Patch the jump over exit program @i. */
+static void leave_out(struct tramp_image *image, u32 i)
+{
+	int err;
+
+	err = KSYM(bpf_arch_text_poke)((void *)(image->code + image->skip_off[i]), BPF_MOD_JUMP,
+				       NULL, (void *)(image->code + image->skip_to[i]));
+	/*
+	 * Fails only if the bytes are not what we wrote there. Then late returns
+	 * run the program once more, and the slot stays with the image.
+	 */
+	if (!WARN_ON_ONCE(err))
+		image->exit_state[i] = TRAMP_EXIT_LEFT_OUT;
+}
+
+void tramp_image_leave_out(struct tramp_image *image, const struct tramp_counts *counts)
+{
+	u32 i, first_exit = image->nr_slots - image->nr_fexit;
+
+	for (i = 0; i < image->nr_fexit; i++) {
+		if (image->exit_state[i] == TRAMP_EXIT_LIVE &&
+		    image->slots[first_exit + i]->counts == counts)
+			leave_out(image, i);
+	}
+}
 
 void tramp_image_retire(struct tramp_image *image,
 			bool (*keep)(const struct tramp_slot *slot, void *arg), void *arg)
 {
 	u32 i, first_exit = image->nr_slots - image->nr_fexit;
-	int err;
 
 	for (i = 0; i < image->nr_fexit; i++) {
-		if (keep && keep(image->slots[first_exit + i], arg))
-			continue;
-		err = KSYM(bpf_arch_text_poke)((void *)(image->code + image->skip_off[i]),
-					       BPF_MOD_JUMP, NULL,
-					       (void *)(image->code + image->skip_to[i]));
-		/*
-		 * Not skipped is harmless: the slot's reference stays with the
-		 * image, and late returns run the program once more.
-		 */
-		if (WARN_ON_ONCE(err))
-			continue;
-		image->skip_off[i] = 0;	/* no exit program starts at offset 0 */
+		if (!keep || !keep(image->slots[first_exit + i], arg))
+			leave_out(image, i);
 	}
+	if (image->target && image->inflight)
+		list_add(&image->older, &image->target->older);
 	atomic_inc(&nr_retiring);
 	tramp_retire_add(&image->retire, image->inflight ? &inflight_ops : &plain_ops);
 }

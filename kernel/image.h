@@ -14,6 +14,13 @@
 
 struct tramp_target;
 
+/* An exit program in an image that has retired. */
+enum tramp_exit_state {
+	TRAMP_EXIT_LIVE,	/* run by calls that return */
+	TRAMP_EXIT_LEFT_OUT,	/* jumped over */
+	TRAMP_EXIT_AGED,	/* since before a grace period began */
+};
+
 /**
  * struct tramp_image - one published or about to be published image
  * @ksym: its name and range in kallsyms
@@ -26,6 +33,9 @@ struct tramp_target;
  * @nr_slots: programs it calls
  * @nr_fexit: how many of them are exit programs: the last ones of @slots
  * @slots: the programs, in the order entry, fmod_ret, exit; a reference each
+ * @exit_state: enum tramp_exit_state of each exit program
+ * @aged: retired since before a grace period began
+ * @older: in its target's list of images that calls may still be in
  * @skip_off, @skip_to: for each exit program, see struct tramp_x86_fentry_out
  * @describe: req->call of its request
  * @mem, @mem_size: the executable allocation, which may start before @code
@@ -43,6 +53,9 @@ struct tramp_image {
 	u32 nr_slots;
 	u32 nr_fexit;
 	struct tramp_slot **slots;
+	u8 *exit_state;
+	bool aged;
+	struct list_head older;
 	u32 *skip_off;
 	u32 *skip_to;
 	u32 *call_off;
@@ -113,6 +126,16 @@ void tramp_image_destroy(struct tramp_image *image);
  */
 void tramp_image_retire(struct tramp_image *image,
 			bool (*keep)(const struct tramp_slot *slot, void *arg), void *arg);
+
+/**
+ * tramp_image_leave_out() - leave an exit program out of a retired image
+ * @image: retired with calls inside
+ * @counts: the counters of the link that is detached: its slot, whichever program
+ *	it had then, is the one
+ *
+ * Context: tramp_mutex held, may sleep.
+ */
+void tramp_image_leave_out(struct tramp_image *image, const struct tramp_counts *counts);
 
 /**
  * tramp_image_mute() - leave a program out of an image that stays in use

@@ -69,6 +69,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 /* X(name, required): variables and addresses that are never called from C. */
 #define TRAMP_KSYM_ADDRS(X) \
 	X(ftrace_enabled, true) \
+	X(direct_mutex, true) \
 	X(x86_return_thunk, false) \
 	X(bpf_get_attach_cookie_tracing, false)
 

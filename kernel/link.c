@@ -86,13 +86,19 @@ static void detach_locked(struct tramp_link *link)
 	nr_attached--;
 }
 
+/* The core may have given the id to another link already. */
+static void forget(struct tramp_link *link)
+{
+	xa_cmpxchg(&links, link->id, link, NULL, GFP_KERNEL);
+}
+
 static void link_release(struct bpf_link *bpf_link)
 {
 	struct tramp_link *link = to_link(bpf_link);
 
 	mutex_lock(&tramp_mutex);
 	detach_locked(link);
-	xa_erase(&links, link->id);
+	forget(link);
 	mutex_unlock(&tramp_mutex);
 }
 
@@ -329,15 +335,17 @@ int tramp_link_attach(struct tramp_attach *attach,
 		attach->func_addr = link->target->func.addr;
 		if (!KSYM(kallsyms_show_value)(current_cred()))
 			attach->func_addr = 0;
-		err = copy_out(attach, arg);
-		if (err)
-			detach_locked(link);
 	}
-	if (err)
-		xa_erase(&links, link->id);
 	mutex_unlock(&tramp_mutex);
 
+	/* Not under the mutex: a page fault may take as long as user space likes. */
+	if (!err)
+		err = copy_out(attach, arg);
 	if (err) {
+		mutex_lock(&tramp_mutex);
+		detach_locked(link);
+		forget(link);
+		mutex_unlock(&tramp_mutex);
 		/* Drops fd and file; the file's release calls link_dealloc() only. */
 		KSYM(bpf_link_cleanup)(&primer);
 		goto put_prog;

@@ -41,8 +41,8 @@ struct tramp_link {
 /**
  * tramp_link_attach() - the ATTACH command
  * @attach: the request; out members are filled in
- * @copy_out: hands @attach back to the caller, before anything is visible to
- *	others; its failure undoes the attachment
+ * @copy_out: hands @attach back to the caller, before its fd can be used; its
+ *	failure undoes the attachment. Called without locks.
  * @arg: passed to @copy_out
  *
  * Context: process, may sleep. Return: 0 or a negative errno, see the UAPI header.

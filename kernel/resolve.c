@@ -12,13 +12,15 @@
 #include <linux/kallsyms.h>
 #include "compat.h"
 #include "ksyms.h"
+#include "model.h"
 #include "resolve.h"
 
 /*
  * Functions that never return: a call in them would be in flight for ever, and
  * the exit image with it. From the kernel's objtool (tools/objtool/noreturns.h,
  * and check.c before 6.5), those of it that ftrace can patch at all, with their
- * names in both kernels.
+ * names in both kernels; and the ones through which every task that exits or is
+ * killed leaves, so that they do not always return.
  */
 static const char * const noreturns[] = {
 	"__fortify_panic", "__ia32_sys_exit", "__ia32_sys_exit_group", "__invalid_creds",
@@ -32,6 +34,10 @@ static const char * const noreturns[] = {
 	"nmi_panic_self_stop", "panic", "panic_smp_self_stop", "rest_init",
 	"rewind_stack_and_make_dead", "sev_es_terminate", "snp_abort", "stop_this_cpu",
 	"usercopy_abort", "xen_cpu_bringup_again",
+	/* not always */
+	"arch_do_signal_or_restart", "do_syscall_64", "exit_to_user_mode_loop",
+	"exit_to_user_mode_prepare", "get_signal", "ia32_sys_call", "kthread",
+	"syscall_exit_to_user_mode", "x64_sys_call",
 };
 
 static bool is_noreturn(const char *name)
@@ -87,41 +93,6 @@ static int finish(struct tramp_func *func, struct tramp_refusal *why)
 		func->site = 0;
 	if (!func->module && is_noreturn(func->name))
 		func->exit_reason = TRAMP_REASON_NORETURN;
-	return 0;
-}
-
-/* Fills in model and exit_reason. */
-static int get_model(struct btf *btf, const struct btf_type *proto, struct tramp_func *func,
-		     struct tramp_refusal *why)
-{
-	const struct btf_param *params = (const struct btf_param *)(proto + 1);
-	u32 i, nr = BTF_INFO_VLEN(proto->info);
-	struct btf_func_model m = {};
-
-	if (nr && !params[nr - 1].type)
-		return tramp_refuse(why, TRAMP_REASON_VARIADIC, func->addr, "%s", func->name);
-	if (nr > TRAMP_X86_MAX_ARGS)
-		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_ARGS, func->addr, "%u arguments",
-				    nr);
-	/* Refuses what comes in memory: structs above 16 bytes, struct results. */
-	if (KSYM(btf_distill_func_proto)(NULL, btf, proto, func->name, &m))
-		return tramp_refuse(why, TRAMP_REASON_ARG_TYPE, func->addr, "%s", func->name);
-	if (m.ret_size > 16)
-		return tramp_refuse(why, TRAMP_REASON_ARG_TYPE, func->addr,
-				    "%s: result of %u bytes", func->name, m.ret_size);
-	if (m.ret_size > 8) {
-		/* In rdx:rax, of which an exit image would lose a half. */
-		func->exit_reason = TRAMP_REASON_ARG_TYPE;
-		m.ret_size = 8;
-	}
-	func->model.nr_args = m.nr_args;
-	func->model.ret_size = m.ret_size;
-	for (i = 0; i < m.nr_args; i++)
-		func->model.arg_size[i] = m.arg_size[i];
-	i = tramp_x86_model_slots(&func->model, NULL);
-	if (i > TRAMP_MAX_SLOTS)
-		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_ARGS, func->addr,
-				    "%u argument slots", i);
 	return 0;
 }
 
@@ -190,7 +161,8 @@ static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
 	if (!t || BTF_INFO_KIND(t->info) != BTF_KIND_FUNC_PROTO)
 		err = tramp_refuse(why, TRAMP_REASON_NO_BTF, func->addr, "%s", func->name);
 	else
-		err = get_model(btf, t, func, why);
+		err = tramp_model_from_btf(btf, t, func->name, &func->model,
+					   &func->exit_reason, why);
 	if (!err)
 		err = finish(func, why);
 	if (err)

@@ -128,12 +128,19 @@ static void retire_work(struct work_struct *work)
 	spin_unlock(&tramp_retire_lock);
 
 	if (!list_empty(&batch)) {
-		grace_period();
+		/* What drains comes along, for what has been left out of it since. */
 		list_for_each_entry_safe(r, tmp, &batch, node) {
-			if (r->ops->sealed)
-				r->ops->sealed(r);
 			if (r->ops->drained)
 				list_move_tail(&r->node, &draining);
+		}
+		list_for_each_entry(r, &draining, node) {
+			if (r->ops->before)
+				r->ops->before(r);
+		}
+		grace_period();
+		list_for_each_entry(r, &draining, node) {
+			if (r->ops->after)
+				r->ops->after(r);
 		}
 		free_all(&batch);
 		poll_delay = DRAIN_POLL_MIN;

@@ -15,8 +15,10 @@ struct tramp_retire;
 
 /**
  * struct tramp_retire_ops - how a kind of thing is retired
- * @sealed: called once after the first grace period, when no task can enter
- *	any more; may be NULL. May sleep.
+ * @before: called before each grace period that passes while it is on the list;
+ *	may be NULL. May sleep.
+ * @after: called after each of them, so at first when no task can enter any
+ *	more; may be NULL. May sleep.
  * @drained: whether no task is inside; NULL: nobody sleeps in it, so the first
  *	grace period has already waited for everybody
  * @free: the end of it. May sleep.
@@ -24,7 +26,8 @@ struct tramp_retire;
  * All are called by the retire worker, without tramp_mutex.
  */
 struct tramp_retire_ops {
-	void (*sealed)(struct tramp_retire *r);
+	void (*before)(struct tramp_retire *r);
+	void (*after)(struct tramp_retire *r);
 	bool (*drained)(struct tramp_retire *r);
 	void (*free)(struct tramp_retire *r);
 };

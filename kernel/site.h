@@ -94,18 +94,19 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code);
  */
 struct tramp_ops_set *tramp_ops_set_alloc(const struct tramp_x86_model *model,
 					  unsigned long func, struct tramp_slot **slots, u32 nr);
-/* Free a set that was never shown to the callback. */
-void tramp_ops_set_free(struct tramp_ops_set *set);
 
 /**
  * tramp_ops_attach() - run a set's programs from an ftrace callback
  * @ip: the site
- * @set: consumed on success
+ * @set: consumed, also on failure
  * @site: (out) the site
  * @why: why not
  */
 int tramp_ops_attach(unsigned long ip, struct tramp_ops_set *set, struct tramp_site **site,
 		     struct tramp_refusal *why);
+
+/* Free a set that was never shown to the callback, or is not any more. */
+void tramp_ops_set_free(struct tramp_ops_set *set);
 
 /* Run another set from now on; the old one is retired. Each hit sees one of them. */
 void tramp_ops_switch(struct tramp_site *site, struct tramp_ops_set *set);
@@ -115,8 +116,10 @@ bool tramp_ops_possible(const struct tramp_slot *slot);
 
 /* Shared by both files: what an errno of ftrace means for the site at @ip. */
 int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why);
-/* Free a site nothing ever came through. */
+/* Free a site and what its callback runs; nobody can be in it. */
 void tramp_site_free(struct tramp_site *site);
+/* The same once nobody can be in it any more. */
+void tramp_site_retire(struct tramp_site *site);
 /* A new site with its filter set to @ip. */
 struct tramp_site *tramp_site_alloc(unsigned long ip, enum tramp_mode mode,
 				    struct tramp_refusal *why);

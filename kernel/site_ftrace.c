@@ -58,9 +58,10 @@ int tramp_site_check(unsigned long ip, unsigned long own, struct tramp_refusal *
 
 	if (!ftrace_is_enabled())
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
-	rcu_read_lock();
+	/* Entries of the table are freed at once, under this mutex alone. */
+	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
 	holder = KSYM(ftrace_find_rec_direct)(ip);
-	rcu_read_unlock();
+	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
 	if (holder && holder != own) {
 		char name[KSYM_SYMBOL_LEN];
 
@@ -110,23 +111,27 @@ struct tramp_site *tramp_site_alloc(unsigned long ip, enum tramp_mode mode,
 
 void tramp_site_free(struct tramp_site *site)
 {
+	struct tramp_ops_set *set = rcu_dereference_protected(site->set, true);
+
+	if (set)
+		tramp_ops_set_free(set);
 	ftrace_free_filter(&site->ops);
 	kfree(site);
 }
 
 static void site_retired(struct tramp_retire *r)
 {
-	struct tramp_site *site = container_of(r, struct tramp_site, retire);
-	struct tramp_ops_set *set = rcu_dereference_protected(site->set, true);
-
-	if (set)
-		tramp_ops_set_free(set);
-	tramp_site_free(site);
+	tramp_site_free(container_of(r, struct tramp_site, retire));
 }
 
 static const struct tramp_retire_ops site_retire_ops = {
 	.free = site_retired,
 };
+
+void tramp_site_retire(struct tramp_site *site)
+{
+	tramp_retire_add(&site->retire, &site_retire_ops);
+}
 
 int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **out,
 		      bool *entered, struct tramp_refusal *why)
@@ -149,12 +154,14 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 		 * is freed here.
 		 */
 		err = tramp_site_error(err, ip, why);
-		tramp_retire_add(&site->retire, &site_retire_ops);
+		tramp_site_retire(site);
 		*entered = true;
 		return err;
 	}
 
 	site->ops.flags |= FTRACE_OPS_FL_PERMANENT;
+	/* The sysctl writes its variable and then looks for the flag. */
+	smp_mb();
 	if (!ftrace_is_enabled()) {
 		/* Switched off between the check and the flag: nothing was patched. */
 		tramp_site_detach(site, code);
@@ -211,6 +218,6 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 	}
 	if (site->mode == TRAMP_MODE_DIRECT)
 		forget_direct(site, flags, code);
-	tramp_retire_add(&site->retire, &site_retire_ops);
+	tramp_site_retire(site);
 	return true;
 }

@@ -163,18 +163,18 @@ int tramp_ops_attach(unsigned long ip, struct tramp_ops_set *set, struct tramp_s
 	struct tramp_site *site = tramp_site_alloc(ip, TRAMP_MODE_FTRACE_OPS, why);
 	int err;
 
-	if (IS_ERR(site))
+	if (IS_ERR(site)) {
+		tramp_ops_set_free(set);
 		return PTR_ERR(site);
+	}
 	site->ops.func = ops_hit;
 	site->ops.flags |= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT;
 	rcu_assign_pointer(site->set, set);
 	err = register_ftrace_function(&site->ops);
 	if (err) {
-		err = tramp_site_error(err, ip, why);
 		/* The callback may have been reachable for a moment. */
-		synchronize_rcu_tasks();
-		tramp_site_free(site);
-		return err;
+		tramp_site_retire(site);
+		return tramp_site_error(err, ip, why);
 	}
 	*out = site;
 	return 0;

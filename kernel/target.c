@@ -82,6 +82,7 @@ static struct tramp_target *get_target(struct tramp_func *func, struct tramp_ref
 	}
 	target->func = *func;
 	target->refs = 1;
+	INIT_LIST_HEAD(&target->older);
 	for (i = 0; i < TRAMP_LISTS; i++)
 		INIT_LIST_HEAD(&target->links[i]);
 	hash_add(targets, &target->hash, func->key);
@@ -181,7 +182,6 @@ static int update_ops(struct tramp_target *target, struct tramp_slot **slots,
 		      struct tramp_refusal *why)
 {
 	struct tramp_ops_set *set;
-	int err;
 
 	set = tramp_ops_set_alloc(&target->func.model, target->func.addr, slots,
 				  target->nr[TRAMP_LIST_FENTRY]);
@@ -191,10 +191,7 @@ static int update_ops(struct tramp_target *target, struct tramp_slot **slots,
 		tramp_ops_switch(target->site, set);
 		return 0;
 	}
-	err = tramp_ops_attach(target->func.site, set, &target->site, why);
-	if (err)
-		tramp_ops_set_free(set);
-	return err;
+	return tramp_ops_attach(target->func.site, set, &target->site, why);
 }
 
 /* Make the site do what the target's lists say. They are not empty. */
@@ -232,13 +229,28 @@ static void remove_site(struct tramp_target *target)
 		tramp_image_retire(image, NULL, NULL);
 }
 
+/* A program runs once a call, whichever links it has. */
+static int check_duplicate(const struct tramp_target *target, const struct bpf_prog *prog,
+			   struct tramp_refusal *why)
+{
+	struct tramp_link *link;
+	u32 i;
+
+	for (i = 0; i < TRAMP_LISTS; i++) {
+		list_for_each_entry(link, &target->links[i], node) {
+			if (link->slot->prog == prog)
+				return tramp_refuse(why, TRAMP_REASON_ALREADY_ATTACHED,
+						    target->func.addr, "link %u", link->id);
+		}
+	}
+	return 0;
+}
+
 /* What keeps this program from this function, apart from the site. */
 static int check_attach(const struct tramp_target *target, const struct tramp_link *new,
 			struct tramp_refusal *why)
 {
 	const struct tramp_func *func = &target->func;
-	struct tramp_link *link;
-	u32 i;
 
 	if (!func->site)
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func->addr, "%s", func->name);
@@ -247,14 +259,7 @@ static int check_attach(const struct tramp_target *target, const struct tramp_li
 	if (tramp_target_nr(target) >= TRAMP_MAX_PROGS)
 		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, func->addr,
 				    "%s has %u programs", func->name, TRAMP_MAX_PROGS);
-	for (i = 0; i < TRAMP_LISTS; i++) {
-		list_for_each_entry(link, &target->links[i], node) {
-			if (link->slot->prog == new->slot->prog)
-				return tramp_refuse(why, TRAMP_REASON_ALREADY_ATTACHED,
-						    func->addr, "link %u", link->id);
-		}
-	}
-	return 0;
+	return check_duplicate(target, new->slot->prog, why);
 }
 
 /*
@@ -327,11 +332,14 @@ put:
 void tramp_target_detach(struct tramp_link *link)
 {
 	struct tramp_target *target = link->target;
+	struct tramp_image *image;
 
 	lockdep_assert_held(&tramp_mutex);
 	list_del(&link->node);
 	target->nr[link->list]--;
 	link->target = NULL;
+	list_for_each_entry(image, &target->older, older)
+		tramp_image_leave_out(image, link->counts);
 
 	if (!target->site) {
 		/* ftrace has shut down, see remove_site(). */
@@ -362,6 +370,9 @@ int tramp_target_replace(struct tramp_link *link, struct tramp_slot *slot,
 		return tramp_refuse(why, TRAMP_REASON_LINK_GONE, 0, NULL);
 	if (target->site->mode == TRAMP_MODE_FTRACE_OPS && !tramp_ops_possible(slot))
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
+	err = check_duplicate(target, slot->prog, why);
+	if (err)
+		return err;
 	link->slot = slot;
 	err = update(target, target->site->mode, old, why);
 	if (err) {

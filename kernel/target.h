@@ -32,6 +32,7 @@ enum tramp_list {
  * @nr: how many
  * @image: what the site calls; NULL without programs or in mode FTRACE_OPS
  * @site: NULL without programs
+ * @older: retired images that calls may still be in
  *
  * Everything is protected by tramp_mutex.
  */
@@ -44,6 +45,7 @@ struct tramp_target {
 	u32 nr[TRAMP_LISTS];
 	struct tramp_image *image;
 	struct tramp_site *site;
+	struct list_head older;
 };
 
 void tramp_target_get(struct tramp_target *target);

@@ -11,9 +11,12 @@
  *	tramp_mutex -> btf_module_mutex, pack_mutex, bpf_lock
  *	tramp_mutex -> tramp_retire_lock (a spinlock, innermost)
  *
- * Nothing waits for a grace period with tramp_mutex held, but for what ftrace
- * itself does inside its calls. The retire worker (retire.c) takes the mutex
- * only to drop a target that nothing refers to any more.
+ * With tramp_mutex held nothing waits for an RCU-tasks grace period but ftrace
+ * itself inside its calls, nor for user space: what may be in use goes on the
+ * retire list. (Before 6.4 giving a site back waits for one expedited RCU grace
+ * period, site_ftrace.c.) The retire worker (retire.c) takes the mutex between its
+ * waits, to look at what calls are still in and to drop a target that nothing
+ * refers to any more.
  */
 #ifndef TRAMP_TRAMP_H
 #define TRAMP_TRAMP_H

@@ -26,7 +26,8 @@
  *  EFAULT      the struct, or memory it points to, cannot be read or written
  *  EOPNOTSUPP  known, but not on this kernel or not in this build
  *  EMSGSIZE    a buffer is too small; its length member then says what is needed
- *  EPERM       neither CAP_SYS_ADMIN nor CAP_BPF with CAP_PERFMON, or lockdown
+ *  EPERM       neither CAP_SYS_ADMIN nor CAP_BPF with CAP_PERFMON, at open() and
+ *              again at ATTACH; or lockdown, at ATTACH
  *  ENOMEM      out of memory
  *
  * A command that refuses for a reason of its own fills in struct tramp_refusal
@@ -76,7 +77,7 @@
 	X(13, TOO_MANY_ARGS, "too-many-args", "the arguments need more slots than are supported") \
 	X(14, ARG_TYPE, "arg-type", "an argument or result type cannot be passed to a program") \
 	X(15, VARIADIC, "variadic", "a variadic function has no fixed arguments to hand to a program") \
-	X(16, NORETURN, "noreturn", "the function never returns, so it cannot have exit programs") \
+	X(16, NORETURN, "noreturn", "the function never returns, or not always, so it cannot have exit programs") \
 	X(17, ALREADY_ATTACHED, "already-attached", "this program is attached to this function already") \
 	X(18, TOO_MANY_PROGS, "too-many-progs", "the function has as many programs as are supported") \
 	X(19, SITE_HELD, "site-held", "another direct caller holds the function's entry") \
