@@ -10,8 +10,8 @@
 #   $(O)/modules/K/*.ko      modules with BTF
 #
 # kbuild writes beside the sources, and four kernels are built from the same
-# ones. So each kernel gets a tree of symbolic links, $(O)/modules/K/tree, that
-# mirrors kernel/, include/ and selftests/kmod, and kbuild runs there.
+# ones. So each module gets a tree of symbolic links, $(O)/modules/K/NAME, that
+# mirrors its folder and include/, and kbuild runs there.
 
 .PHONY: modules kernels
 .PRECIOUS: $(O)/kernels/%/release $(O)/kernels/%/vmlinuz $(O)/kernels/%/vmlinux
