@@ -300,6 +300,56 @@ static void test_snapshot(void)
 	btf__free(t.btf);
 }
 
+/* A module's BTF continues the kernel's; its functions are those it adds. */
+static void test_module_btf(void)
+{
+	TRAMP_OPTS(tramp_syms_opts, opts);
+	struct tramp_syms *syms;
+	struct tramp_proto *p;
+	struct types t, m = {};
+	const void *raw;
+	uint32_t shared;
+	char dir[256];
+	__u32 size;
+
+	make_types(&t);
+	make_func(&t, "common", t.t_int, (const char *[]){ "kernels" }, (int[]){ t.t_int, -1 });
+	raw = btf__raw_data(t.btf, &size);
+	REQUIRE(raw, "btf__raw_data");
+	opts.vmlinux_btf = fixture_file("vmlinux", raw, size);
+	m = t;
+	m.btf = btf__new_empty_split(t.btf);
+	REQUIRE(m.btf, "btf__new_empty_split");
+	shared = make_func(&m, "common", t.t_int, (const char *[]){ "modules", "file" },
+			   (int[]){ t.t_int, t.t_file_p, -1 });
+	raw = btf__raw_data(m.btf, &size);
+	REQUIRE(raw, "btf__raw_data");
+	snprintf(dir, sizeof(dir), "%s", fixture_file("mod", raw, size));
+	*strrchr(dir, '/') = '\0';
+	opts.module_btf_dir = dir;
+	opts.kallsyms = fixture_text("kallsyms", "ffffffff81000000 T common\n"
+						 "ffffffffc0000000 t common\t[mod]\n"
+						 "ffffffffc0000100 t other\t[mod]\n");
+	opts.filter_functions = "";
+	syms = tramp_syms__load(&opts);
+	REQUIRE(syms, "%s", tramp_last_error()->message);
+	p = tramp_syms__proto(syms, tramp_syms__find(syms, "mod:common"));
+	REQUIRE(p, "%s", tramp_last_error()->message);
+	/* With types of the kernel's. */
+	CHECK(!strcmp(p->text, "int common(int modules, struct file *file)"), "%s", p->text);
+	CHECK_EQ(p->func_id, shared, "an id behind the kernel's");
+	tramp_proto__free(p);
+	p = tramp_syms__proto(syms, tramp_syms__find(syms, "vmlinux:common"));
+	REQUIRE(p, "%s", tramp_last_error()->message);
+	CHECK(!strcmp(p->text, "int common(int kernels)"), "%s", p->text);
+	tramp_proto__free(p);
+	CHECK(!tramp_syms__proto(syms, tramp_syms__find(syms, "mod:other")), "not in it");
+	CHECK_ERROR(-ENOENT, TRAMP_REASON_NO_BTF);
+	tramp_syms__free(syms);
+	btf__free(m.btf);
+	btf__free(t.btf);
+}
+
 /* --------------------------------------------------- against libbpf's own -- */
 
 static char theirs[16384];
@@ -393,6 +443,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "bad-id", .run = test_bad_id },
 	{ .name = "values", .run = test_values },
 	{ .name = "snapshot", .run = test_snapshot },
+	{ .name = "module-btf", .run = test_module_btf },
 	{ .name = "whole-kernel", .run = test_whole_kernel },
 };
 

@@ -24,6 +24,7 @@ static const char kallsyms[] =
 	"ffffffff81000700 T __x64_sys_unlink\n"
 	"ffffffff81000700 T __ia32_alias_of_unlink\n"
 	"ffffffff81000800 W weak_one\n"
+	"ffffffff81000880 w weak_two\n"
 	"ffffffff81000900 T vfs_read\n"
 	"ffffffff81000a00 T vfs_write\n"
 	"ffffffff81000b00 t vfs_secret\n"
@@ -49,7 +50,7 @@ static const char filter[] =
 static const char * const fixed_names[] = {
 	"__ia32_alias_of_unlink", "__x64_sys_unlink", "_text", "do_rmdir", "do_unlinkat",
 	"ext4_read", "helper", "helper", "helper", "split.isra.0", "split.isra.0.cold",
-	"vfs_read", "vfs_read", "vfs_secret", "vfs_write", "weak_one",
+	"vfs_read", "vfs_read", "vfs_secret", "vfs_write", "weak_one", "weak_two",
 };
 
 static void test_load(void)
@@ -108,6 +109,7 @@ static void test_find(void)
 	CHECK_EQ(need(syms, "vmlinux:vfs_read")->addr, 0xffffffff81000900, "in the kernel proper");
 	CHECK_EQ(need(syms, "shadow:vfs_read")->addr, 0xffffffffc0000200, "in a module");
 	CHECK_EQ(need(syms, "weak_one")->flags, TRAMP_SYM_WEAK, "flags");
+	CHECK_EQ(need(syms, "weak_two")->flags, TRAMP_SYM_WEAK, "flags");
 	CHECK_EQ(need(syms, "do_rmdir")->flags, 0, "not traceable");
 	tramp_syms__free(syms);
 }
