@@ -62,7 +62,7 @@ enum tramp_mode tramp_link_mode(const struct tramp_link *link)
 
 const char *tramp_mode_name(enum tramp_mode mode)
 {
-	static const char * const names[] = { "none", "direct", "ftrace_ops" };
+	static const char * const names[] = { "none", "direct", "ops" };
 
 	return names[mode];
 }

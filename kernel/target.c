@@ -281,7 +281,7 @@ static int choose_mode(const struct tramp_target *target, const struct tramp_lin
 		return 0;
 	if (target->site && !err)
 		err = tramp_refuse(&held, TRAMP_REASON_SITE_HELD, target->func.site,
-				   "our own entry programs, in mode ftrace_ops");
+				   "our own entry programs, in mode ops");
 	if (held.reason == TRAMP_REASON_SITE_HELD && link->list == TRAMP_LIST_FENTRY &&
 	    tramp_ops_possible(link->slot) && !(flags & TRAMP_ATTACH_F_NO_OPS)) {
 		*mode = TRAMP_MODE_FTRACE_OPS;
