@@ -320,7 +320,7 @@ static void test_open_by_id(void)
 static void test_update(void)
 {
 	struct kinds *skel = need_loaded(NULL);
-	struct tramp_link *link;
+	struct tramp_link *link, *other;
 
 	link = need_link(skel->progs.on_entry, NULL);
 	call_target(1);
@@ -338,6 +338,10 @@ static void test_update(void)
 	CHECK_ERROR(-EBADF, TRAMP_REASON_BAD_PROG_FD);
 	call_target(1);
 	CHECK_EQ(skel->bss->entries, 21, "a refused update changes nothing");
+	other = need_link(skel->progs.on_entry, NULL);
+	CHECK_EQ(tramp_link__update_program(link, skel->progs.on_entry), -EBUSY, "it is there already");
+	CHECK_ERROR(-EBUSY, TRAMP_REASON_ALREADY_ATTACHED);
+	tramp_link__destroy(other);
 	REQUIRE(!tramp_link__detach(link), "%s", tramp_last_error()->message);
 	CHECK_EQ(tramp_link__update_program(link, skel->progs.on_entry), -ENOENT, "detached");
 	CHECK_ERROR(-ENOENT, TRAMP_REASON_LINK_GONE);
