@@ -9,7 +9,7 @@
 #	exports.sh map MAP			functions the symbol map exports
 #	exports.sh so LIBRARY			functions the shared object exports
 #	exports.sh man PAGE...			functions the man pages have a synopsis of
-#	exports.sh reasons HEADER [CPPFLAGS...]	short names of all reasons
+#	exports.sh reasons HEADER [CPPFLAGS...]	all reasons, name and sentence
 #	exports.sh man-reasons PAGE		those the page lists
 #	exports.sh compare WHAT-A FILE-A WHAT-B FILE-B	two sorted lists: equal?
 set -euo pipefail
@@ -39,12 +39,16 @@ reasons)
 	header=$2
 	shift 2
 	# The tables are macros: let the compiler expand them.
-	printf '#include "%s"\n#define NAME(v, N, n, s) REASON_MARK n\n%s\n' "$PWD/$header" \
-		'TRAMP_REASONS(NAME) TRAMP_LIB_REASONS(NAME)' |
-		"${CC:-gcc}" -E -P "$@" - | tr ' ' '\n' | sed -n '/^REASON_MARK$/{n;s/"//gp;}' | sort
+	printf '#include "%s"\n#define LINE(v, N, n, s) REASON_MARK n s REASON_END\n%s\n' \
+		"$PWD/$header" 'TRAMP_REASONS(LINE) TRAMP_LIB_REASONS(LINE)' |
+		"${CC:-gcc}" -E -P "$@" - | tr '\n' ' ' | sed 's/REASON_END/\n/g' |
+		sed -n 's/.*REASON_MARK "\([^"]*\)" "\(.*\)" *$/\1: \2/p' | sort
 	;;
 man-reasons)
-	sed -n '/^\.Ss Reasons/,/^\.El/s/^\.It Li \(.*\)/\1/p' "$2" | sort
+	# A sentence may go over several lines.
+	awk '/^\.Ss Reasons/ { on = 1 } /^\.(El|Sh)/ { if (line) print line; line = ""; on = 0 }
+		on && /^\.It Li / { if (line) print line; line = $3 ":"; next }
+		line { line = line " " $0 }' "$2" | sort
 	;;
 compare)
 	if ! differs=$(diff "$3" "$5"); then
