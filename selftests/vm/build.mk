@@ -15,10 +15,11 @@ VM_TESTS_ALONE	= $(VM_ALONE:%=$(O)/selftests/vm/test_%)
 VM_OBJS		= $(VM_COMMON:%=$(O)/selftests/vm/%.o) $(O)/selftests/lib/ktap.o
 
 GUEST_TESTS	+= $(VM_TESTS)
-HOST_TESTS	+= selftests/vm/lockdown
+HOST_TESTS	+= selftests/vm/lockdown selftests/vm/preempt
 
-# Its goal has no recipe of its own: the program it takes into the machine.
+# Their goals have no recipe of their own: the programs they take into the machine.
 selftests/vm/lockdown: $(VM_TESTS_ALONE)
+selftests/vm/preempt: $(VM_TESTS)
 
 VM_ALL_TESTS	= $(VM_TESTS) $(VM_TESTS_ALONE)
 $(VM_ALL_TESTS:=.o) $(VM_OBJS): CFLAGS += -I$(O) -Iselftests/vm
