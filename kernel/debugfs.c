@@ -3,7 +3,8 @@
  * /sys/kernel/debug/trampoline/list: one line a link, in the manner of
  * kprobes/list:
  *
- *   ffffffff8130b2c4 fentry do_unlinkat+0x0 [DIRECT] link 7 prog 31 hits 12 misses 0 image trampoline_6442553612_2
+ *   ffffffff8130b2c4 fentry do_unlinkat+0x0 [DIRECT] link 7 prog 31 hits 12 misses 0
+ *	image trampoline_6442553612_2		(on the same line)
  *   ffffffffc0a01010 fexit nf_hook_slow+0x0 nf_conntrack [DIRECT] link 9 ...
  *
  * Fields: the function's address (0 where kptr_restrict hides it), the kind, the

@@ -252,7 +252,9 @@ static struct bpf_prog *get_prog(int fd, enum tramp_list *list, struct tramp_ref
 				   prog->expected_attach_type);
 		goto put;
 	}
-	if (prog->aux->dst_prog || prog->aux->saved_dst_prog_type || !prog->aux->attach_btf || !prog->aux->attach_btf_id) {
+	/* The kernel clears dst_prog when it attaches; what it was stays. */
+	if (prog->aux->dst_prog || prog->aux->saved_dst_prog_type || !prog->aux->attach_btf ||
+	    !prog->aux->attach_btf_id) {
 		err = tramp_refuse(why, TRAMP_REASON_PROG_TARGET, 0, "%s", prog->aux->name);
 		goto put;
 	}
