@@ -127,6 +127,11 @@ exec su -s /bin/sh nobody -c "PATH=$PATH exec $*"
 END
 chmod 755 "$W" "$W/as-nobody"
 
+# feature NAME: does the module have it on this kernel?
+feature() {
+	[ "$(trampctl -j features | jq ".module.features[\"$1\"]")" = true ]
+}
+
 need_test_module() {
 	[ -e /dev/trampoline_test ] || insmod /opt/trampoline/trampoline_test.ko ||
 		fail "trampoline_test.ko cannot be loaded"
@@ -160,6 +165,7 @@ t_cleanup() {
 		rm -rf /sys/fs/bpf/cli*
 		fail "pins are left in /sys/fs/bpf"
 	}
+	killall plain-libbpf 2>/dev/null
 	if pidof trampctl >/dev/null; then
 		killall -9 trampctl
 		fail "a trampctl is left running"

@@ -345,8 +345,10 @@ static void summarize(const struct trace_run *run)
 	if (run->missed)
 		warn("missed %" PRIu64 " times: the tracing program was running on that CPU already",
 		     run->missed);
+	/* A call whose exit program was missed looks like one that is still under way. */
 	if (inflight)
-		warn("%" PRIu64 " call%s had not returned", inflight, inflight == 1 ? "" : "s");
+		warn("%" PRIu64 " call%s had not returned%s", inflight, inflight == 1 ? "" : "s",
+		     run->missed ? ", or the return was missed" : "");
 }
 
 static void cleanup(struct trace_run *run)
