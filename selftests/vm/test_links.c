@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <linux/bpf.h>
 #include <linux/types.h>
+#include "../kmod/trampoline_test.h"
 #include "vmtest.h"
 #include "record.h"
 #include "selftests/vm/record.skel.h"
@@ -460,6 +461,93 @@ static void test_bpftool(void)
 	check_nothing_left();
 }
 
+/* ------------------------------------------- returns through replaced images --- */
+
+static void *sleep_inside(void *token)
+{
+	int own = tt_open();
+
+	CHECK_EQ(tt_call(own, "tt_sleep %lu", (unsigned long)token).result,
+		 TT_SLEEP_RESULT((unsigned long)token), "what the sleeper got");
+	close(own);
+	return NULL;
+}
+
+static pthread_t start_sleeper(unsigned long token)
+{
+	pthread_t thread;
+	char reply[64];
+	int i;
+
+	REQUIRE(!pthread_create(&thread, NULL, sleep_inside, (void *)token), "thread");
+	for (i = 0; i < 500; i++) {
+		REQUIRE(!tt_command(dev, reply, sizeof(reply), "sleepers"), "sleepers");
+		if (number_after(reply, "sleepers=", 0))
+			return thread;
+		usleep(10000);
+	}
+	ktap_die("nobody sleeps: %s", reply);
+}
+
+static void wake(pthread_t thread)
+{
+	REQUIRE(!tt_command(dev, NULL, 0, "wake"), "wake");
+	pthread_join(thread, NULL);
+}
+
+/*
+ * A task sleeps in the function while its image is replaced, by programs that
+ * come and go. Its return still is a hit of the exit program that stayed.
+ */
+static void test_replaced_asleep(void)
+{
+	struct tramp_link *stays, *goes;
+	struct tramp_query q;
+	pthread_t thread;
+
+	setup();
+	stays = attach(prog_clone(skel->progs.count_exit, "tt_sleep", BPF_TRACE_FEXIT), 1);
+	goes = attach(prog_clone(skel->progs.count_exit, "tt_sleep", BPF_TRACE_FEXIT), 2);
+	thread = start_sleeper(5);
+	tramp_link__destroy(goes);
+	tramp_link__destroy(attach(entry_for("tt_sleep"), 3));
+	goes = attach(prog_clone(skel->progs.count_exit, "tt_sleep", BPF_TRACE_FEXIT), 4);
+	sleep(1);
+	wake(thread);
+	q = tramp_query_link(tramp_link__id(stays));
+	CHECK_EQ(skel->bss->counted[1], q.hits, "hits of the program that stayed");
+	CHECK_EQ(q.hits + q.misses, 1, "the return: run or missed");
+	CHECK_EQ(skel->bss->counted[2], 0, "the program that was detached meanwhile");
+	/* Attached after the call entered: it may see the return, or not. */
+	CHECK(skel->bss->counted[4] <= 1, "the program that was attached meanwhile");
+	tramp_link__destroy(stays);
+	tramp_link__destroy(goes);
+	check_nothing_left();
+}
+
+/* update_prog while a task sleeps: its return is seen by the old or by the new. */
+static void test_updated_asleep(void)
+{
+	struct tramp_link *link;
+	struct tramp_query q;
+	pthread_t thread;
+
+	setup();
+	link = attach(prog_clone(skel->progs.count_exit, "tt_sleep", BPF_TRACE_FEXIT), 1);
+	thread = start_sleeper(6);
+	REQUIRE(!tramp_link__update_fd(link, prog_clone(skel->progs.count_entry_too, "tt_sleep",
+							BPF_TRACE_FEXIT)),
+		"%s", tramp_last_error()->message);
+	sleep(1);
+	wake(thread);
+	q = tramp_query_link(tramp_link__id(link));
+	CHECK_EQ(skel->bss->counted[1] + skel->bss->counted[1 + COUNTERS / 2], q.hits,
+		 "runs of the old and the new program");
+	CHECK_EQ(q.hits + q.misses, 1, "the return: run or missed");
+	tramp_link__destroy(link);
+	check_nothing_left();
+}
+
 /* ---------------------------------------------------- many functions, walking --- */
 
 static int count_links(const struct tramp_link_info *info, void *ctx)
@@ -503,6 +591,8 @@ static const struct ktap_test tests[] = {
 	{ "index", test_index, 60 },
 	{ "bpftool", test_bpftool, 120 },
 	{ "for_each", test_for_each, 60 },
+	{ "replaced_asleep", test_replaced_asleep, 60 },
+	{ "updated_asleep", test_updated_asleep, 60 },
 };
 
 KTAP_MAIN(tests)
