@@ -91,7 +91,7 @@ GOALS := $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
 # milliseconds when all are there. Not under `make -n`, which must change
 # nothing.
 ifneq ($(filter-out $(NO_DEPS_GOALS),$(GOALS)),)
-ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),)
+ifeq ($(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS)))),)
 $(shell tools/deps $(if $(filter check,$(GOALS)),build vm check,build vm) >&2)
 ifneq ($(.SHELLSTATUS),0)
 $(error Debian packages are missing, see above)
