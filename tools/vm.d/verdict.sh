@@ -18,9 +18,21 @@ counting_log() {
 	fi
 }
 
-print_log_tail() {
-	say "end of the kernel log ($log):"
-	tail -n "${1:-40}" "$log" | tr -d '\r' | sed 's/^/  | /' >&2
+# What one wants to see of the log: the lines around the first splat, where it all
+# began, or the last ones if there is none.
+print_log() {
+	local first line
+
+	first=$(counting_log | "$TOOLS/splats/scan") || true
+	first=${first%%$'\n'*}
+	line=$([ -z "$first" ] || grep -anF -m 1 -e "$first" "$log" | cut -d: -f1)
+	if [ -n "$line" ]; then
+		say "the kernel log from the first splat on ($log):"
+		sed -n "$((line > 5 ? line - 5 : 1)),$((line + 65))p" "$log"
+	else
+		say "end of the kernel log ($log):"
+		tail -n 60 "$log"
+	fi | tr -d '\r' | sed 's/^/  | /' >&2
 }
 
 verdict() {
@@ -33,12 +45,12 @@ verdict() {
 	case $outcome in
 	boot-timeout)
 		say "kernel $kernel did not get to the command in $boot_timeout s"
-		print_log_tail
+		print_log
 		exit "$EXIT_TIMEOUT"
 		;;
 	timeout)
 		say "the command did not end in $timeout s; the machine was killed"
-		print_log_tail 60
+		print_log
 		exit "$EXIT_TIMEOUT"
 		;;
 	died)
@@ -50,7 +62,7 @@ verdict() {
 			say "the machine ended without a word about the command"
 			sed 's/^/  qemu: /' "$work/qemu.errors" >&2
 		fi
-		print_log_tail 60
+		print_log
 		exit "$EXIT_VM"
 		;;
 	esac
@@ -61,6 +73,6 @@ verdict() {
 	fi
 	say "the kernel log has a splat (the command's own status was $status):"
 	printf '%s\n' "$splats" | sed 's/^/  ! /' >&2
-	print_log_tail 60
+	print_log
 	exit "$EXIT_VM"
 }
