@@ -12,4 +12,5 @@ $(DOCS_REASONS): $(O)/selftests/docs/reasons.o $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS_BPF)
 
-test-unit test-host test: $(DOCS_REASONS)
+# test_pages asks both.
+test-unit test: $(DOCS_REASONS) $(TRAMPCTL)
