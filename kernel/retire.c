@@ -30,8 +30,9 @@
  * grace period of the same kind covers it.
  *
  * A task that sleeps for an hour in a traced function keeps one image for an
- * hour, and the programs that go on being attached; those that are not are left
- * out by a jump and released after the first grace period (image.c).
+ * hour, and the programs that go on being attached. Those that are not, or cease
+ * to be, are left out by a jump, and released after the first grace period that
+ * began after that (before() and after(), image.c).
  *
  * One worker does it for everything that waits, so that detaching thousands of
  * attachments costs a handful of grace periods.
