@@ -106,6 +106,15 @@ TT_TARGET u64 tt_struct_packed(struct tt_packed s, u64 a)
 	return TT_MIX(TT_MIX(TT_MIX(0ULL, s.a), s.b), a);
 }
 
+/*
+ * On the stack an __int128 is aligned to 16 bytes: there is a hole between g and
+ * h, which sizes alone do not tell.
+ */
+TT_TARGET u64 tt_int128(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, unsigned __int128 h)
+{
+	return TT_MIX(TT_MIX(TT_MIX(TT_MIX(0ULL, a), g), (u64)h), (u64)(h >> 64));
+}
+
 static struct tt_s16 mk16(const u64 *v)
 {
 	return (struct tt_s16){ .a = v[0], .b = v[1] };
@@ -142,6 +151,9 @@ TT_CALLER_VOID(tt_struct_void, tt_struct_void(mk16(v), v[2]))
 TT_CALLER(tt_struct24, tt_struct24((struct tt_s24){ v[0], v[1], v[2] }))
 TT_CALLER(tt_struct_packed, tt_struct_packed((struct tt_packed){ v[0], v[1] }, v[2]))
 
+TT_CALLER(tt_int128, tt_int128(v[0], v[1], v[2], v[3], v[4], v[5], v[6],
+			       (unsigned __int128)v[8] << 64 | v[7]))
+
 struct tt_target tt_struct_targets[] = {
 	TT_ROW(tt_struct2, "u8 {u1,s1}"),
 	TT_ROW(tt_struct4, "u8 {u2,s2}"),
@@ -164,5 +176,6 @@ struct tt_target tt_struct_targets[] = {
 	TT_ROW(tt_struct_void, "v {u8,s8} s4"),
 	TT_ROW(tt_struct24, "u8 {u8,u8,u8}"),
 	TT_ROW(tt_struct_packed, "u8 {packed,u1,u8} u8"),
+	TT_ROW(tt_int128, "!u8 u8 u8 u8 u8 u8 u8 u8 {packed,u8,u8}"),
 	{}
 };

@@ -85,6 +85,7 @@ u64 tt_array16(struct tt_a16 s);
 void tt_struct_void(struct tt_s16 s, s32 a);
 u64 tt_struct24(struct tt_s24 s);
 u64 tt_struct_packed(struct tt_packed s, u64 a);
+u64 tt_int128(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, unsigned __int128 h);
 
 /* shapes.c */
 void tt_empty(void);

@@ -32,9 +32,10 @@
  * A SPEC describes result and arguments: one word for the result, one for each
  * argument. A word is s or u (signed, unsigned, pointers are u) and the size in
  * bytes: "s4", "u8"; "v" is void. A struct by value is its members in braces,
- * joined by commas: "{u8,s4}". A call takes one VALUE per member, in order. A
- * result word in lower case is the checksum of the values, converted to that
- * type; with "!" in front it is something else that the test knows.
+ * joined by commas: "{u8,s4}"; "packed" among them says that it is not laid out as
+ * registers are. A call takes one VALUE per member, in order. A result word in
+ * lower case is the checksum of the values, converted to that type; with "!" in
+ * front it is something else that the test knows.
  */
 #ifndef TRAMPOLINE_TEST_H
 #define TRAMPOLINE_TEST_H

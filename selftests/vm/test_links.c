@@ -480,7 +480,7 @@ static pthread_t start_sleeper(unsigned long token)
 	int i;
 
 	REQUIRE(!pthread_create(&thread, NULL, sleep_inside, (void *)token), "thread");
-	for (i = 0; i < 500; i++) {
+	for (i = 0; i < 2000; i++) {
 		REQUIRE(!tt_command(dev, reply, sizeof(reply), "sleepers"), "sleepers");
 		if (number_after(reply, "sleepers=", 0))
 			return thread;

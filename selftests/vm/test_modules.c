@@ -140,7 +140,7 @@ static void wait_for_sleepers(int fd, int n)
 	char reply[64];
 	int i;
 
-	for (i = 0; i < 500; i++) {
+	for (i = 0; i < 2000; i++) {
 		REQUIRE(!tt_command(fd, reply, sizeof(reply), "sleepers"), "sleepers");
 		if ((int)number_after(reply, "sleepers=", 0) == n)
 			return;

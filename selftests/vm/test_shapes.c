@@ -331,8 +331,9 @@ static void test_refused(void)
 }
 
 /*
- * A struct with a member off its natural alignment is in memory, small as it
- * is. Refused, or right: never wrong arguments.
+ * What size alone does not tell: a struct with a member off its natural
+ * alignment is in memory, and an __int128 on the stack is aligned. Refused, or right:
+ * never wrong arguments.
  */
 static void test_packed_struct(void)
 {
@@ -363,6 +364,16 @@ static void test_packed_struct(void)
 	}
 	att_drop(&a);
 	att_drop(&b);
+
+	r = tt_call(dev, "tt_int128 1 2 3 4 5 6 7 8 9");
+	CHECK_EQ(r.result, TT_MIX(TT_MIX(TT_MIX(TT_MIX(0ULL, 1), 7), 8), 9), "untraced");
+	a = att_try(OURS, prog_clone(skel->progs.record_exit, "tt_int128", BPF_TRACE_FEXIT), NULL);
+	if (a.err)
+		CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_ARG_TYPE, "%s",
+			 tramp_last_error()->message);
+	r = tt_call(dev, "tt_int128 1 2 3 4 5 6 7 8 9");
+	CHECK_EQ(r.result, TT_MIX(TT_MIX(TT_MIX(TT_MIX(0ULL, 1), 7), 8), 9), "traced");
+	att_drop(&a);
 	check_nothing_left();
 }
 
