@@ -15,8 +15,8 @@ $(O)/%.bpf.o: %.bpf.c $(O)/vmlinux.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(BPF_CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@ $<
 
-# The skeleton's object name is the file's name: count.bpf.o becomes struct
-# count_bpf in user space terms, so cut at the first dot and spare the suffix.
+# foo.skel.h declares struct foo and foo__open() and so on; a name with a hyphen gets
+# an underscore there.
 $(O)/%.skel.h: $(O)/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$(notdir $*)) >$@.tmp
