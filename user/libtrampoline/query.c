@@ -97,7 +97,8 @@ int tramp_link__info(const struct tramp_link *link, struct tramp_link_info *info
 int tramp_for_each(tramp_link_cb cb, void *ctx)
 {
 	struct tramp_link_info info = { .sz = sizeof(info) };
-	uint32_t id = 0;
+	struct tramp_info now = { .size = sizeof(now) };
+	uint32_t id = 0, attached = 0;
 	int dev, err;
 
 	if (!cb)
@@ -106,6 +107,17 @@ int tramp_for_each(tramp_link_cb cb, void *ctx)
 	dev = libtramp_dev_open("list of links");
 	if (dev < 0)
 		return dev;
+	/*
+	 * Ids only grow, so the links that are there now come first. Going by the
+	 * answer to "is there another one" alone would never end while others attach.
+	 */
+	err = libtramp_dev_cmd(dev, TRAMP_IOC_INFO, &now);
+	if (err) {
+		err = LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, "list of links", "TRAMP_IOC_INFO: %s",
+				    strerror(-err));
+		close(dev);
+		return err;
+	}
 	for (;;) {
 		struct tramp_query q = {
 			.size = sizeof(q),
@@ -124,6 +136,8 @@ int tramp_for_each(tramp_link_cb cb, void *ctx)
 			break;
 		}
 		id = q.link_id;
+		if (q.mode != TRAMP_MODE_NONE && attached++ >= now.links)
+			break;
 		libtramp_fill_info(&info, &q);
 		err = cb(&info, ctx);
 		if (err)
