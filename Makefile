@@ -121,9 +121,15 @@ include tools/build/check.mk
 
 # ------------------------------------------------------------------- goals --
 
-.PHONY: all deps install uninstall install-hooks uninstall-hooks clean help FORCE
+.PHONY: all demo test deps install uninstall install-hooks uninstall-hooks clean help FORCE
 
 all: $(ALL) modules
+
+demo: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMPCTL) $(ALL)
+	$(Q)tools/demo $(DEMO_KERNEL)
+
+test: $(ALL) $(UNIT_TESTS) $(HOST_TESTS) $(VM_READY)
+	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS) -- host $(HOST_TESTS) -- $(VM_SECTION)
 
 deps:
 	$(Q)tools/deps --update build vm check

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Goals that run something: the tests of all tiers, the demo, a guest's shell.
+# What runs something: the tests tier by tier, a guest's shell, and what `make test`
+# and `make demo` (in the Makefile) need.
 # tools/test adds up the results; K= and T= narrow what is run.
 
-.PHONY: test test-unit test-host test-vm demo shell test-build
+.PHONY: test-unit test-host test-vm shell test-build
 
 HOST_TESTS	+= selftests/tools/test_vm selftests/tools/test_demo
 UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner
@@ -28,9 +29,6 @@ VM_READY	= $(call vm-images,$(TEST_KERNELS)) $(call vm-modules,$(TEST_KERNELS)) 
 RUN_TESTS	= O=$(O) TEST_KERNELS='$(TEST_KERNELS)' tools/test $(if $(T),--match '$(T)')
 VM_SECTION	= vm $(TEST_KERNELS) : $(GUEST_TESTS)
 
-test: $(ALL) $(UNIT_TESTS) $(HOST_TESTS) $(VM_READY)
-	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS) -- host $(HOST_TESTS) -- $(VM_SECTION)
-
 test-unit: $(UNIT_TESTS)
 	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS)
 
@@ -39,9 +37,6 @@ test-host: $(ALL) $(HOST_TESTS) $(VM_READY)
 
 test-vm: $(VM_READY)
 	$(Q)$(RUN_TESTS) $(VM_SECTION)
-
-demo: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMPCTL) $(ALL)
-	$(Q)tools/demo $(DEMO_KERNEL)
 
 shell: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMPCTL) $(O)/guest-files
 	$(Q)O=$(O) tools/vm shell --kernel $(DEMO_KERNEL) --add-from $(O)/guest-files
