@@ -39,6 +39,11 @@
 
 #include <linux/types.h>
 #include <linux/ioctl.h>
+#ifdef __KERNEL__
+#include <linux/stddef.h>
+#else
+#include <stddef.h>
+#endif
 
 #define TRAMP_DEVICE		"/dev/trampoline"
 #define TRAMP_ABI_VERSION	1
@@ -94,7 +99,31 @@
 	X(30, LINK_GONE, "link-gone", "the link is detached already, or no link has that id") \
 	X(31, HIDDEN_ADDRESS, "hidden-address", "kernel addresses are hidden from this caller (kptr_restrict)") \
 	X(32, PROG_NOT_JITED, "prog-not-jited", "the program was not compiled by the BPF JIT (net.core.bpf_jit_enable)") \
-	X(33, AMBIGUOUS, "ambiguous", "several functions have that name")
+	X(33, AMBIGUOUS, "ambiguous", "several functions have that name") \
+	X(34, NOT_TEXT, "not-text", "the address is not in the text of the kernel or of a module") \
+	X(35, NOT_BOUNDARY, "not-boundary", "the address is not the start of an instruction") \
+	X(36, OFFSET_RANGE, "offset-range", "the offset is beyond the end of the function") \
+	X(37, INIT_TEXT, "init-text", "the address is in text that is freed after initialisation") \
+	X(38, BLACKLISTED, "blacklisted", "the kernel forbids probes here: the code runs while a probe is being handled") \
+	X(39, RESERVED, "reserved", "the kernel patches these bytes itself (jump label, static call, alternative or BUG)") \
+	X(40, INSN_FIXED, "insn-fixed", "the instruction does what it does only where it stands") \
+	X(41, INSN_FIXUP, "insn-fixup", "the instruction may fault, and its fix-up is found by its address") \
+	X(42, KPROBE_THERE, "kprobe-there", "a kprobe of the kernel is there, or so near that its jump may cover the address") \
+	X(43, KPROBE_REFUSED, "kprobe-refused", "the kernel's own kprobe, the last resort here, was refused") \
+	X(44, PROG_OVERRIDE, "prog-override", "the program replaces return values, which probes here cannot") \
+	X(45, RCU_IDLE, "rcu-idle", "RCU does not watch the CPU while this code runs") \
+	X(46, OPT_PENDING, "opt-pending", "waiting for the optimiser") \
+	X(47, OPT_OFF, "opt-off", "optimising is switched off") \
+	X(48, REGION_SHORT, "region-short", "the function ends before a jump would") \
+	X(49, REGION_TARGET, "region-target", "something branches into the bytes that a jump would cover") \
+	X(50, REGION_INDIRECT, "region-indirect", "an indirect jump could land in the bytes that a jump would cover") \
+	X(51, REGION_FIXUP, "region-fixup", "an instruction that a jump would cover may fault, and its fix-up is found by its address") \
+	X(52, REGION_RESERVED, "region-reserved", "the kernel patches bytes that a jump would cover") \
+	X(53, REGION_PROBE, "region-probe", "another probe stands in the bytes that a jump would cover") \
+	X(54, REGION_CALL, "region-call", "a call would return into the bytes that a jump would cover") \
+	X(55, REGION_INSN, "region-insn", "an instruction that a jump would cover cannot run anywhere else") \
+	X(56, FOREIGN_BYTES, "foreign-bytes", "somebody else has patched the instruction meanwhile") \
+	X(57, FUNC_IP, "func-ip", "the program asks for the function's address, which only the kernel's kprobe can tell at an entry")
 
 enum tramp_reason {
 #define TRAMP_REASON_ENUM(value, NAME, name, sentence) TRAMP_REASON_##NAME = value,
@@ -125,13 +154,18 @@ enum tramp_kind {
 	TRAMP_KIND_FENTRY	= 1,
 	TRAMP_KIND_FEXIT	= 2,
 	TRAMP_KIND_FMOD_RET	= 3,
+	TRAMP_KIND_KPROBE	= 4,	/* a kprobe program at an instruction */
 };
 
 /* How hits reach the program. */
 enum tramp_mode {
 	TRAMP_MODE_NONE		= 0,	/* detached */
 	TRAMP_MODE_DIRECT	= 1,	/* the site calls our image */
-	TRAMP_MODE_FTRACE_OPS	= 2,	/* through ftrace: the site's direct call is another's */
+	TRAMP_MODE_FTRACE_OPS	= 2,	/* through ftrace: the site's direct call is another's, or a
+					 * kprobe program is at a function's entry */
+	TRAMP_MODE_JUMP		= 3,	/* a probe: a jump to a detour buffer */
+	TRAMP_MODE_INT3		= 4,	/* a probe: an int3; the reason says why no jump */
+	TRAMP_MODE_KPROBE	= 5,	/* a probe: through a kprobe of the kernel, the last resort */
 };
 
 /* ------------------------------------------------------------------ INFO -- */
@@ -147,6 +181,8 @@ enum tramp_mode {
 #define TRAMP_FEAT_INLINE_GUARD	(1ULL << 7)	/* guards emitted inline, not calls */
 #define TRAMP_FEAT_KSYMBOL	(1ULL << 8)	/* PERF_RECORD_KSYMBOL for images */
 #define TRAMP_FEAT_UPDATE_PROG	(1ULL << 9)	/* bpf_link__update_program() */
+#define TRAMP_FEAT_KPROBE	(1ULL << 10)	/* probes at any instruction */
+#define TRAMP_FEAT_JUMP		(1ULL << 11)	/* ... which become jumps */
 
 /**
  * struct tramp_info - INFO: what this module on this kernel can do
@@ -167,6 +203,10 @@ enum tramp_mode {
  * @missing: user buffer for the missing symbols' names, one a line, zero
  *	terminated; 0 for none. Too small: EMSGSIZE, everything else is filled in.
  * @version: (out) the module's version, zero terminated
+ * @probes: (out) probed addresses
+ * @optimised: (out) how many of them are jumps
+ * @grace_periods: (out) RCU-tasks grace periods this module has waited for since it was
+ *	loaded: what attaching and detaching cost apart from text patching
  *
  * Needs an open /dev/trampoline and no more. Errors: as in the file's head.
  */
@@ -187,8 +227,11 @@ struct tramp_info {
 	__aligned_u64 image_bytes;
 	__aligned_u64 missing;
 	char version[32];
+	__u32 probes;
+	__u32 optimised;
+	__aligned_u64 grace_periods;
 };
-#define TRAMP_INFO_MIN_SIZE	(sizeof(struct tramp_info))
+#define TRAMP_INFO_MIN_SIZE	(offsetof(struct tramp_info, probes))
 #define TRAMP_IOC_INFO		_IO(TRAMP_IOC_TYPE, 0)
 
 /* ---------------------------------------------------------------- ATTACH -- */
@@ -196,13 +239,17 @@ struct tramp_info {
 /* tramp_attach::flags */
 #define TRAMP_ATTACH_F_COOKIE	(1U << 0)	/* @cookie is meant, even if 0 */
 #define TRAMP_ATTACH_F_NO_OPS	(1U << 1)	/* refuse rather than go through ftrace_ops */
+#define TRAMP_ATTACH_F_NO_JUMP	(1U << 2)	/* a probe: stay an int3 */
+#define TRAMP_ATTACH_F_NO_KPROBE (1U << 3)	/* a probe: refuse rather than use a kernel kprobe */
 
 /**
- * struct tramp_attach - ATTACH: attach one program to the function it was loaded for
+ * struct tramp_attach - ATTACH: attach one program
  * @size: sizeof(struct tramp_attach)
  * @flags: TRAMP_ATTACH_F_*
- * @prog_fd: a loaded BPF_PROG_TYPE_TRACING program with attach type
- *	BPF_TRACE_FENTRY, BPF_TRACE_FEXIT or BPF_MODIFY_RETURN
+ * @prog_fd: a loaded program: BPF_PROG_TYPE_TRACING with attach type BPF_TRACE_FENTRY,
+ *	BPF_TRACE_FEXIT or BPF_MODIFY_RETURN, attached to the function it was loaded
+ *	for; or BPF_PROG_TYPE_KPROBE, attached to the instruction that @addr, or @symbol,
+ *	@module and @offset, name
  * @__reserved: 0
  * @cookie: what bpf_get_attach_cookie() returns in this attachment
  * @link_fd: (out) a bpf_link: close it, detach it or unpin it to detach
@@ -210,20 +257,36 @@ struct tramp_info {
  * @mode: (out) enum tramp_mode
  * @kind: (out) enum tramp_kind
  * @key: (out) the target's key, the <key> in trampoline_<key>_<index>
- * @func_addr: (out) the function's address; 0 if hidden from the caller
+ * @func_addr: (out) the function's address, for a probe that of the instruction; 0 if
+ *	hidden from the caller
  * @refusal: (out) why not
+ * @addr: a probe: its address, 0 if @symbol is given
+ * @offset: a probe: bytes from @symbol
+ * @symbol: a probe: a function, zero terminated; empty if @addr is given. (Where a
+ *	function starts with ENDBR, offset 0 means the instruction behind it.)
+ * @module: a probe: the module to look in, empty for any
+ * @mode_reason: (out) a probe that is no jump: enum tramp_reason why not
+ * @__reserved2: 0
  *
- * The program runs on every call of the function that enters after ATTACH
- * returned. On failure nothing is left behind and no fd was handed out.
+ * A tracing program runs on every call of the function that enters after ATTACH
+ * returned, a kprobe program whenever the instruction is about to be executed; its
+ * context is a struct pt_regs with the registers as they are there and ip one byte
+ * behind the address, as after an int3. A probe starts as an int3; becoming a jump
+ * comes a little later (QUERY tells). A probe in a module goes when the module goes: the
+ * link stays, with mode NONE and MODULE_GONE as the reason. On failure nothing is left
+ * behind and no fd was handed out.
  *
  * Errors besides those in the file's head, each with its reason:
  *  EBADF       BAD_PROG_FD
  *  EINVAL      PROG_TYPE, ATTACH_TYPE, PROG_TARGET, ARG_TYPE, VARIADIC, NORETURN,
- *              AMBIGUOUS, PROG_NOT_JITED
+ *              AMBIGUOUS, PROG_NOT_JITED, PROG_OVERRIDE, NOT_BOUNDARY, OFFSET_RANGE,
+ *              NOT_TEXT, INIT_TEXT, BLACKLISTED, RESERVED
  *  ENOENT      NO_SUCH_FUNCTION, NO_BTF
- *  EOPNOTSUPP  NOT_TRACEABLE, TOO_MANY_ARGS, OWN_MODULE, MISSING_SYMBOL, NOT_BUILT
+ *  EOPNOTSUPP  NOT_TRACEABLE, TOO_MANY_ARGS, OWN_MODULE, MISSING_SYMBOL, NOT_BUILT,
+ *              INSN_FIXED, INSN_FIXUP, RCU_IDLE, KPROBE_REFUSED, FUNC_IP
  *  ENXIO       MODULE_GONE
- *  EBUSY       ALREADY_ATTACHED, SITE_HELD, SITE_BUSY, LIVEPATCHED
+ *  EBUSY       ALREADY_ATTACHED, SITE_HELD, SITE_BUSY, LIVEPATCHED, KPROBE_THERE,
+ *              FOREIGN_BYTES
  *  ENODEV      FTRACE_DISABLED
  *  E2BIG       TOO_MANY_PROGS, IMAGE_LIMIT (told from a bad tail by the reason)
  *  ENOMEM      NO_MEMORY, NO_EXEC_MEMORY
@@ -243,8 +306,14 @@ struct tramp_attach {
 	__aligned_u64 key;
 	__aligned_u64 func_addr;
 	struct tramp_refusal refusal;
+	__aligned_u64 addr;
+	__aligned_u64 offset;
+	char symbol[TRAMP_SYM_LEN];
+	char module[TRAMP_MOD_LEN];
+	__u32 mode_reason;
+	__u32 __reserved2;
 };
-#define TRAMP_ATTACH_MIN_SIZE	(sizeof(struct tramp_attach))
+#define TRAMP_ATTACH_MIN_SIZE	(offsetof(struct tramp_attach, addr))
 #define TRAMP_IOC_ATTACH	_IO(TRAMP_IOC_TYPE, 1)
 
 /* --------------------------------------------------------------- EXPLAIN -- */
@@ -338,6 +407,11 @@ struct tramp_explain {
  * @module: (out) its module, empty for the kernel proper
  * @prog_name: (out) the program's name
  * @refusal: (out) why not
+ * @probe_addr: (out) a probe: its address, 0 if hidden; @func_addr is that of its function
+ * @offset: (out) a probe: bytes from @func_name
+ * @mode_reason: (out) a probe that is no jump: enum tramp_reason why not
+ * @region_len: (out) a probe in mode JUMP: bytes that the jump covers
+ * @reason_addr: (out) the address @mode_reason is about, 0 if hidden or none
  *
  * Errors: ENOENT (LINK_GONE) if there is no such link or no further one.
  */
@@ -367,8 +441,81 @@ struct tramp_query {
 	char module[TRAMP_MOD_LEN];
 	char prog_name[32];
 	struct tramp_refusal refusal;
+	__aligned_u64 probe_addr;
+	__aligned_u64 offset;
+	__u32 mode_reason;
+	__u32 region_len;
+	__aligned_u64 reason_addr;
 };
-#define TRAMP_QUERY_MIN_SIZE	(sizeof(struct tramp_query))
+#define TRAMP_QUERY_MIN_SIZE	(offsetof(struct tramp_query, probe_addr))
 #define TRAMP_IOC_QUERY		_IO(TRAMP_IOC_TYPE, 3)
+
+/* ---------------------------------------------------------- EXPLAIN_CODE -- */
+
+/**
+ * struct tramp_insn_info - what a probe at one instruction would be (out)
+ * @offset: the instruction, in bytes from the function
+ * @len: its length
+ * @mode: enum tramp_mode a probe would have in the end: JUMP, INT3, KPROBE (unless the
+ *	kernel refuses that), FTRACE_OPS, or NONE: refused
+ * @flags: TRAMP_INSN_F_*
+ * @reason: enum tramp_reason: why no jump, or why refused; 0 with JUMP and FTRACE_OPS
+ * @region_len: with JUMP: bytes that the jump would cover
+ * @where: the offset that the reason is about, @offset if there is none
+ */
+struct tramp_insn_info {
+	__u32 offset;
+	__u8 len;
+	__u8 mode;
+	__u8 region_len;
+	__u8 flags;
+	__u32 reason;
+	__u32 where;
+};
+#define TRAMP_INSN_F_PROBED	(1U << 0)	/* a probe of ours is there */
+
+/**
+ * struct tramp_explain_code - EXPLAIN_CODE: what probes at a function's instructions would be
+ * @size: sizeof(struct tramp_explain_code)
+ * @flags: TRAMP_CODE_F_*
+ * @addr: an address in the function, 0 if @symbol is given
+ * @offset: with TRAMP_CODE_F_ONE: the instruction, in bytes from @symbol; otherwise 0
+ * @symbol: the function, if @addr is 0; (out) its name
+ * @module: the module to look in, empty for any; (out) the module found
+ * @func_addr: (out) the function's address, 0 if hidden
+ * @func_size: (out) bytes up to the next symbol
+ * @insns: user buffer for struct tramp_insn_info, one for each instruction; 0 for none.
+ *	EMSGSIZE if @nr_insns is too small
+ * @nr_insns: in: entries at @insns; out: entries needed
+ * @code_len: in: bytes at @code; out: bytes needed
+ * @code: user buffer for the function's original bytes, with nobody's probes in them;
+ *	0 for none. EMSGSIZE if @code_len is too small; EPERM (HIDDEN_ADDRESS) if
+ *	addresses are hidden from the caller
+ * @refusal: (out) why the command failed
+ *
+ * May take a while when it is first called: it reads the text of the whole kernel to
+ * know what branches where.
+ *
+ * Errors: EINVAL (SYNTAX, NOT_TEXT, OFFSET_RANGE, NOT_BOUNDARY, AMBIGUOUS), ENOENT
+ * (NO_SUCH_FUNCTION), ENXIO (MODULE_GONE), EOPNOTSUPP (MISSING_SYMBOL).
+ */
+struct tramp_explain_code {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 addr;
+	__aligned_u64 offset;
+	char symbol[TRAMP_SYM_LEN];
+	char module[TRAMP_MOD_LEN];
+	__aligned_u64 func_addr;
+	__aligned_u64 func_size;
+	__aligned_u64 insns;
+	__u32 nr_insns;
+	__u32 code_len;
+	__aligned_u64 code;
+	struct tramp_refusal refusal;
+};
+#define TRAMP_CODE_F_ONE	(1U << 0)	/* only the instruction at @addr, or @symbol + @offset */
+#define TRAMP_EXPLAIN_CODE_MIN_SIZE (sizeof(struct tramp_explain_code))
+#define TRAMP_IOC_EXPLAIN_CODE	_IO(TRAMP_IOC_TYPE, 4)
 
 #endif /* _UAPI_LINUX_TRAMPOLINE_H */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Detour buffers: what a probe's JMP leads to, or its int3 is continued at.
+ */
+#ifndef TRAMP_X86_DETOUR_IMAGE_H
+#define TRAMP_X86_DETOUR_IMAGE_H
+
+#include "fentry_image.h"
+#include "safety.h"
+
+/* Offsets into struct pt_regs, which is the same on every x86-64 kernel. */
+#define TRAMP_X86_REGS_SIZE	168
+
+/**
+ * struct tramp_x86_detour_req - what to emit
+ * @env: the kernel
+ * @ip: the probed address
+ * @code: the original bytes there
+ * @len: how many of them are executed out of line: one instruction, or the whole
+ *	region that a jump covers. Bytes behind an instruction that does not fall
+ *	through are not looked at.
+ * @progs, @nr_progs: programs in the order they run; may be none. All have inline
+ *	policy (no TRAMP_X86_CALL_GUARDED or _SLEEPABLE); their context is
+ *	the struct pt_regs.
+ * @regs: the members of pt_regs that must be right, bit n for the u64 at 8 * n;
+ *	TRAMP_X86_REGS_ALL if unknown. What is not asked for is not built, and
+ *	must not be read.
+ */
+struct tramp_x86_detour_req {
+	const struct tramp_x86_env *env;
+	u64 ip;
+	const u8 *code;
+	u32 len;
+	const struct tramp_x86_call *progs;
+	u32 nr_progs;
+	u32 regs;
+};
+
+#define TRAMP_X86_REGS_ALL	((1u << 21) - 1)
+
+/**
+ * struct tramp_x86_detour_out - what was emitted
+ * @size: bytes of code, as in struct tramp_x86_fentry_out
+ * @copy_off: offset of the relocated instructions: continuing there runs the code
+ *	as if nothing were probed
+ * @copy_len: bytes of them, the jump back included
+ * @reloc: with TRAMP_X86_BAD_REQUEST or TRAMP_X86_OUT_OF_REACH: enum
+ *	tramp_x86_reloc of the instruction that cannot be relocated, if that is why
+ * @call_off: as in struct tramp_x86_fentry_out, two for each program; may be NULL
+ *
+ * The image starts with a 5-byte instruction (push imm32), so that its first 5
+ * bytes can be replaced by a JMP while it is being executed.
+ */
+struct tramp_x86_detour_out {
+	u32 size;
+	u32 copy_off;
+	u32 copy_len;
+	u32 reloc;
+	u32 *call_off;
+};
+
+/**
+ * tramp_x86_emit_detour() - emit a detour buffer
+ * @req: what to emit
+ * @buf, @len, @addr, @out: as for tramp_x86_emit_fentry()
+ *
+ * Context: any; touches nothing but its arguments.
+ */
+enum tramp_x86_err tramp_x86_emit_detour(const struct tramp_x86_detour_req *req,
+					 u8 *buf, size_t len, u64 addr,
+					 struct tramp_x86_detour_out *out);
+
+#endif /* TRAMP_X86_DETOUR_IMAGE_H */

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What we need to know of one instruction.
+ *
+ * The decoder is not ours: the module asks the kernel's own (kernel/decode.c),
+ * user space asks Zydis (selftests/lib/decode.c). Both fill in the same struct, and
+ * everything else here and in relocate.c and safety.c is worked out from that.
+ */
+#ifndef TRAMP_X86_INSN_H
+#define TRAMP_X86_INSN_H
+
+#include "types.h"
+
+#define TRAMP_X86_MAX_INSN	15
+
+/* struct tramp_x86_insn::prefixes */
+#define TRAMP_X86_PFX_66	(1u << 0)	/* operand size */
+#define TRAMP_X86_PFX_67	(1u << 1)	/* address size */
+#define TRAMP_X86_PFX_F2	(1u << 2)	/* repne, bnd */
+#define TRAMP_X86_PFX_F3	(1u << 3)	/* rep */
+#define TRAMP_X86_PFX_LOCK	(1u << 4)
+#define TRAMP_X86_PFX_SEG	(1u << 5)	/* any segment override */
+
+/**
+ * struct tramp_x86_insn - one instruction and where its parts are
+ * @bytes: the instruction, @len bytes
+ * @len: its length, 1 to TRAMP_X86_MAX_INSN
+ * @map: 0: one-byte opcode, 1: 0F, 2: 0F 38, 3: 0F 3A; the same numbers for the
+ *	maps of VEX, EVEX and XOP, higher ones as encoded there
+ * @opcode: the opcode byte in that map
+ * @vex: VEX, EVEX or XOP encoded
+ * @prefixes: TRAMP_X86_PFX_*
+ * @rex: the REX byte, 0: none
+ * @opcode_off: offset of @opcode
+ * @modrm_off: offset of the ModRM byte, 0: none (a ModRM byte is never first)
+ * @disp_off, @disp_size: the displacement of a memory operand; @disp_size 0: none
+ * @imm_off, @imm_size: immediates, all together; the displacement of a relative
+ *	branch is one
+ */
+struct tramp_x86_insn {
+	u8 bytes[TRAMP_X86_MAX_INSN];
+	u8 len;
+	u8 map;
+	u8 opcode;
+	bool vex;
+	u8 prefixes;
+	u8 rex;
+	u8 opcode_off;
+	u8 modrm_off;
+	u8 disp_off, disp_size;
+	u8 imm_off, imm_size;
+};
+
+/**
+ * tramp_x86_decode() - decode one instruction; the interface to the decoder
+ * @code: where it starts
+ * @avail: bytes that may be read there
+ * @insn: (out)
+ *
+ * Context: any. Return: false if these are not the bytes of an instruction, or not
+ * of all of it.
+ */
+bool tramp_x86_decode(const u8 *code, u32 avail, struct tramp_x86_insn *insn);
+
+/* What an instruction does to the flow of control, and so how it is relocated. */
+enum tramp_x86_kind {
+	TRAMP_X86_PLAIN,	/* goes on behind itself */
+	TRAMP_X86_JMP,		/* jmp rel8, rel32 */
+	TRAMP_X86_JCC,		/* jcc rel8, rel32 */
+	TRAMP_X86_LOOP,		/* loop, loope, loopne, jrcxz, jecxz */
+	TRAMP_X86_CALL,		/* call rel32 */
+	TRAMP_X86_JMP_IND,	/* jmp r/m64 */
+	TRAMP_X86_CALL_IND,	/* call r/m64 */
+	TRAMP_X86_RET,		/* ret, ret n */
+	TRAMP_X86_FIXED,	/* does what it does only where it stands: traps, iret, ... */
+};
+
+/**
+ * tramp_x86_classify() - the kind of an instruction
+ * @insn: the instruction
+ *
+ * TRAMP_X86_FIXED: int3, int n, int1, into, ud0-2, iret, syscall, sysret, sysenter,
+ * sysexit, hlt, mov to ss, pop ss, xbegin, far branches, 16-bit branches.
+ */
+enum tramp_x86_kind tramp_x86_classify(const struct tramp_x86_insn *insn);
+
+/* Whether a memory operand is relative to rip. */
+bool tramp_x86_rip_relative(const struct tramp_x86_insn *insn);
+
+/* Target of a direct branch (JMP, JCC, LOOP, CALL) that stands at @ip. */
+u64 tramp_x86_branch_target(const struct tramp_x86_insn *insn, u64 ip);
+
+/* Whether what follows the instruction is reached from it: not JMP, JMP_IND, RET. */
+static inline bool tramp_x86_falls_through(enum tramp_x86_kind kind)
+{
+	return kind != TRAMP_X86_JMP && kind != TRAMP_X86_JMP_IND && kind != TRAMP_X86_RET;
+}
+
+#endif /* TRAMP_X86_INSN_H */

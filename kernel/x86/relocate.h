@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One instruction, made to run at another address.
+ */
+#ifndef TRAMP_X86_RELOCATE_H
+#define TRAMP_X86_RELOCATE_H
+
+#include "asm.h"
+#include "insn.h"
+
+/* Most bytes that one instruction becomes. */
+#define TRAMP_X86_MAX_RELOCATED	32
+
+/* Why an instruction cannot be relocated. */
+enum tramp_x86_reloc {
+	TRAMP_X86_RELOC_OK,
+	TRAMP_X86_RELOC_FIXED,		/* TRAMP_X86_FIXED */
+	TRAMP_X86_RELOC_REACH,		/* a rip-relative operand or a target is out of reach */
+	TRAMP_X86_RELOC_RSP,		/* call through an operand that the push before it changes */
+	TRAMP_X86_RELOC_RETURN,		/* a return address that push cannot make (not sign-extended) */
+};
+
+/**
+ * tramp_x86_relocate() - append to @a what does the same as @insn does at @ip
+ * @a: the encoder; its @addr is known, or 0 while measuring
+ * @insn: the instruction
+ * @ip: where it stands
+ *
+ * Afterwards control is behind the emitted code if it would be behind the
+ * instruction, and at the original target otherwise. Registers, flags, memory and
+ * stack are as if the instruction had run at @ip; a call pushes the return
+ * address that it would push there. The size does not depend on @a->addr. What is
+ * out of reach is noted in @a->out_of_reach as well. Nothing is appended unless
+ * it returns TRAMP_X86_RELOC_OK or TRAMP_X86_RELOC_REACH.
+ *
+ * Context: any.
+ */
+enum tramp_x86_reloc tramp_x86_relocate(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip);
+
+#endif /* TRAMP_X86_RELOCATE_H */
