@@ -37,7 +37,7 @@ static void show_link(struct seq_file *seq, struct tramp_link *link, bool addres
 		   modes[tramp_link_mode(link)], link->id, link->slot->prog->aux->id, hits,
 		   misses);
 	if (target && target->image)
-		seq_printf(seq, " image %s", target->image->ksym.name);
+		seq_printf(seq, " image %s", target->image->exec.ksym.name);
 	seq_putc(seq, '\n');
 }
 

@@ -2,15 +2,8 @@
 /*
  * Making, naming and retiring trampoline images.
  *
- * Executable memory comes from the kernel's own BPF pack allocator: several
- * images share a page, the page is never writable and executable at once, and
- * what is not in use is filled with int3. An image is emitted into an ordinary
- * buffer and written by text_poke_copy() through a temporary mapping of the
- * patching CPU alone. Nobody can execute it before its site is switched, so no
- * cross-modification rules apply to that write.
- *
- * The name in kallsyms comes with struct bpf_ksym, which also tells the unwinder
- * and the exception code that the range is text.
+ * Memory and name are exec.c's. Nobody can execute an image before its site is
+ * switched.
  *
  * Writes to a published image are two. When an image retires, a jump over the
  * exit programs that are no longer attached. A NOP5 becomes a JMP by
@@ -27,7 +20,6 @@
  * its call is pointed at a function that does nothing, in the same way. The image
  * goes on being used, and holds on to the program, until the next change.
  */
-#include <linux/perf_event.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "compat.h"
@@ -36,20 +28,12 @@
 #include "ksyms.h"
 #include "target.h"
 
-static atomic_t nr_images = ATOMIC_INIT(0);
 static atomic_t nr_retiring = ATOMIC_INIT(0);
-static atomic64_t image_bytes = ATOMIC64_INIT(0);
 
 void tramp_image_totals(u32 *images, u32 *retiring, u64 *bytes)
 {
 	*retiring = atomic_read(&nr_retiring);
-	*images = atomic_read(&nr_images);
-	*bytes = atomic64_read(&image_bytes);
-}
-
-static void fill_int3(void *area, unsigned int size)
-{
-	memset(area, 0xcc, size);
+	tramp_exec_totals(images, bytes);
 }
 
 static int emit_error(enum tramp_x86_err err, const struct tramp_image_req *req,
@@ -71,71 +55,11 @@ static int emit_error(enum tramp_x86_err err, const struct tramp_image_req *req,
 	return tramp_refuse(why, TRAMP_REASON_ARG_TYPE, req->func, "emitter error %d", err);
 }
 
-/* Executable memory for @size bytes of code: sets mem, mem_size and code. */
-static int alloc_exec(struct tramp_image *image, u32 size)
-{
-	u32 head = TRAMP_PACK_HEADER ? sizeof(struct bpf_binary_header) : 0;
-
-	image->mem_size = size + head;
-	image->mem = KSYM(bpf_prog_pack_alloc)(TRAMP_PACK_ALLOC_ARGS(image->mem_size, fill_int3));
-	if (!image->mem)
-		return -ENOMEM;
-	image->code = (unsigned long)image->mem + head;
-	image->size = size;
-#if TRAMP_PACK_HEADER
-	if (IS_ERR(KSYM(text_poke_copy)(image->mem, &image->mem_size, sizeof(u32))))
-		return -EINVAL;
-#endif
-	return 0;
-}
-
-static void free_exec(struct tramp_image *image)
-{
-	if (!image->mem)
-		return;
-#if TRAMP_PACK_HEADER
-	KSYM(bpf_prog_pack_free)(image->mem);
-#else
-	KSYM(bpf_prog_pack_free)(image->mem, image->mem_size);
-#endif
-}
-
-static void publish_ksym(struct tramp_image *image, u64 key)
-{
-	struct bpf_ksym *ksym = &image->ksym;
-
-	INIT_LIST_HEAD_RCU(&ksym->lnode);
-	ksym->start = image->code;
-	ksym->end = image->code + image->size;
-	snprintf(ksym->name, sizeof(ksym->name), "trampoline_%llu_%u", key, image->index);
-	KSYM(bpf_ksym_add)(ksym);
-	if (tramp_ksyms.has_perf_event_ksymbol)
-		KSYM(perf_event_ksymbol)(PERF_RECORD_KSYMBOL_TYPE_BPF, ksym->start,
-					 image->size, false, ksym->name);
-	atomic_inc(&nr_images);
-	atomic64_add(image->size, &image_bytes);
-}
-
-static void retract_ksym(struct tramp_image *image)
-{
-	struct bpf_ksym *ksym = &image->ksym;
-
-	if (!ksym->start)
-		return;
-	KSYM(bpf_ksym_del)(ksym);
-	if (tramp_ksyms.has_perf_event_ksymbol)
-		KSYM(perf_event_ksymbol)(PERF_RECORD_KSYMBOL_TYPE_BPF, ksym->start,
-					 image->size, true, ksym->name);
-	atomic_dec(&nr_images);
-	atomic64_sub(image->size, &image_bytes);
-}
-
 void tramp_image_destroy(struct tramp_image *image)
 {
 	u32 i;
 
-	retract_ksym(image);
-	free_exec(image);
+	tramp_exec_free(&image->exec);
 	free_percpu(image->inflight);
 	for (i = 0; i < image->nr_slots; i++)
 		tramp_slot_put(image->slots[i]);
@@ -174,7 +98,7 @@ static int emit(struct tramp_image *image, const struct tramp_image_req *req,
 	int err;
 
 	err = emit_error(tramp_x86_emit_fentry(&x86, buf, len, addr, &out), req, why);
-	image->size = out.size;
+	image->exec.size = out.size;
 	return err;
 }
 
@@ -237,19 +161,15 @@ struct tramp_image *tramp_image_create(const struct tramp_image_req *req,
 	err = emit(image, req, calls, buf, TRAMP_X86_MAX_IMAGE, 0, why);
 	if (err)
 		goto fail;
-	err = alloc_exec(image, image->size);
-	if (err) {
-		err = tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, req->func, NULL);
-		goto fail;
-	}
-	err = emit(image, req, calls, buf, image->size, image->code, why);
+	err = tramp_exec_alloc(&image->exec, image->exec.size, why);
 	if (err)
 		goto fail;
-	if (IS_ERR(KSYM(text_poke_copy)((void *)image->code, buf, image->size))) {
-		err = tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, image->code, NULL);
+	err = emit(image, req, calls, buf, image->exec.size, image->exec.code, why);
+	if (err)
 		goto fail;
-	}
-	publish_ksym(image, req->key);
+	err = tramp_exec_publish(&image->exec, buf, req->key, req->index, why);
+	if (err)
+		goto fail;
 	image->target = req->target;
 	kvfree(buf);
 	kvfree(calls);
@@ -277,7 +197,7 @@ void tramp_image_mute(struct tramp_image *image, const struct tramp_slot *slot)
 		for (j = 2 * i; j < 2 * i + 2; j++) {
 			if (!image->call_off[j])
 				continue;
-			ip = image->code + image->call_off[j];
+			ip = image->exec.code + image->call_off[j];
 			/* Fails only if the bytes are not what we wrote there. */
 			WARN_ON_ONCE(KSYM(bpf_arch_text_poke)((void *)ip, BPF_MOD_CALL,
 							      (void *)call.func,
@@ -384,8 +304,8 @@ static void leave_out(struct tramp_image *image, u32 i)
 {
 	int err;
 
-	err = KSYM(bpf_arch_text_poke)((void *)(image->code + image->skip_off[i]), BPF_MOD_JUMP,
-				       NULL, (void *)(image->code + image->skip_to[i]));
+	err = KSYM(bpf_arch_text_poke)((void *)(image->exec.code + image->skip_off[i]), BPF_MOD_JUMP,
+				       NULL, (void *)(image->exec.code + image->skip_to[i]));
 	/*
 	 * Fails only if the bytes are not what we wrote there. Then late returns
 	 * run the program once more, and the slot stays with the image.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Trampoline images as objects: executable memory, a name in kallsyms, the slots
- * they call. What is in them is x86/'s business, where they hang is site_*.c's.
+ * Entry and exit images as objects: memory with a name, and the slots they call.
+ * What is in them is x86/'s business, where they hang is site_*.c's.
  */
 #ifndef TRAMP_IMAGE_H
 #define TRAMP_IMAGE_H
 
-#include <linux/bpf.h>
 #include <linux/list.h>
+#include "exec.h"
 #include "retire.h"
 #include "slot.h"
 #include "tramp.h"
@@ -23,10 +23,8 @@ enum tramp_exit_state {
 
 /**
  * struct tramp_image - one published or about to be published image
- * @ksym: its name and range in kallsyms
+ * @exec: its memory and name
  * @target: what it was made for; a reference of it is dropped when it has retired
- * @code: address of its first instruction
- * @size: bytes of code
  * @index: its number among the target's images
  * @inflight: calls that are inside (up: in, down: out; the sum over all CPUs
  *	counts); NULL for an image that no task can sleep in
@@ -38,16 +36,13 @@ enum tramp_exit_state {
  * @older: in its target's list of images that calls may still be in
  * @skip_off, @skip_to: for each exit program, see struct tramp_x86_fentry_out
  * @describe: req->call of its request
- * @mem, @mem_size: the executable allocation, which may start before @code
  * @call_off: where each slot's program is called, see struct tramp_x86_fentry_out
  * @retire: its place on the retire list
  * @rcu: for freeing the struct behind readers of kallsyms
  */
 struct tramp_image {
-	struct bpf_ksym ksym;
+	struct tramp_exec exec;
 	struct tramp_target *target;
-	unsigned long code;
-	u32 size;
 	u32 index;
 	u64 __percpu *inflight;
 	u32 nr_slots;
@@ -59,8 +54,6 @@ struct tramp_image {
 	u32 *skip_off;
 	u32 *skip_to;
 	u32 *call_off;
-	void *mem;
-	u32 mem_size;
 	void (*describe)(struct tramp_slot *slot, struct tramp_x86_call *call);
 	struct tramp_retire retire;
 	struct rcu_head rcu;

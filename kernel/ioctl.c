@@ -181,7 +181,7 @@ static int run_explain(union tramp_arg *arg, const struct user_arg *user)
 	if (target && target->site)
 		ex->mode = target->site->mode;
 	if (func.site)
-		tramp_site_check(func.site, target && target->image ? target->image->code : 0,
+		tramp_site_check(func.site, target && target->image ? target->image->exec.code : 0,
 				 &held);
 	mutex_unlock(&tramp_mutex);
 
@@ -271,14 +271,14 @@ static int run_query(union tramp_arg *arg, const struct user_arg *user)
 	}
 	image = target ? target->image : NULL;
 	if (image) {
-		q->image_size = image->size;
-		q->image_len = image->size;
+		q->image_size = image->exec.size;
+		q->image_len = image->exec.size;
 		if (show)
-			q->image_addr = image->code;
-		if (q->image && show && len >= image->size) {
-			code = kvmalloc(image->size, GFP_KERNEL);
+			q->image_addr = image->exec.code;
+		if (q->image && show && len >= image->exec.size) {
+			code = kvmalloc(image->exec.size, GFP_KERNEL);
 			if (code)
-				memcpy(code, (void *)image->code, image->size);
+				memcpy(code, (void *)image->exec.code, image->exec.size);
 			else
 				err = -ENOMEM;
 		}

@@ -124,7 +124,7 @@ static int run(struct tramp_slot **slots)
 		goto refused;
 	}
 
-	err = tramp_site_attach(req.site, entry->code, &site, &entered, &why);
+	err = tramp_site_attach(req.site, entry->exec.code, &site, &entered, &why);
 	if (err) {
 		if (entered)
 			tramp_image_retire(entry, NULL, NULL);
@@ -135,9 +135,9 @@ static int run(struct tramp_slot **slots)
 	}
 	err = check_call(1, 0, "the entry program was not run once");
 	if (!err)
-		err = tramp_site_switch(site, exit->code, &why);
+		err = tramp_site_switch(site, exit->exec.code, &why);
 	if (err) {
-		tramp_site_detach(site, entry->code);
+		tramp_site_detach(site, entry->exec.code);
 		tramp_image_retire(entry, NULL, NULL);
 		tramp_image_destroy(exit);
 		return err;
@@ -148,7 +148,7 @@ static int run(struct tramp_slot **slots)
 		tramp_image_mute(exit, slots[0]);
 		err = check_call(0, 1, "a muted program was run");
 	}
-	tramp_site_detach(site, exit->code);
+	tramp_site_detach(site, exit->exec.code);
 	tramp_image_retire(exit, NULL, NULL);
 	if (!err)
 		err = check_call(0, 0, "a program ran after it was detached");

@@ -155,9 +155,9 @@ static int update_direct(struct tramp_target *target, struct tramp_slot **slots,
 		return PTR_ERR(image);
 
 	if (target->site)
-		err = tramp_site_switch(target->site, image->code, why);
+		err = tramp_site_switch(target->site, image->exec.code, why);
 	else
-		err = tramp_site_attach(target->func.site, image->code, &target->site, &entered,
+		err = tramp_site_attach(target->func.site, image->exec.code, &target->site, &entered,
 					why);
 	if (err && entered) {
 		target->index++;
@@ -216,7 +216,7 @@ static void remove_site(struct tramp_target *target)
 {
 	struct tramp_image *image = target->image;
 
-	if (!tramp_site_detach(target->site, image ? image->code : 0)) {
+	if (!tramp_site_detach(target->site, image ? image->exec.code : 0)) {
 		/* It leads here for ever: image, slots and target are never freed. */
 		tramp_target_get(target);
 		target->site = NULL;
