@@ -88,6 +88,8 @@ static const struct {
 	{ TRAMP_FEAT_INLINE_GUARD, "inline-guard", "guards around programs emitted inline" },
 	{ TRAMP_FEAT_KSYMBOL, "ksymbol", "images announced to perf" },
 	{ TRAMP_FEAT_UPDATE_PROG, "update-prog", "a link's program replaced without a gap" },
+	{ TRAMP_FEAT_KPROBE, "kprobe", "programs at any instruction" },
+	{ TRAMP_FEAT_JUMP, "jump", "probes that are reached by a jump instead of an int3" },
 };
 
 const char *tramp_feature_name(unsigned int bit)

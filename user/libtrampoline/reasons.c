@@ -69,7 +69,8 @@ const char *tramp_reason_remedy(unsigned int reason)
 		return "load the program first (bpf_object__load())";
 	case TRAMP_REASON_PROG_TYPE:
 	case TRAMP_REASON_ATTACH_TYPE:
-		return "use SEC(\"fentry/FUNC\"), SEC(\"fexit/FUNC\") or SEC(\"fmod_ret/FUNC\")";
+		return "use SEC(\"fentry/FUNC\"), SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") "
+		       "or SEC(\"kprobe/FUNC+OFFSET\")";
 	case TRAMP_REASON_PROG_TARGET:
 		return "give the program a kernel function as its target";
 	case TRAMP_REASON_NO_SUCH_FUNCTION:
@@ -119,6 +120,33 @@ const char *tramp_reason_remedy(unsigned int reason)
 		return "sysctl net.core.bpf_jit_enable=1, then load the program again";
 	case TRAMP_REASON_AMBIGUOUS:
 		return "say MODULE:NAME (vmlinux:NAME for the kernel proper), if that tells them apart";
+	case TRAMP_REASON_NOT_TEXT:
+		return "choose an address in a function that /proc/kallsyms lists";
+	case TRAMP_REASON_NOT_BOUNDARY:
+	case TRAMP_REASON_OFFSET_RANGE:
+		return "trampctl explain --code FUNCTION lists its instructions";
+	case TRAMP_REASON_INIT_TEXT:
+		return "choose a function that stays after start-up";
+	case TRAMP_REASON_BLACKLISTED:
+		return "choose a caller (see /sys/kernel/debug/kprobes/blacklist)";
+	case TRAMP_REASON_RESERVED:
+	case TRAMP_REASON_INSN_FIXED:
+	case TRAMP_REASON_INSN_FIXUP:
+	case TRAMP_REASON_KPROBE_REFUSED:
+	case TRAMP_REASON_RCU_IDLE:
+		return "choose an instruction nearby (trampctl explain --code FUNCTION)";
+	case TRAMP_REASON_KPROBE_THERE:
+		return "remove the kernel's kprobe (see /sys/kernel/debug/kprobes/list)";
+	case TRAMP_REASON_PROG_OVERRIDE:
+		return "attach it with libbpf, or use SEC(\"fmod_ret/FUNC\")";
+	case TRAMP_REASON_OPT_OFF:
+		return "echo 1 >/sys/kernel/debug/trampoline/optimize";
+	case TRAMP_REASON_REGION_PROBE:
+		return "detach the other probe, or leave it at an int3";
+	case TRAMP_REASON_FOREIGN_BYTES:
+		return "end the tool that patches the kernel there";
+	case TRAMP_REASON_FUNC_IP:
+		return "do without bpf_get_func_ip(), or attach it with libbpf";
 	case TRAMP_LIB_NO_DEVICE:
 		return "modprobe trampoline, or insmod trampoline.ko";
 	case TRAMP_LIB_NO_NODE:
@@ -162,6 +190,7 @@ const char *tramp_kind_name(unsigned int kind)
 	case TRAMP_KIND_FENTRY:		return "fentry";
 	case TRAMP_KIND_FEXIT:		return "fexit";
 	case TRAMP_KIND_FMOD_RET:	return "fmod_ret";
+	case TRAMP_KIND_KPROBE:		return "kprobe";
 	default:			return "unknown";
 	}
 }
@@ -172,6 +201,9 @@ const char *tramp_mode_name(unsigned int mode)
 	case TRAMP_MODE_NONE:		return "none";
 	case TRAMP_MODE_DIRECT:		return "direct";
 	case TRAMP_MODE_FTRACE_OPS:	return "ops";
+	case TRAMP_MODE_JUMP:		return "jump";
+	case TRAMP_MODE_INT3:		return "int3";
+	case TRAMP_MODE_KPROBE:		return "kprobe";
 	default:			return "unknown";
 	}
 }
