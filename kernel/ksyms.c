@@ -19,9 +19,10 @@ DEFINE_STATIC_CALL_NULL(tramp_kallsyms_lookup_name, tramp_kallsyms_lookup_name_p
 #define DEFINE_ONE(name) DEFINE_STATIC_CALL_NULL(tramp_ks_##name, name);
 TRAMP_KSYM_REQUIRED(DEFINE_ONE)
 TRAMP_KSYM_OPTIONAL(DEFINE_ONE)
+TRAMP_KSYM_PROBE(DEFINE_ONE)
 #undef DEFINE_ONE
 
-static const char *missing_names[16];
+static const char *missing_names[48];
 
 unsigned long tramp_ksym_lookup(const char *name)
 {
@@ -65,7 +66,7 @@ static void note_missing(const char *name, bool required, u32 *required_missing)
 
 int tramp_ksyms_init(void)
 {
-	u32 required_missing = 0;
+	u32 required_missing = 0, optional_missing;
 	unsigned long addr;
 	int err;
 
@@ -94,6 +95,13 @@ int tramp_ksyms_init(void)
 	TRAMP_KSYM_REQUIRED(RESOLVE_REQUIRED)
 	TRAMP_KSYM_OPTIONAL(RESOLVE_OPTIONAL)
 	TRAMP_KSYM_ADDRS(RESOLVE_ADDR)
+
+	optional_missing = tramp_ksyms.missing;
+#define RESOLVE_PROBE(name) RESOLVE_CALL(name, false)
+#define RESOLVE_PROBE_ADDR(name) RESOLVE_ADDR(name, false)
+	TRAMP_KSYM_PROBE(RESOLVE_PROBE)
+	TRAMP_KSYM_PROBE_ADDRS(RESOLVE_PROBE_ADDR)
+	tramp_ksyms.has_probes = tramp_ksyms.missing == optional_missing;
 
 	return required_missing ? -ENOENT : 0;
 }

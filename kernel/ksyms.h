@@ -17,13 +17,19 @@
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <linux/extable.h>
+#include <linux/bug.h>
 #include <linux/fdtable.h>
 #include <linux/filter.h>
 #include <linux/ftrace.h>
+#include <linux/jump_label.h>
 #include <linux/kallsyms.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/kernel.h>
 #include <linux/static_call.h>
+#include <asm/alternative.h>
+#include <asm/insn.h>
 #include <asm/text-patching.h>
 
 /* Static in some kernels, so that no header has them. */
@@ -66,16 +72,54 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(kallsyms_on_each_match_symbol) \
 	X(perf_event_ksymbol)
 
+/* X(name): functions that probes need; without any of them there are no probes. */
+#define TRAMP_KSYM_PROBE(X) \
+	X(alternatives_text_reserved) \
+	X(core_kernel_text) \
+	X(find_bug) \
+	X(ftrace_text_reserved) \
+	X(get_kprobe) \
+	X(insn_decode) \
+	X(jump_label_lock) \
+	X(jump_label_text_reserved) \
+	X(jump_label_unlock) \
+	X(kallsyms_lookup) \
+	X(kallsyms_lookup_size_offset) \
+	X(search_exception_tables) \
+	X(static_call_text_reserved) \
+	X(text_poke) \
+	X(text_poke_sync) \
+	X(within_kprobe_blacklist)
+
+/* X(name): likewise variables, and places in the text. */
+#define TRAMP_KSYM_PROBE_ADDRS(X) \
+	X(_stext) \
+	X(_etext) \
+	X(__start___ex_table) \
+	X(__stop___ex_table) \
+	X(__start___jump_table) \
+	X(__stop___jump_table) \
+	X(bpf_prog_active) \
+	X(kprobe_mutex) \
+	X(text_mutex)
+
 /* X(name, required): variables and addresses that are never called from C. */
 #define TRAMP_KSYM_ADDRS(X) \
 	X(ftrace_enabled, true) \
 	X(direct_mutex, true) \
 	X(x86_return_thunk, false) \
+	X(__cpuidle_text_start, false) \
+	X(__cpuidle_text_end, false) \
+	X(_sinittext, false) \
+	X(_einittext, false) \
+	X(bpf_get_attach_cookie_trace, false) \
+	X(bpf_get_func_ip_kprobe, false) \
 	X(bpf_get_attach_cookie_tracing, false)
 
 #define TRAMP_KSYM_DECLARE(name) DECLARE_STATIC_CALL(tramp_ks_##name, name);
 TRAMP_KSYM_REQUIRED(TRAMP_KSYM_DECLARE)
 TRAMP_KSYM_OPTIONAL(TRAMP_KSYM_DECLARE)
+TRAMP_KSYM_PROBE(TRAMP_KSYM_DECLARE)
 #undef TRAMP_KSYM_DECLARE
 
 /* Call a resolved function. */
@@ -86,6 +130,10 @@ struct tramp_ksyms {
 #define TRAMP_KSYM_MEMBER(name, required) unsigned long name;
 	TRAMP_KSYM_ADDRS(TRAMP_KSYM_MEMBER)
 #undef TRAMP_KSYM_MEMBER
+#define TRAMP_KSYM_MEMBER(name) unsigned long name;
+	TRAMP_KSYM_PROBE_ADDRS(TRAMP_KSYM_MEMBER)
+#undef TRAMP_KSYM_MEMBER
+	bool has_probes;		/* nothing of TRAMP_KSYM_PROBE* is missing */
 	bool has_bpf_find_btf_id;
 	bool has_kallsyms_on_each_match_symbol;
 	bool has_perf_event_ksymbol;
