@@ -11,6 +11,7 @@
 #include <linux/sched/clock.h>
 #include <linux/u64_stats_sync.h>
 #include <asm/cpufeature.h>
+#include <asm/segment.h>
 #include "compat.h"
 #include "helpers.h"
 #include "ksyms.h"
@@ -124,6 +125,8 @@ int __init tramp_helpers_init(void)
 {
 	BUILD_BUG_ON(sizeof(struct bpf_tramp_run_ctx) > 64);
 	BUILD_BUG_ON(sizeof(struct bpf_tramp_run_ctx) % 8);
+	BUILD_BUG_ON(sizeof(struct bpf_trace_run_ctx) > 64);
+	BUILD_BUG_ON(sizeof(struct bpf_trace_run_ctx) % 8);
 	BUILD_BUG_ON(sizeof(bpf_stats_enabled_key.key.enabled.counter) != 4);
 
 	tramp_env.preempt_count = tramp_pcpu_preempt_count();
@@ -132,6 +135,8 @@ int __init tramp_helpers_init(void)
 	tramp_env.run_ctx_size = sizeof(struct bpf_tramp_run_ctx);
 	tramp_env.run_ctx_cookie = offsetof(struct bpf_tramp_run_ctx, bpf_cookie);
 	tramp_env.run_ctx_saved = offsetof(struct bpf_tramp_run_ctx, saved_run_ctx);
+	tramp_env.trace_ctx_size = sizeof(struct bpf_trace_run_ctx);
+	tramp_env.trace_ctx_cookie = offsetof(struct bpf_trace_run_ctx, bpf_cookie);
 	tramp_env.stats_key = (unsigned long)&bpf_stats_enabled_key.key.enabled.counter;
 	tramp_env.stats_enter = (unsigned long)tramp_x_stats_enter;
 	tramp_env.stats_exit = (unsigned long)tramp_x_stats_exit;
@@ -144,5 +149,8 @@ int __init tramp_helpers_init(void)
 #endif
 	tramp_env.has_call_depth = tramp_has_call_depth();
 	tramp_env.call_depth = tramp_pcpu_call_depth();
+	tramp_env.cs = __KERNEL_CS;
+	tramp_env.ss = __KERNEL_DS;
+	tramp_env.smap = cpu_feature_enabled(X86_FEATURE_SMAP);
 	return find_return_thunk();
 }

@@ -261,10 +261,29 @@ static inline void tasm_push_imm(struct tasm *a, s32 v)
 	}
 }
 
+/* The same, five bytes whatever the value. */
+#define TASM_PUSH_IMM32_SIZE	5
+
+static inline void tasm_push_imm32(struct tasm *a, s32 v)
+{
+	tasm_byte(a, 0x68);
+	tasm_imm32(a, v);
+}
+
 static inline void tasm_pop(struct tasm *a, enum tasm_reg r)
 {
 	tasm_rex(a, false, 0, r);
 	tasm_byte(a, 0x58 | (r & 7));
+}
+
+static inline void tasm_pushfq(struct tasm *a)
+{
+	tasm_byte(a, 0x9c);
+}
+
+static inline void tasm_popfq(struct tasm *a)
+{
+	tasm_byte(a, 0x9d);
 }
 
 static inline void tasm_leave(struct tasm *a)
@@ -355,6 +374,12 @@ static inline void tasm_dec(struct tasm *a, bool wide, struct tasm_mem m)
 	tasm_op_mem(a, wide, 0xff, 1, m, 0);
 }
 
+static inline void tasm_add_imm8(struct tasm *a, bool wide, struct tasm_mem m, s8 v)
+{
+	tasm_op_mem(a, wide, 0x83, 0, m, 1);
+	tasm_byte(a, v);
+}
+
 static inline void tasm_cmp_imm8(struct tasm *a, bool wide, struct tasm_mem m, s8 v)
 {
 	tasm_op_mem(a, wide, 0x83, 7, m, 1);
@@ -372,6 +397,20 @@ static inline void tasm_test(struct tasm *a, enum tasm_reg x, enum tasm_reg y)
 	tasm_rex(a, true, y, x);
 	tasm_byte(a, 0x85);
 	tasm_modrm(a, 3, y, x);
+}
+
+/* Flags: DF and AC become 0 ------------------------------------------------ */
+
+static inline void tasm_cld(struct tasm *a)
+{
+	tasm_byte(a, 0xfc);
+}
+
+static inline void tasm_clac(struct tasm *a)
+{
+	tasm_byte(a, 0x0f);
+	tasm_byte(a, 0x01);
+	tasm_byte(a, 0xca);
 }
 
 /* Control flow ----------------------------------------------------------- */

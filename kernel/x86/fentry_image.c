@@ -195,6 +195,10 @@ static void lay_out(struct image *img)
 	if (flags & (TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_GUARDED)) {
 		room += req->env->run_ctx_size;
 		img->g.run_ctx = -(s32)(pushed + room);
+		img->g.cookie = img->g.run_ctx + (s32)req->env->run_ctx_cookie;
+		/* not checked, and not used, with kernel policy only */
+		img->g.saved = (s32)((u32)img->g.run_ctx + req->env->run_ctx_saved);
+		img->g.run_ctx_flags = TRAMP_X86_CALL_COOKIE;
 	}
 	if (flags & TRAMP_X86_CALL_GUARDED) {
 		room += 8;

@@ -113,6 +113,9 @@ struct tramp_x86_call {
  * @run_ctx_size: sizeof(struct bpf_tramp_run_ctx), a multiple of 8, at most 64
  * @run_ctx_cookie: offset of bpf_cookie in it
  * @run_ctx_saved: offset of saved_run_ctx in it
+ * @trace_ctx_size: sizeof(struct bpf_trace_run_ctx), the run context of probes: a
+ *	multiple of 8, at most 64
+ * @trace_ctx_cookie: offset of bpf_cookie in it; all else in it is 0 for a probe
  * @stats_key: address of the int that is non-zero while BPF run-time statistics
  *	are on (read rip-relative: within reach of the image); 0: never
  * @stats_enter: u64 stats_enter(void): the start time
@@ -126,6 +129,8 @@ struct tramp_x86_call {
  * @call_depth: per-CPU offset of the call depth accounting word, valid with
  *	@has_call_depth: then every call is preceded by `sarq $5, %gs:call_depth`,
  *	and the image starts with one for the call that reached it
+ * @cs, @ss: the kernel's code and stack segment selectors, for the pt_regs of probes
+ * @smap: this CPU has SMAP, so a probe may be hit with AC set and has to clear it
  *
  * All helpers keep the C calling convention.
  */
@@ -136,6 +141,8 @@ struct tramp_x86_env {
 	u32 run_ctx_size;
 	u32 run_ctx_cookie;
 	u32 run_ctx_saved;
+	u32 trace_ctx_size;
+	u32 trace_ctx_cookie;
 	u64 stats_key;
 	u64 stats_enter;
 	u64 stats_exit;
@@ -146,6 +153,9 @@ struct tramp_x86_env {
 	u64 return_thunk;
 	u64 call_depth;
 	bool has_call_depth;
+	u16 cs;
+	u16 ss;
+	bool smap;
 };
 
 /**

@@ -61,6 +61,11 @@
  *     "preemption is on again" and "somebody wants the CPU". Whatever matters
  *     at that point is on the stack, not in a register.
  *
+ * Programs that share a recursion counter, as all probes do, share its test as well:
+ * one compare, increment and decrement stand around all of them, and between these,
+ * if any of them needs the run context, one switch of current->bpf_ctx and back. If
+ * the counter was taken, a miss is counted for each.
+ *
  * Kernel policy, for programs that may sleep and for all on PREEMPT_RT: the
  * kernel's own functions stand around the program, with preemption on:
  *
@@ -160,14 +165,11 @@ void tramp_guard_close(struct tramp_guard *g)
 	g->open = false;
 }
 
-static struct tasm_mem run_ctx_at(const struct tramp_guard *g, u32 member)
+static void store_cookie(struct tramp_guard *g, struct tramp_part *p,
+			 const struct tramp_x86_call *c)
 {
-	return tasm_at(TASM_RBP, g->run_ctx + (s32)member);
-}
-
-static void store_cookie(struct tramp_guard *g, struct tramp_part *p, u64 cookie)
-{
-	struct tasm_mem m = run_ctx_at(g, g->env->run_ctx_cookie);
+	u64 cookie = c->flags & TRAMP_X86_CALL_COOKIE ? c->cookie : 0;
+	struct tasm_mem m = tasm_at(TASM_RBP, g->cookie);
 
 	if (tasm_fits_s32((s64)cookie)) {
 		tasm_store_imm(&p->a, m, (s32)cookie);
@@ -184,8 +186,8 @@ static void enter_run_ctx(struct tramp_guard *g, struct tramp_part *p)
 
 	tasm_load(&p->a, TASM_RCX, tramp_part_percpu(p, env->current_task));
 	tasm_load(&p->a, TASM_RDX, bpf_ctx);
-	tasm_store(&p->a, run_ctx_at(g, env->run_ctx_saved), TASM_RDX);
-	tasm_lea(&p->a, TASM_RDX, run_ctx_at(g, 0));
+	tasm_store(&p->a, tasm_at(TASM_RBP, g->saved), TASM_RDX);
+	tasm_lea(&p->a, TASM_RDX, tasm_at(TASM_RBP, g->run_ctx));
 	tasm_store(&p->a, bpf_ctx, TASM_RDX);
 }
 
@@ -194,23 +196,27 @@ static void leave_run_ctx(struct tramp_guard *g, struct tramp_part *p)
 	const struct tramp_x86_env *env = g->env;
 
 	tasm_load(&p->a, TASM_RCX, tramp_part_percpu(p, env->current_task));
-	tasm_load(&p->a, TASM_RDX, run_ctx_at(g, env->run_ctx_saved));
+	tasm_load(&p->a, TASM_RDX, tasm_at(TASM_RBP, g->saved));
 	tasm_store(&p->a, tasm_at(TASM_RCX, (s32)env->task_bpf_ctx), TASM_RDX);
+}
+
+/* With kernel policy enter() and exit() do this. */
+static bool needs_run_ctx(const struct tramp_guard *g, const struct tramp_x86_call *c)
+{
+	return (c->flags & g->run_ctx_flags) && !(c->flags & TRAMP_X86_CALL_GUARDED);
 }
 
 /* The program itself, counted as a hit. */
 static void run_program(struct tramp_guard *g, struct tramp_part *p,
 			const struct tramp_x86_call *c, bool keep_result)
 {
-	/* with kernel policy enter() and exit() do this */
-	bool own_run_ctx = (c->flags & TRAMP_X86_CALL_COOKIE) &&
-			   !(c->flags & TRAMP_X86_CALL_GUARDED);
+	bool own_run_ctx = needs_run_ctx(g, c) && !g->in_run_ctx;
 
 	tasm_inc(&p->a, true, tramp_part_percpu(p, c->hits));
-	if (own_run_ctx) {
-		store_cookie(g, p, c->cookie);
+	if (needs_run_ctx(g, c))
+		store_cookie(g, p, c);
+	if (own_run_ctx)
 		enter_run_ctx(g, p);
-	}
 	tasm_lea(&p->a, TASM_RDI, tasm_at(TASM_RBP, g->ctx));
 	if (c->insns)
 		tasm_mov_imm(&p->a, TASM_RSI, c->insns);
@@ -223,26 +229,46 @@ static void run_program(struct tramp_guard *g, struct tramp_part *p,
 		leave_run_ctx(g, p);
 }
 
-/* The rest of a piece of cold code: count a miss and go on at @next. */
+/* A piece of cold code: count a miss. */
 static void count_miss(struct tramp_guard *g, struct tramp_part *cold,
-		       const struct tramp_x86_call *c, struct tasm_label *next)
+		       const struct tramp_x86_call *c)
 {
 	tasm_mov_imm(&cold->a, TASM_RDI, c->missed_arg);
 	tramp_guard_call(g, cold, g->env->missed);
-	tasm_jmp_label(&cold->a, next);
 }
 
-static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
+/*
+ * The recursion counter of @nr programs goes up, unless it is: then they are
+ * missed, all of them, and it goes on at @next.
+ */
+static void take_counter(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr,
+			 struct tasm_label *next)
 {
-	const struct tramp_x86_env *env = g->env;
-	struct tasm_label done = TASM_LABEL_INIT, next = TASM_LABEL_INIT;
 	struct tramp_part *hot = &g->hot, *cold;
+	u32 i;
 
 	tasm_cmp_imm8(&hot->a, false, tramp_part_percpu(hot, c->active), 0);
 	cold = begin_cold(g, TASM_NE);
-	count_miss(g, cold, c, &next);
+	for (i = 0; i < nr; i++)
+		count_miss(g, cold, &c[i]);
+	tasm_jmp_label(&cold->a, next);
 
 	tasm_inc(&hot->a, false, tramp_part_percpu(hot, c->active));
+}
+
+static void release_counter(struct tramp_guard *g, const struct tramp_x86_call *c,
+			    struct tasm_label *next)
+{
+	tasm_dec(&g->hot.a, false, tramp_part_percpu(&g->hot, c->active));
+	tramp_part_bind(&g->hot, next);
+}
+
+/* The program with the counter up: in the hot part, or timed in the cold one. */
+static void run_counted(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
+{
+	const struct tramp_x86_env *env = g->env;
+	struct tasm_label done = TASM_LABEL_INIT;
+	struct tramp_part *hot = &g->hot, *cold;
 
 	if (env->stats_key) {
 		tasm_cmp_imm8(&hot->a, false, tasm_rip(env->stats_key), 0);
@@ -258,30 +284,60 @@ static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, b
 
 	run_program(g, hot, c, keep_result);
 	tramp_part_bind(hot, &done);
-	tasm_dec(&hot->a, false, tramp_part_percpu(hot, c->active));
-	tramp_part_bind(hot, &next);
+}
+
+void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr)
+{
+	struct tasm_label next = TASM_LABEL_INIT;
+	u32 i;
+
+	take_counter(g, c, nr, &next);
+	for (i = 0; i < nr; i++)
+		g->in_run_ctx |= needs_run_ctx(g, &c[i]);
+	if (g->in_run_ctx)
+		enter_run_ctx(g, &g->hot);
+	for (i = 0; i < nr; i++) {
+		run_counted(g, &c[i], false);
+		if (g->call_off)
+			g->call_off += 2;
+	}
+	if (g->in_run_ctx)
+		leave_run_ctx(g, &g->hot);
+	g->in_run_ctx = false;
+	release_counter(g, c, &next);
+}
+
+static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
+{
+	struct tasm_label next = TASM_LABEL_INIT;
+
+	take_counter(g, c, 1, &next);
+	run_counted(g, c, keep_result);
+	release_counter(g, c, &next);
 }
 
 static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
 {
 	struct tasm_mem start = tasm_at(TASM_RBP, g->start);
 	struct tasm_label next = TASM_LABEL_INIT;
-	struct tramp_part *hot = &g->hot;
+	struct tramp_part *hot = &g->hot, *cold;
 
-	store_cookie(g, hot, c->flags & TRAMP_X86_CALL_COOKIE ? c->cookie : 0);
+	store_cookie(g, hot, c);
 	tasm_mov_imm(&hot->a, TASM_RDI, c->prog);
-	tasm_lea(&hot->a, TASM_RSI, run_ctx_at(g, 0));
+	tasm_lea(&hot->a, TASM_RSI, tasm_at(TASM_RBP, g->run_ctx));
 	tramp_guard_call(g, hot, c->enter);
 	tasm_store(&hot->a, start, TASM_RAX);
 	tasm_test(&hot->a, TASM_RAX, TASM_RAX);
-	count_miss(g, begin_cold(g, TASM_E), c, &next);
+	cold = begin_cold(g, TASM_E);
+	count_miss(g, cold, c);
+	tasm_jmp_label(&cold->a, &next);
 
 	run_program(g, hot, c, keep_result);
 
 	tramp_part_bind(hot, &next);
 	tasm_mov_imm(&hot->a, TASM_RDI, c->prog);
 	tasm_load(&hot->a, TASM_RSI, start);
-	tasm_lea(&hot->a, TASM_RDX, run_ctx_at(g, 0));
+	tasm_lea(&hot->a, TASM_RDX, tasm_at(TASM_RBP, g->run_ctx));
 	tramp_guard_call(g, hot, c->exit);
 }
 

@@ -2,8 +2,8 @@
 /*
  * Calls of BPF programs inside an image, with what must stand around them.
  *
- * Internal to kernel/x86/: the images (fentry_image.c) lay out their frame and
- * decide which program comes when, this writes the call of each.
+ * Internal to kernel/x86/: the images (fentry_image.c, detour_image.c) lay out
+ * their frame and decide which program comes when, this writes the call of each.
  */
 #ifndef TRAMP_X86_GUARD_H
 #define TRAMP_X86_GUARD_H
@@ -29,12 +29,19 @@ struct tramp_part {
  * @hot: what every hit executes
  * @cold: what lies behind it: misses, timed runs, rescheduling
  * @ctx: the programs' context, from rbp
- * @run_ctx: the bpf_tramp_run_ctx, from rbp; set if a program needs one
+ * @run_ctx: the run context that programs find their cookie in, from rbp; set if a
+ *	program needs one, as are the next two
+ * @cookie: its bpf_cookie, from rbp
+ * @saved: a u64 for the outer current->bpf_ctx, in the run context or apart, from rbp
+ * @run_ctx_flags: TRAMP_X86_CALL_*: an inline-policy program with any of them needs
+ *	the run context
+ * @in_run_ctx: current->bpf_ctx points to the run context at this point of @hot
  * @start: a u64 for what enter() returned, from rbp; set if a program is guarded
  * @result: a u64 for an fmod_ret program's result, from rbp; set if there is one
  * @open: preemption is off at this point of @hot
  * @called: something was called already: the argument registers are lost
- * @call_off: where the next program's two calls are to be noted, NULL: nowhere
+ * @call_off: where the next program's two calls are to be noted (those of the one
+ *	after it follow); NULL: nowhere
  * @out: bound where the open guard closes; jumping there from between two
  *	programs skips the remaining ones under the same guard
  */
@@ -44,6 +51,10 @@ struct tramp_guard {
 	struct tramp_part cold;
 	s32 ctx;
 	s32 run_ctx;
+	s32 cookie;
+	s32 saved;
+	u32 run_ctx_flags;
+	bool in_run_ctx;
 	s32 start;
 	s32 result;
 	bool open;
@@ -94,6 +105,16 @@ void tramp_guard_open(struct tramp_guard *g);
  * @g: the image; nothing happens if its guard is not open
  */
 void tramp_guard_close(struct tramp_guard *g);
+
+/**
+ * tramp_guard_programs() - call programs that share a recursion counter
+ * @g: the image, its guard open
+ * @c: the programs, in the order they run, with inline policy and one @active
+ * @nr: how many, at least 1
+ *
+ * One test of the counter stands for all of them: either all run or all are missed.
+ */
+void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr);
 
 /**
  * tramp_guard_program() - call one program with its guards

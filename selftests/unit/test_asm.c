@@ -176,6 +176,12 @@ static void arithmetic(void)
 				is_imm(1, -3);
 			}
 			begin();
+			tasm_add_imm8(&a, wide, m, -3);
+			if (one(ZYDIS_MNEMONIC_ADD)) {
+				is_mem(0, m, wide ? 64 : 32);
+				is_imm(1, -3);
+			}
+			begin();
 			tasm_sar_imm8(&a, wide, m, 5);
 			if (one(ZYDIS_MNEMONIC_SAR)) {
 				is_mem(0, m, wide ? 64 : 32);
@@ -237,6 +243,11 @@ static void registers_and_immediates(void)
 		tasm_push_imm(&a, (s32)imms[i]);
 		if (one(ZYDIS_MNEMONIC_PUSH))
 			is_imm(0, (u64)(s32)imms[i]);
+		begin();
+		tasm_push_imm32(&a, (s32)imms[i]);
+		if (one(ZYDIS_MNEMONIC_PUSH))
+			is_imm(0, (u64)(s32)imms[i]);
+		CHECK_EQ(a.off, TASM_PUSH_IMM32_SIZE, "");
 	}
 	for (i = 1; i < 0x1000; i++) {
 		begin();
@@ -265,6 +276,18 @@ static void without_operands(void)
 	begin();
 	tasm_leave(&a);
 	one(ZYDIS_MNEMONIC_LEAVE);
+	begin();
+	tasm_pushfq(&a);
+	one(ZYDIS_MNEMONIC_PUSHFQ);
+	begin();
+	tasm_popfq(&a);
+	one(ZYDIS_MNEMONIC_POPFQ);
+	begin();
+	tasm_cld(&a);
+	one(ZYDIS_MNEMONIC_CLD);
+	begin();
+	tasm_clac(&a);
+	one(ZYDIS_MNEMONIC_CLAC);
 	begin();
 	tasm_nop5(&a);
 	one(ZYDIS_MNEMONIC_NOP);
