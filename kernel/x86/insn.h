@@ -27,15 +27,23 @@
  * @len: its length, 1 to TRAMP_X86_MAX_INSN
  * @map: 0: one-byte opcode, 1: 0F, 2: 0F 38, 3: 0F 3A; the same numbers for the
  *	maps of VEX, EVEX and XOP, higher ones as encoded there
- * @opcode: the opcode byte in that map
+ * @opcode: the opcode byte in that map (0F for 3DNow!, whose own is an immediate)
  * @vex: VEX, EVEX or XOP encoded
- * @prefixes: TRAMP_X86_PFX_*
- * @rex: the REX byte, 0: none
+ * @prefixes: TRAMP_X86_PFX_*, of the legacy prefixes; 0 with @vex but for
+ *	TRAMP_X86_PFX_67 and _SEG, what VEX has in their place is not told
+ * @rex: the REX byte, 0: none, or one that does not count because a legacy prefix
+ *	follows it
  * @opcode_off: offset of @opcode
  * @modrm_off: offset of the ModRM byte, 0: none (a ModRM byte is never first)
- * @disp_off, @disp_size: the displacement of a memory operand; @disp_size 0: none
- * @imm_off, @imm_size: immediates, all together; the displacement of a relative
- *	branch is one
+ * @disp_off, @disp_size: the displacement of a memory operand with ModRM;
+ *	@disp_size 0: none
+ * @imm_off, @imm_size: immediates, all together: everything behind the displacement.
+ *	The displacement of a relative branch is one, the address of "mov
+ *	moffs" too. @imm_off is @len with @imm_size 0.
+ *
+ * The prefixes by which the kernel asks a hypervisor to emulate an instruction (ud2
+ * and three letters) belong to the instruction behind them. All of it is one ud2
+ * then, which is what the processor takes it for.
  */
 struct tramp_x86_insn {
 	u8 bytes[TRAMP_X86_MAX_INSN];
@@ -55,12 +63,23 @@ struct tramp_x86_insn {
  * tramp_x86_decode() - decode one instruction; the interface to the decoder
  * @code: where it starts
  * @avail: bytes that may be read there
- * @insn: (out)
+ * @insn: (out) unspecified if it fails
  *
  * Context: any. Return: false if these are not the bytes of an instruction, or not
  * of all of it.
  */
 bool tramp_x86_decode(const u8 *code, u32 avail, struct tramp_x86_insn *insn);
+
+/*
+ * For decoders: the TRAMP_X86_PFX_* of a byte, 0 if it is no legacy prefix; whether
+ * an emulation prefix is at @code; and what both make of the instruction behind one,
+ * which takes up @len bytes together with it.
+ */
+#define TRAMP_X86_EMULATE_SIZE	5
+
+u8 tramp_x86_prefix(u8 byte);
+bool tramp_x86_emulate_prefix(const u8 *code, u32 avail);
+void tramp_x86_emulated(const u8 *code, u8 len, struct tramp_x86_insn *insn);
 
 /* What an instruction does to the flow of control, and so how it is relocated. */
 enum tramp_x86_kind {
@@ -79,18 +98,42 @@ enum tramp_x86_kind {
  * tramp_x86_classify() - the kind of an instruction
  * @insn: the instruction
  *
- * TRAMP_X86_FIXED: int3, int n, int1, into, ud0-2, iret, syscall, sysret, sysenter,
- * sysexit, hlt, mov to ss, pop ss, xbegin, far branches, 16-bit branches.
+ * TRAMP_X86_FIXED is what traps, leaves by a way of its own, or has the processor
+ * remember or look at where it stands: int3, int n, int1, into, ud0-2, iret, uiret,
+ * eretu, erets, syscall, sysret, sysenter, sysexit, hlt, rsm, mov to ss, lss, xbegin,
+ * far branches, enclu, encls, enclv, getsec, vmlaunch, vmresume, vmrun, skinit,
+ * seamret; branches with a 66 prefix, since processors disagree about their length,
+ * and with a LOCK prefix, since they trap.
  */
 enum tramp_x86_kind tramp_x86_classify(const struct tramp_x86_insn *insn);
 
-/* Whether a memory operand is relative to rip. */
+/* Whether a memory operand is relative to rip (to eip, with TRAMP_X86_PFX_67). */
 bool tramp_x86_rip_relative(const struct tramp_x86_insn *insn);
+
+/* The displacement, sign-extended; 0 if there is none. */
+s32 tramp_x86_disp(const struct tramp_x86_insn *insn);
 
 /* Target of a direct branch (JMP, JCC, LOOP, CALL) that stands at @ip. */
 u64 tramp_x86_branch_target(const struct tramp_x86_insn *insn, u64 ip);
 
-/* Whether what follows the instruction is reached from it: not JMP, JMP_IND, RET. */
+/*
+ * ENDBR64, ENDBR32: where indirect branches may land. A copy of it is a NOP, so it
+ * is TRAMP_X86_PLAIN, but with indirect branch tracking on nothing else may stand
+ * at its place: whoever wants to write there has to know.
+ */
+bool tramp_x86_is_endbr(const struct tramp_x86_insn *insn);
+
+/*
+ * sti: interrupts come only behind the next instruction, which idle loops count
+ * on (sti; hlt). It relocates as itself, but what follows it has to follow it in the
+ * copy as well.
+ */
+bool tramp_x86_is_sti(const struct tramp_x86_insn *insn);
+
+/*
+ * Whether what follows the instruction is reached from it: not JMP, JMP_IND, RET.
+ * A call comes back, and so may what is TRAMP_X86_FIXED.
+ */
 static inline bool tramp_x86_falls_through(enum tramp_x86_kind kind)
 {
 	return kind != TRAMP_X86_JMP && kind != TRAMP_X86_JMP_IND && kind != TRAMP_X86_RET;

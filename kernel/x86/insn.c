@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an instruction does to the flow of control, and what in it depends on where
+ * it stands. Opcodes are those of the Intel SDM, volume 2, appendix A, and of
+ * the AMD64 manual, volume 3.
+ *
+ * Kernel text is written by compilers and by people who know what they do, so this
+ * need not judge whether an instruction is valid, only what it would do. When in doubt
+ * it is TRAMP_X86_FIXED, which costs a refusal.
+ */
+#include "insn.h"
+
+#define MODRM_REG(modrm)	((modrm) >> 3 & 7)
+
+u8 tramp_x86_prefix(u8 byte)
+{
+	switch (byte) {
+	case 0x66:
+		return TRAMP_X86_PFX_66;
+	case 0x67:
+		return TRAMP_X86_PFX_67;
+	case 0xf2:
+		return TRAMP_X86_PFX_F2;
+	case 0xf3:
+		return TRAMP_X86_PFX_F3;
+	case 0xf0:
+		return TRAMP_X86_PFX_LOCK;
+	case 0x26:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:
+	case 0x64:
+	case 0x65:
+		return TRAMP_X86_PFX_SEG;
+	default:
+		return 0;
+	}
+}
+
+bool tramp_x86_emulate_prefix(const u8 *code, u32 avail)
+{
+	return avail >= TRAMP_X86_EMULATE_SIZE &&
+	       (!memcmp(code, "\x0f\x0bxen", TRAMP_X86_EMULATE_SIZE) ||
+		!memcmp(code, "\x0f\x0bkvm", TRAMP_X86_EMULATE_SIZE));
+}
+
+void tramp_x86_emulated(const u8 *code, u8 len, struct tramp_x86_insn *insn)
+{
+	memset(insn, 0, sizeof(*insn));
+	memcpy(insn->bytes, code, len);
+	insn->len = len;
+	insn->map = 1;
+	insn->opcode = 0x0b;
+	insn->opcode_off = 1;
+	insn->disp_off = len;
+	insn->imm_off = len;
+}
+
+static u8 modrm_of(const struct tramp_x86_insn *insn)
+{
+	return insn->modrm_off ? insn->bytes[insn->modrm_off] : 0;
+}
+
+/* A branch that goes where it says, unless a prefix makes something else of it. */
+static enum tramp_x86_kind branch(const struct tramp_x86_insn *insn, enum tramp_x86_kind kind)
+{
+	if (insn->prefixes & (TRAMP_X86_PFX_66 | TRAMP_X86_PFX_LOCK))
+		return TRAMP_X86_FIXED;
+	return kind;
+}
+
+static enum tramp_x86_kind classify_one_byte(const struct tramp_x86_insn *insn)
+{
+	u8 modrm = modrm_of(insn);
+
+	switch (insn->opcode) {
+	case 0x70 ... 0x7f:
+		return branch(insn, TRAMP_X86_JCC);
+	case 0x8e:	/* mov to a segment register: ss */
+		return MODRM_REG(modrm) == 2 ? TRAMP_X86_FIXED : TRAMP_X86_PLAIN;
+	case 0x9a:	/* far call, not in 64-bit mode */
+	case 0xea:	/* far jmp, neither */
+	case 0xca:	/* retf n */
+	case 0xcb:	/* retf */
+	case 0xcc:	/* int3 */
+	case 0xcd:	/* int n */
+	case 0xce:	/* into, not in 64-bit mode */
+	case 0xcf:	/* iret */
+	case 0xf1:	/* int1 */
+	case 0xf4:	/* hlt */
+		return TRAMP_X86_FIXED;
+	case 0xc2:	/* ret n */
+	case 0xc3:
+		return branch(insn, TRAMP_X86_RET);
+	case 0xc7:	/* xbegin: the fallback address is relative */
+		return modrm == 0xf8 ? TRAMP_X86_FIXED : TRAMP_X86_PLAIN;
+	case 0xe0 ... 0xe3:
+		return branch(insn, TRAMP_X86_LOOP);
+	case 0xe8:
+		return branch(insn, TRAMP_X86_CALL);
+	case 0xe9:
+	case 0xeb:
+		return branch(insn, TRAMP_X86_JMP);
+	case 0xff:
+		switch (MODRM_REG(modrm)) {
+		case 2:
+			return branch(insn, TRAMP_X86_CALL_IND);
+		case 4:
+			return branch(insn, TRAMP_X86_JMP_IND);
+		case 3:		/* far call */
+		case 5:		/* far jmp */
+			return TRAMP_X86_FIXED;
+		}
+		return TRAMP_X86_PLAIN;
+	default:
+		return TRAMP_X86_PLAIN;
+	}
+}
+
+/* 0F 01, where each ModRM byte with mod 3 is an instruction of its own. */
+static enum tramp_x86_kind classify_0f01(const struct tramp_x86_insn *insn)
+{
+	switch (modrm_of(insn)) {
+	case 0xc0:	/* enclv */
+	case 0xc2:	/* vmlaunch */
+	case 0xc3:	/* vmresume */
+	case 0xd7:	/* enclu */
+	case 0xd8:	/* vmrun */
+	case 0xde:	/* skinit */
+		return TRAMP_X86_FIXED;
+	case 0xca:	/* clac; erets with F2, eretu with F3 */
+		return insn->prefixes & (TRAMP_X86_PFX_F2 | TRAMP_X86_PFX_F3) ?
+		       TRAMP_X86_FIXED : TRAMP_X86_PLAIN;
+	case 0xcd:	/* seamret with 66 */
+		return insn->prefixes & TRAMP_X86_PFX_66 ? TRAMP_X86_FIXED : TRAMP_X86_PLAIN;
+	case 0xcf:	/* encls; seamcall with 66, which comes back behind itself */
+		return insn->prefixes & TRAMP_X86_PFX_66 ? TRAMP_X86_PLAIN : TRAMP_X86_FIXED;
+	case 0xec:	/* uiret with F3 */
+		return insn->prefixes & TRAMP_X86_PFX_F3 ? TRAMP_X86_FIXED : TRAMP_X86_PLAIN;
+	default:
+		return TRAMP_X86_PLAIN;
+	}
+}
+
+static enum tramp_x86_kind classify_0f(const struct tramp_x86_insn *insn)
+{
+	switch (insn->opcode) {
+	case 0x01:
+		return classify_0f01(insn);
+	case 0x05:	/* syscall */
+	case 0x07:	/* sysret */
+	case 0x0b:	/* ud2 */
+	case 0x34:	/* sysenter */
+	case 0x35:	/* sysexit */
+	case 0x37:	/* getsec */
+	case 0xaa:	/* rsm */
+	case 0xb2:	/* lss */
+	case 0xb9:	/* ud1 */
+	case 0xff:	/* ud0 */
+		return TRAMP_X86_FIXED;
+	case 0x80 ... 0x8f:
+		return branch(insn, TRAMP_X86_JCC);
+	case 0xb8:	/* popcnt with F3; without it jmpe, which only Itanium had */
+		return insn->prefixes & TRAMP_X86_PFX_F3 ? TRAMP_X86_PLAIN : TRAMP_X86_FIXED;
+	default:
+		return TRAMP_X86_PLAIN;
+	}
+}
+
+enum tramp_x86_kind tramp_x86_classify(const struct tramp_x86_insn *insn)
+{
+	/* those encodings have neither branches nor traps */
+	if (insn->vex)
+		return TRAMP_X86_PLAIN;
+	switch (insn->map) {
+	case 0:
+		return classify_one_byte(insn);
+	case 1:
+		return classify_0f(insn);
+	default:
+		return TRAMP_X86_PLAIN;
+	}
+}
+
+bool tramp_x86_rip_relative(const struct tramp_x86_insn *insn)
+{
+	/* mod 0, rm 5; a SIB byte has rm 4 */
+	return insn->modrm_off && insn->disp_size == 4 &&
+	       (insn->bytes[insn->modrm_off] & 0xc7) == 0x05;
+}
+
+/* A little-endian number of 1 or 4 bytes at @off, sign-extended. */
+static s32 number_at(const struct tramp_x86_insn *insn, u8 off, u8 size)
+{
+	const u8 *p = insn->bytes + off;
+
+	switch (size) {
+	case 1:
+		return (s8)p[0];
+	case 4:
+		return (s32)(p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24);
+	default:
+		return 0;
+	}
+}
+
+s32 tramp_x86_disp(const struct tramp_x86_insn *insn)
+{
+	return number_at(insn, insn->disp_off, insn->disp_size);
+}
+
+u64 tramp_x86_branch_target(const struct tramp_x86_insn *insn, u64 ip)
+{
+	return ip + insn->len + (u64)(s64)number_at(insn, insn->imm_off, insn->imm_size);
+}
+
+bool tramp_x86_is_endbr(const struct tramp_x86_insn *insn)
+{
+	u8 modrm = modrm_of(insn);
+
+	return insn->map == 1 && !insn->vex && insn->opcode == 0x1e &&
+	       insn->prefixes & TRAMP_X86_PFX_F3 && (modrm == 0xfa || modrm == 0xfb);
+}
+
+bool tramp_x86_is_sti(const struct tramp_x86_insn *insn)
+{
+	return insn->map == 0 && !insn->vex && insn->opcode == 0xfb;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One instruction, made to run at another address.
+ *
+ * Most are copied byte by byte. What depends on its own address is either a
+ * displacement, which is computed anew, or a relative branch, which is written anew
+ * in its rel32 form; a call becomes a push of the address it would push and a jump.
+ * Flags are never touched on the way, and no register is borrowed.
+ *
+ * Two things cannot be told from outside: the oops of an instruction that faults
+ * names the copy, and of a call whose operand cannot be read the return address is
+ * on the stack already.
+ */
+#include "relocate.h"
+
+#define MODRM_MOD(modrm)	((modrm) >> 6)
+#define MODRM_RM(modrm)		((modrm) & 7)
+#define SIB_INDEX(sib)		((sib) >> 3 & 7)
+#define SIB_BASE(sib)		((sib) & 7)
+
+#define REX_X	0x02
+#define REX_B	0x01
+
+#define SLOT	8	/* bytes that a push takes */
+
+static void put_bytes(struct tasm *a, const u8 *bytes, u32 from, u32 to)
+{
+	for (; from < to; from++)
+		tasm_byte(a, bytes[from]);
+}
+
+/*
+ * The displacement that gives a rip-relative operand the same address as before.
+ * With a 67 prefix addresses have 32 bits, and there is nothing out of reach.
+ */
+static void put_rip_disp(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+{
+	u64 target = ip + insn->len + (u64)(s64)tramp_x86_disp(insn);
+	u32 trailing = insn->len - insn->disp_off - TASM_REL32_SIZE;
+
+	if (!(insn->prefixes & TRAMP_X86_PFX_67))
+		tasm_rel32_out(a, target, trailing);
+	else
+		tasm_imm32(a, (u32)(target - (a->addr + a->off + TASM_REL32_SIZE + trailing)));
+}
+
+/* The same instruction; @modrm in place of its ModRM byte, if it has one. */
+static void put_same(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip, u8 modrm)
+{
+	u32 from = 0;
+
+	if (insn->modrm_off) {
+		put_bytes(a, insn->bytes, 0, insn->modrm_off);
+		tasm_byte(a, modrm);
+		from = insn->modrm_off + 1;
+	}
+	if (tramp_x86_rip_relative(insn)) {
+		put_rip_disp(a, insn, ip);
+		from = insn->disp_off + insn->disp_size;
+	}
+	put_bytes(a, insn->bytes, from, insn->len);
+}
+
+static u8 modrm_of(const struct tramp_x86_insn *insn)
+{
+	return insn->modrm_off ? insn->bytes[insn->modrm_off] : 0;
+}
+
+/* With a bnd prefix if there was one. Other prefixes of direct branches are hints. */
+static void put_bnd(struct tasm *a, const struct tramp_x86_insn *insn)
+{
+	if (insn->prefixes & TRAMP_X86_PFX_F2)
+		tasm_byte(a, 0xf2);
+}
+
+static void put_jmp(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+{
+	put_bnd(a, insn);
+	tasm_jmp_out(a, tramp_x86_branch_target(insn, ip));
+}
+
+static void put_jcc(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+{
+	put_bnd(a, insn);
+	tasm_byte(a, 0x0f);
+	tasm_byte(a, 0x80 | (insn->opcode & 0xf));
+	tasm_rel32_out(a, tramp_x86_branch_target(insn, ip), 0);
+}
+
+/*
+ * There is no rel32 form:
+ *
+ *	loop	1f
+ *	jmp	2f
+ * 1:	jmp	target
+ * 2:
+ */
+static void put_loop(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+{
+	if (insn->prefixes & TRAMP_X86_PFX_67)	/* counts in ecx */
+		tasm_byte(a, 0x67);
+	tasm_byte(a, insn->opcode);
+	tasm_byte(a, 2);
+	tasm_byte(a, 0xeb);
+	tasm_byte(a, 5);
+	tasm_jmp_out(a, tramp_x86_branch_target(insn, ip));
+}
+
+/* Always the long form: it must not matter where the original stands. */
+static void put_push_return(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+{
+	tasm_byte(a, 0x68);
+	tasm_imm32(a, (u32)(ip + insn->len));
+}
+
+static bool can_push_return(const struct tramp_x86_insn *insn, u64 ip)
+{
+	return tasm_fits_s32((s64)(ip + insn->len));
+}
+
+/* The operand of an indirect call, as far as rsp is in it. */
+enum rsp_use {
+	RSP_UNUSED,
+	RSP_BASE,	/* it is the base of a memory operand */
+	RSP_ITSELF,	/* it is the operand */
+};
+
+static enum rsp_use rsp_use(const struct tramp_x86_insn *insn)
+{
+	u8 modrm = modrm_of(insn);
+
+	if (insn->rex & REX_B || MODRM_RM(modrm) != TASM_RSP)
+		return RSP_UNUSED;
+	if (MODRM_MOD(modrm) == 3)
+		return RSP_ITSELF;
+	return SIB_BASE(insn->bytes[insn->modrm_off + 1]) == TASM_RSP ? RSP_BASE : RSP_UNUSED;
+}
+
+/*
+ * After the push the operand is a slot further up. It must not be where the push
+ * writes. (With an index register nobody can tell, but in the kernel nothing
+ * that is still needed lies below rsp: an interrupt would write over it.)
+ */
+static bool can_move_up(const struct tramp_x86_insn *insn)
+{
+	s32 disp = tramp_x86_disp(insn);
+	u8 sib = insn->bytes[insn->modrm_off + 1];
+	bool index = SIB_INDEX(sib) != TASM_RSP || insn->rex & REX_X;
+
+	if (!index && disp > -2 * SLOT && disp < 0)
+		return false;
+	return tasm_fits_s32((s64)disp + SLOT);
+}
+
+/* Bytes of that displacement. An rsp without one needs one then; a long one stays long. */
+static u32 moved_disp_size(const struct tramp_x86_insn *insn)
+{
+	return insn->disp_size < 4 && tasm_fits_s8((s64)tramp_x86_disp(insn) + SLOT) ? 1 : 4;
+}
+
+/* jmp through the same operand, whose base is rsp, a slot further up. */
+static void put_jmp_moved_up(struct tasm *a, const struct tramp_x86_insn *insn)
+{
+	u32 disp = (u32)tramp_x86_disp(insn) + SLOT;
+	u32 size = moved_disp_size(insn);
+
+	put_bytes(a, insn->bytes, 0, insn->modrm_off);
+	tasm_modrm(a, size == 1 ? 1 : 2, 4, TASM_RSP);
+	tasm_byte(a, insn->bytes[insn->modrm_off + 1]);
+	if (size == 1)
+		tasm_byte(a, disp);
+	else
+		tasm_imm32(a, disp);
+}
+
+/* FF /2 becomes FF /4, everything else of it stays. */
+static enum tramp_x86_reloc put_call_ind(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+{
+	enum rsp_use use = rsp_use(insn);
+
+	if (!can_push_return(insn, ip))
+		return TRAMP_X86_RELOC_RETURN;
+	if (use == RSP_ITSELF)
+		return TRAMP_X86_RELOC_RSP;
+	if (use == RSP_BASE) {
+		/* prefixes that mean nothing may have filled it up already */
+		u32 len = insn->len - insn->disp_size + moved_disp_size(insn);
+
+		if (!can_move_up(insn) || len > TRAMP_X86_MAX_INSN)
+			return TRAMP_X86_RELOC_RSP;
+		put_push_return(a, insn, ip);
+		put_jmp_moved_up(a, insn);
+		return TRAMP_X86_RELOC_OK;
+	}
+	put_push_return(a, insn, ip);
+	put_same(a, insn, ip, (modrm_of(insn) & ~0x38) | 4 << 3);
+	return TRAMP_X86_RELOC_OK;
+}
+
+static enum tramp_x86_reloc put(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+{
+	switch (tramp_x86_classify(insn)) {
+	case TRAMP_X86_PLAIN:
+	case TRAMP_X86_JMP_IND:
+	case TRAMP_X86_RET:
+		put_same(a, insn, ip, modrm_of(insn));
+		return TRAMP_X86_RELOC_OK;
+	case TRAMP_X86_JMP:
+		put_jmp(a, insn, ip);
+		return TRAMP_X86_RELOC_OK;
+	case TRAMP_X86_JCC:
+		put_jcc(a, insn, ip);
+		return TRAMP_X86_RELOC_OK;
+	case TRAMP_X86_LOOP:
+		put_loop(a, insn, ip);
+		return TRAMP_X86_RELOC_OK;
+	case TRAMP_X86_CALL:
+		if (!can_push_return(insn, ip))
+			return TRAMP_X86_RELOC_RETURN;
+		put_push_return(a, insn, ip);
+		put_jmp(a, insn, ip);
+		return TRAMP_X86_RELOC_OK;
+	case TRAMP_X86_CALL_IND:
+		return put_call_ind(a, insn, ip);
+	case TRAMP_X86_FIXED:
+		break;
+	}
+	return TRAMP_X86_RELOC_FIXED;
+}
+
+enum tramp_x86_reloc tramp_x86_relocate(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+{
+	bool before = a->out_of_reach;
+	enum tramp_x86_reloc err;
+
+	a->out_of_reach = false;
+	err = put(a, insn, ip);
+	if (err == TRAMP_X86_RELOC_OK && a->out_of_reach)
+		err = TRAMP_X86_RELOC_REACH;
+	a->out_of_reach |= before;
+	return err;
+}
