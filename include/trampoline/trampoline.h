@@ -86,7 +86,7 @@ struct btf;
 /* --------------------------------------------------------------- version -- */
 
 #define TRAMP_MAJOR_VERSION 0
-#define TRAMP_MINOR_VERSION 1
+#define TRAMP_MINOR_VERSION 2
 
 /** tramp_major_version() - major version of the library that is running */
 TRAMP_API uint32_t tramp_major_version(void);
@@ -94,7 +94,7 @@ TRAMP_API uint32_t tramp_major_version(void);
 /** tramp_minor_version() - minor version of the library that is running */
 TRAMP_API uint32_t tramp_minor_version(void);
 
-/** tramp_version_string() - version as text, "v0.1" */
+/** tramp_version_string() - version as text, "v0.2" */
 TRAMP_API const char *tramp_version_string(void);
 
 /* -------------------------------------------------------------- printing -- */
@@ -150,7 +150,8 @@ TRAMP_API tramp_print_fn_t tramp_set_print(tramp_print_fn_t fn);
 	X(1016, KERNEL_ATTACHED, "kernel-attached", \
 	  "the program is attached by the kernel itself, not through the module") \
 	X(1017, NO_FILE, "no-file", "nothing can be opened at that path") \
-	X(1018, SYSTEM, "system", "a system call failed")
+	X(1018, SYSTEM, "system", "a system call failed") \
+	X(1019, BAD_PLACE, "bad-place", "the place of a probe is malformed")
 
 enum tramp_lib_reason {
 #define TRAMP_LIB_REASON_ENUM(value, NAME, name, sentence) TRAMP_LIB_##NAME = value,
@@ -257,36 +258,54 @@ struct tramp_links;
  * @cookie: what bpf_get_attach_cookie() returns in this attachment; a value
  *	other than 0 sets TRAMP_ATTACH_F_COOKIE by itself
  * @flags: TRAMP_ATTACH_F_COOKIE: @cookie is meant even if 0;
- *	TRAMP_ATTACH_F_NO_OPS: refuse rather than go through ftrace_ops
+ *	TRAMP_ATTACH_F_NO_OPS: refuse rather than go through ftrace_ops;
+ *	TRAMP_ATTACH_F_NO_JUMP: a probe stays an int3;
+ *	TRAMP_ATTACH_F_NO_KPROBE: refuse rather than use a kprobe of the kernel
+ * @symbol: a probe: the function to use instead of the section name's
+ * @module: a probe: the module to look in, "vmlinux" for the kernel proper. With @symbol,
+ *	or for the function that the section names
+ * @offset: a probe: bytes from @symbol; not without it
+ * @addr: a probe: its address, instead of all of the above and of the section name
+ *
+ * The last four are for kprobe programs only (trampoline/probe.h).
  */
 struct tramp_attach_opts {
 	size_t sz;
 	uint64_t cookie;
 	uint32_t flags;
-	size_t :0;
+	const char *symbol;
+	const char *module;
+	uint64_t offset;
+	uint64_t addr;
 };
-#define tramp_attach_opts__last_field flags
+#define tramp_attach_opts__last_field addr
 
 /**
- * tramp_attach() - attach a loaded program to the function it was loaded for
+ * tramp_attach() - attach a loaded program where its section name says
  * @prog: loaded by libbpf (bpf_object__load()) and not attached by it. Its
  *	kind comes from the program (SEC("fentry/FUNC"), SEC("fexit/FUNC"),
- *	SEC("fmod_ret/FUNC") and their sleepable forms), its function from the
- *	section name or bpf_program__set_attach_target() before loading.
+ *	SEC("fmod_ret/FUNC") and their sleepable forms; SEC("kprobe/FUNC") and
+ *	SEC("kprobe/FUNC+OFFSET")), its function from the section name, for a tracing
+ *	program also from bpf_program__set_attach_target() before loading, for a
+ *	probe also from @opts.
  * @opts: options, or NULL
  *
- * The program runs on every call of the function that enters after this
- * returned, until the link is destroyed, detached or (if pinned) unpinned.
+ * A tracing program runs on every call of the function that enters after this
+ * returned, a probe whenever its instruction is about to be executed, until the link
+ * is destroyed, detached or (if pinned) unpinned.
  *
  * Errors, besides those of TRAMP_IOC_ATTACH (linux/trampoline.h), which come
  * with the reasons listed there:
- *  -EINVAL      @prog is NULL or not loaded, unknown flag, bad @sz
- *  -EOPNOTSUPP  a kind this version cannot attach (NOT_BUILT), e.g. SEC("kprobe/...")
+ *  -EINVAL      @prog is NULL or not loaded, unknown flag, bad @sz; a probe without or
+ *               with a malformed place (TRAMP_LIB_BAD_PLACE)
+ *  -EOPNOTSUPP  a kind this version cannot attach (NOT_BUILT), e.g. SEC("kretprobe/...")
  *  -EBUSY       the program is attached already (ALREADY_ATTACHED; for exit programs
  *               also TRAMP_LIB_KERNEL_ATTACHED), or the place is taken
  *  -ENODEV      the module is not loaded (TRAMP_LIB_NO_DEVICE)
  *  -EPERM       no permission
  *  -EPROTO      module and library do not fit together (TRAMP_LIB_ABI_MISMATCH)
+ *
+ * Where a place is refused, the detail has the nearest names or instructions.
  *
  * Return: a link, to be freed with tramp_link__destroy(); NULL and errno on failure.
  */
@@ -295,8 +314,8 @@ TRAMP_API struct tramp_link *tramp_attach(const struct bpf_program *prog,
 
 /**
  * tramp_attach_fd() - attach a loaded program given by its file descriptor
- * @prog_fd: a program of type BPF_PROG_TYPE_TRACING, from whatever loader; it
- *	stays the caller's and may be closed afterwards
+ * @prog_fd: a program of type BPF_PROG_TYPE_TRACING, or BPF_PROG_TYPE_KPROBE with its place in
+ *	@opts, from whatever loader; it stays the caller's and may be closed afterwards
  * @opts: options, or NULL
  *
  * Return and errors: as tramp_attach().
@@ -318,7 +337,7 @@ struct tramp_prog_cookie {
  * @flags: TRAMP_OBJECT_F_SKIP_OTHER: programs of kinds the module does not
  *	attach (tracepoints, XDP, iterators...) are left for the caller to attach
  *	with libbpf; without it they are an error
- * @attach_flags: tramp_attach_opts::flags for every program
+ * @attach_flags: tramp_attach_opts::flags for every program that they apply to
  * @cookie_cnt: entries in @cookies
  * @cookies: cookies by program name; programs not named get none
  */
@@ -340,7 +359,7 @@ struct tramp_object_attach_opts {
  * default), in the order they stand in the object. If one cannot be attached,
  * those attached before it are detached again, and tramp_last_error()->subject
  * names the program. Programs that are not loaded because autoload is off are
- * passed over.
+ * passed over, and so are those in a bare SEC("kprobe"), which names no place.
  *
  * Errors: as tramp_attach(); -EINVAL with TRAMP_LIB_NOT_LOADED if the object was
  * not loaded, -ENOENT with TRAMP_LIB_NO_PROGRAMS if nothing is left to attach.
@@ -512,6 +531,12 @@ TRAMP_API int tramp_link__destroy(struct tramp_link *link);
  * @func_name: the function
  * @module: its module; empty: the kernel proper
  * @prog_name: the program
+ * @probe_addr: a probe: its address; 0 if hidden. @func_addr is that of its function
+ * @offset: a probe: bytes from @func_name
+ * @reason_addr: the address @mode_reason is about; 0 if hidden or none
+ * @mode_reason: a probe that is no jump: enum tramp_reason why not, OPT_PENDING if it may
+ *	become one; MODULE_GONE if it went with its module
+ * @region_len: a probe that is a jump: bytes that the jump covers
  */
 struct tramp_link_info {
 	size_t sz;
@@ -535,9 +560,13 @@ struct tramp_link_info {
 	char func_name[TRAMP_SYM_LEN];
 	char module[TRAMP_MOD_LEN];
 	char prog_name[32];
-	size_t :0;
+	uint64_t probe_addr;
+	uint64_t offset;
+	uint64_t reason_addr;
+	uint32_t mode_reason;
+	uint32_t region_len;
 };
-#define tramp_link_info__last_field prog_name
+#define tramp_link_info__last_field region_len
 
 /**
  * tramp_link__info() - what is known of a link
@@ -600,6 +629,9 @@ TRAMP_API void *tramp_link_image(uint32_t id, struct tramp_link_info *info);
  * @image_bytes: executable memory of all images
  * @version: the module's version
  * @missing: names of the missing symbols, one a line, cut if they are too many
+ * @probes: probed addresses
+ * @optimised: how many of them are jumps
+ * @grace_periods: RCU-tasks grace periods the module has waited for since it was loaded
  */
 struct tramp_module_info {
 	size_t sz;
@@ -616,8 +648,11 @@ struct tramp_module_info {
 	uint64_t image_bytes;
 	char version[32];
 	char missing[1024];
+	uint32_t probes;
+	uint32_t optimised;
+	uint64_t grace_periods;
 };
-#define tramp_module_info__last_field missing
+#define tramp_module_info__last_field grace_periods
 
 /**
  * tramp_info() - ask the module what it can do
@@ -995,5 +1030,8 @@ TRAMP_API int tramp_explain_btf(uint32_t btf_obj_id, uint32_t btf_id,
 #ifdef __cplusplus
 }
 #endif
+
+/* Places, and what probes at a function's instructions would be. */
+#include <trampoline/probe.h>
 
 #endif /* TRAMPOLINE_TRAMPOLINE_H */

@@ -12,7 +12,7 @@ int good(void *ctx)
 	return 0;
 }
 
-SEC("kprobe/do_unlinkat")
+SEC("kretprobe/do_unlinkat")
 int other_kind(void *ctx)
 {
 	(void)ctx;

@@ -5,7 +5,7 @@
 # functions too.
 
 LTT		:= selftests/libtrampoline
-LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols glob proto errors memory)
+LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols glob proto errors memory places)
 LTT_GUEST	:= $(O)/$(LTT)/test_libtrampoline
 LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
@@ -18,8 +18,13 @@ $(O)/$(LTT)/test_proto.o: CFLAGS += -DVMLINUX='"$(abspath $(LTT_VMLINUX))"'
 $(O)/$(LTT)/test_proto: | $(LTT_VMLINUX)
 $(O)/$(LTT)/test_errors.o $(LTT_GUEST).o: CFLAGS += -I$(O)/$(LTT)
 $(O)/$(LTT)/test_errors.o $(LTT_GUEST).o: $(O)/$(LTT)/kinds.skel.h
+$(O)/$(LTT)/test_places.o: CFLAGS += -I$(O)/$(LTT)
+$(O)/$(LTT)/test_places.o: $(O)/$(LTT)/probes.skel.h
 # Programs take their context whether they use it or not.
 $(O)/$(LTT)/kinds.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
+
+# Kept, so that unchanged programs are not compiled again.
+.SECONDARY: $(O)/$(LTT)/kinds.bpf.o $(O)/$(LTT)/probes.bpf.o
 
 # Allocations of the library go through the test. Shared, so that only its own are:
 # those of libc and libbpf, which are linked already, stay as they are.

@@ -75,7 +75,7 @@ t_manual_is_clean() {
 t_check_finds_drift() {
 	local exports=$ROOT/user/libtrampoline/exports.sh
 	cd "$ROOT" || fail "no $ROOT"
-	"$exports" header include/trampoline/trampoline.h -Iinclude/uapi >"$WORK/header"
+	"$exports" header include/trampoline/trampoline.h -Iinclude -Iinclude/uapi >"$WORK/header"
 	[ "$(wc -l <"$WORK/header")" -gt 50 ] || fail "too few functions: $(wc -l <"$WORK/header")"
 	sed '/tramp_attach;/d' user/libtrampoline/libtrampoline.map >"$WORK/short.map"
 	"$exports" map "$WORK/short.map" >"$WORK/map"
@@ -84,7 +84,7 @@ t_check_finds_drift() {
 	grep -q '< tramp_attach$' "$WORK/says" || fail "$(cat "$WORK/says")"
 	sed 's/^\.It Li site-held/.It Li site-help/' docs/man/tramp_last_error.3 >"$WORK/page.3"
 	"$exports" man-reasons "$WORK/page.3" >"$WORK/page"
-	"$exports" reasons include/trampoline/trampoline.h -Iinclude/uapi >"$WORK/reasons"
+	"$exports" reasons include/trampoline/trampoline.h -Iinclude -Iinclude/uapi >"$WORK/reasons"
 	"$exports" compare header "$WORK/reasons" page "$WORK/page" 2>"$WORK/says" &&
 		fail "a misspelt reason went unnoticed"
 	grep -q '^< site-held:' "$WORK/says" || fail "$(cat "$WORK/says")"
@@ -95,6 +95,7 @@ t_install() {
 	installed install-hooks
 	for f in lib/libtrampoline.a lib/libtrampoline.so lib/libtrampoline.so.0 \
 		lib/pkgconfig/libtrampoline.pc include/trampoline/trampoline.h \
+		include/trampoline/probe.h \
 		include/linux/trampoline.h share/man/man3/tramp_attach.3 \
 		share/man/man7/libtrampoline.7; do
 		[ -s "$PREFIX/$f" ] || fail "$f was not installed"
@@ -134,10 +135,13 @@ t_use_static() {
 }
 
 t_header_alone() {
-	echo '#include <trampoline/trampoline.h>' >"$WORK/alone.c"
-	# shellcheck disable=SC2086
-	must "as strict as it gets" $CC -std=gnu99 -Wall -Wextra -Werror -Wstrict-prototypes \
-		-Wmissing-prototypes $INC -fsyntax-only "$WORK/alone.c"
+	local header
+	for header in trampoline probe; do
+		echo "#include <trampoline/$header.h>" >"$WORK/alone.c"
+		# shellcheck disable=SC2086
+		must "as strict as it gets" $CC -std=gnu99 -Wall -Wextra -Werror \
+			-Wstrict-prototypes -Wmissing-prototypes $INC -fsyntax-only "$WORK/alone.c"
+	done
 }
 
 t_header_in_cxx() {

@@ -233,7 +233,7 @@ static void test_attach_kinds(void)
 {
 	struct kinds *skel = need_open();
 	const struct bpf_program *others[] = {
-		skel->progs.on_kprobe, skel->progs.on_tp_btf, skel->progs.on_raw_tp,
+		skel->progs.on_tp_btf, skel->progs.on_raw_tp,
 	};
 	size_t i;
 
@@ -270,7 +270,7 @@ static void test_object_args(void)
 	bpf_program__set_autoattach(skel->progs.on_exit, false);
 	CHECK(!tramp_object__attach(skel->obj, NULL), "nothing left");
 	CHECK_ERROR(-ENOENT, TRAMP_LIB_NO_PROGRAMS);
-	bpf_program__set_autoload(skel->progs.on_kprobe, true);
+	bpf_program__set_autoload(skel->progs.on_raw_tp, true);
 	CHECK(!tramp_object__attach(skel->obj, NULL), "another kind");
 	CHECK_ERROR(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT);
 	CHECK(!tramp_object__attach(skel->obj, &skip), "another kind, skipped");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
 /*
- * Attaching one program. libbpf has loaded it: the verifier has checked it
- * against the function it names, so that its kind and its target are the
- * program's own and need not be said again.
+ * Attaching one program. libbpf has loaded it: the verifier has checked a tracing
+ * program against the function it names, so that its kind and its target are the
+ * program's own and need not be said again; a probe's place is in its section name
+ * or in the options (probe.c).
  *
  * What can be told without the module (not loaded, a kind we do not attach) is
  * told here, in terms of what the user wrote; the rest is the module's to refuse.
@@ -13,10 +14,12 @@
 
 #include "internal.h"
 
-#define ATTACH_FLAGS	(TRAMP_ATTACH_F_COOKIE | TRAMP_ATTACH_F_NO_OPS)
+#define PROBE_FLAGS	(TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE)
+#define ATTACH_FLAGS	(TRAMP_ATTACH_F_COOKIE | TRAMP_ATTACH_F_NO_OPS | PROBE_FLAGS)
 
 static const char kinds_text[] =
-	"this version attaches fentry/, fexit/ and fmod_ret/ programs and their sleepable forms";
+	"this version attaches fentry/, fexit/ and fmod_ret/ programs, their sleepable forms, "
+	"and kprobe/ programs";
 
 const char *libtramp_prog_subject(char *buf, size_t len, const struct bpf_program *prog)
 {
@@ -25,26 +28,36 @@ const char *libtramp_prog_subject(char *buf, size_t len, const struct bpf_progra
 	return buf;
 }
 
-bool libtramp_prog_supported(const struct bpf_program *prog)
+const char *libtramp_prog_unsupported(const struct bpf_program *prog, const char **remedy)
 {
+	*remedy = "attach it with libbpf (bpf_program__attach())";
+	if (bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE)
+		return libtramp_not_a_probe(bpf_program__section_name(prog), remedy);
 	if (bpf_program__type(prog) != BPF_PROG_TYPE_TRACING)
-		return false;
+		return kinds_text;
 	switch (bpf_program__expected_attach_type(prog)) {
 	case BPF_TRACE_FENTRY:
 	case BPF_TRACE_FEXIT:
 	case BPF_MODIFY_RETURN:
-		return true;
+		return NULL;
 	default:
-		return false;
+		return kinds_text;
 	}
+}
+
+static bool prog_info(int prog_fd, struct bpf_prog_info *info)
+{
+	__u32 len = sizeof(*info);
+
+	memset(info, 0, sizeof(*info));
+	return !bpf_obj_get_info_by_fd(prog_fd, info, &len);
 }
 
 uint32_t libtramp_prog_id(int prog_fd)
 {
-	struct bpf_prog_info info = {};
-	__u32 len = sizeof(info);
+	struct bpf_prog_info info;
 
-	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.id;
+	return prog_info(prog_fd, &info) ? info.id : 0;
 }
 
 /* The id of a link that the kernel itself, not the module, attached the program by. */
@@ -71,11 +84,34 @@ static uint32_t kernel_link_of(int dev, int prog_fd)
 	return 0;
 }
 
+/* Without a refusal the errno is one of the general ones of the ioctl. */
+static int failed(int err, bool probe, const char *subject)
+{
+	switch (err) {
+	case -EPERM:
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
+	case -ENOMEM:
+		return libtramp_fail_nomem(subject);
+	case -E2BIG:
+		if (probe)
+			return LIBTRAMP_FAIL(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT, subject,
+					     "the module is older than the library: "
+					     "it knows no probes");
+		break;
+	}
+	return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "TRAMP_IOC_ATTACH: %s",
+			     strerror(-err));
+}
+
 static int refused(int dev, int prog_fd, int err, const struct tramp_refusal *refusal,
-		   const char *subject)
+		   const struct tramp_place *place, const char *subject)
 {
 	uint32_t link;
 
+	if (!refusal->reason)
+		return failed(err, place, subject);
+	if (place)
+		return libtramp_fail_place(dev, err, refusal, place, NULL, subject);
 	switch (refusal->reason) {
 	case TRAMP_REASON_ALREADY_ATTACHED:
 	case TRAMP_REASON_PROG_TARGET:
@@ -86,14 +122,6 @@ static int refused(int dev, int prog_fd, int err, const struct tramp_refusal *re
 			return LIBTRAMP_FAIL(-EBUSY, TRAMP_LIB_KERNEL_ATTACHED, subject,
 					     "by link %u", link);
 		break;
-	case TRAMP_REASON_NONE:
-		/* Without a refusal these are the general ones of the ioctl. */
-		if (err == -EPERM)
-			return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
-		if (err == -ENOMEM)
-			return libtramp_fail_nomem(subject);
-		return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "TRAMP_IOC_ATTACH: %s",
-				     strerror(-err));
 	default:
 		break;
 	}
@@ -111,8 +139,10 @@ static int check_opts(const struct tramp_attach_opts *opts, const char *subject)
 	return 0;
 }
 
+/* @place: NULL for a tracing program. */
 static struct tramp_link *attach_fd(int prog_fd, const struct tramp_attach_opts *opts,
-				    const char *subject, const char *name)
+				    const struct tramp_place *place, const char *subject,
+				    const char *name)
 {
 	struct tramp_attach cmd = {
 		.size = sizeof(cmd),
@@ -125,12 +155,14 @@ static struct tramp_link *attach_fd(int prog_fd, const struct tramp_attach_opts 
 
 	if (cmd.cookie)
 		cmd.flags |= TRAMP_ATTACH_F_COOKIE;
+	if (place)
+		libtramp_place_to_cmd(place, &cmd);
 	dev = libtramp_dev_open(subject);
 	if (dev < 0)
 		return NULL;
 	err = libtramp_dev_cmd(dev, TRAMP_IOC_ATTACH, &cmd);
 	if (err) {
-		err = refused(dev, prog_fd, err, &cmd.refusal, subject);
+		err = refused(dev, prog_fd, err, &cmd.refusal, place, subject);
 	} else {
 		link = libtramp_link_new(cmd.link_fd, cmd.link_id, name);
 		if (!link)
@@ -142,10 +174,29 @@ static struct tramp_link *attach_fd(int prog_fd, const struct tramp_attach_opts 
 	return link;
 }
 
+/* What only probes have is not for tracing programs. */
+static int check_no_place(const struct tramp_attach_opts *opts, const char *subject)
+{
+	uint32_t flags = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, flags, 0);
+
+	if (libtramp_opts_have_place(opts))
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "the function of a tracing program is fixed when it is loaded");
+	if (flags & PROBE_FLAGS)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "attach flags 0x%x are for probes", flags & PROBE_FLAGS);
+	return 0;
+}
+
 struct tramp_link *libtramp_attach(const struct bpf_program *prog,
 				   const struct tramp_attach_opts *opts)
 {
+	struct libtramp_failure unsupported = { .err = -EOPNOTSUPP,
+						.reason = TRAMP_REASON_NOT_BUILT };
 	char subject[LIBTRAMP_SUBJECT_LEN];
+	struct tramp_place place;
+	const char *why;
+	bool probe;
 	int fd;
 
 	if (!prog) {
@@ -155,21 +206,22 @@ struct tramp_link *libtramp_attach(const struct bpf_program *prog,
 	libtramp_prog_subject(subject, sizeof(subject), prog);
 	if (check_opts(opts, subject))
 		return NULL;
-	if (!libtramp_prog_supported(prog)) {
-		libtramp_fail(&(struct libtramp_failure) {
-			.err = -EOPNOTSUPP,
-			.reason = TRAMP_REASON_NOT_BUILT,
-			.subject = subject,
-			.remedy = "attach it with libbpf (bpf_program__attach())" },
-			kinds_text);
+	why = libtramp_prog_unsupported(prog, &unsupported.remedy);
+	if (why) {
+		unsupported.subject = subject;
+		libtramp_fail(&unsupported, "%s", why);
 		return NULL;
 	}
+	probe = bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE;
+	if (probe ? libtramp_probe_place(bpf_program__section_name(prog), opts, &place, subject) :
+		    check_no_place(opts, subject))
+		return NULL;
 	fd = bpf_program__fd(prog);
 	if (fd < 0) {
 		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_LOADED, subject, NO_DETAIL);
 		return NULL;
 	}
-	return attach_fd(fd, opts, subject, bpf_program__name(prog));
+	return attach_fd(fd, opts, probe ? &place : NULL, subject, bpf_program__name(prog));
 }
 
 struct tramp_link *tramp_attach(const struct bpf_program *prog,
@@ -182,14 +234,33 @@ struct tramp_link *tramp_attach(const struct bpf_program *prog,
 	return link;
 }
 
-struct tramp_link *tramp_attach_fd(int prog_fd, const struct tramp_attach_opts *opts)
+uint32_t libtramp_flags_for(const struct bpf_program *prog, uint32_t flags)
 {
-	struct tramp_link *link = NULL;
+	return bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE ? flags : flags & ~PROBE_FLAGS;
+}
+
+static struct tramp_link *attach_by_fd(int prog_fd, const struct tramp_attach_opts *opts)
+{
+	struct bpf_prog_info info;
+	struct tramp_place place;
 	char subject[32];
+	bool probe;
 
 	snprintf(subject, sizeof(subject), "program fd %d", prog_fd);
-	if (!check_opts(opts, subject))
-		link = attach_fd(prog_fd, opts, subject, NULL);
+	if (check_opts(opts, subject))
+		return NULL;
+	/* What is no program is the module's to refuse. */
+	probe = prog_info(prog_fd, &info) && info.type == BPF_PROG_TYPE_KPROBE;
+	if (probe ? libtramp_probe_place("", opts, &place, subject) :
+		    check_no_place(opts, subject))
+		return NULL;
+	return attach_fd(prog_fd, opts, probe ? &place : NULL, subject, NULL);
+}
+
+struct tramp_link *tramp_attach_fd(int prog_fd, const struct tramp_attach_opts *opts)
+{
+	struct tramp_link *link = attach_by_fd(prog_fd, opts);
+
 	if (!link)
 		libtramp_warn_last();
 	return link;

@@ -7,6 +7,7 @@ LT		:= user/libtrampoline
 LT_SONAME	:= libtrampoline.so.0
 LT_FILE		:= libtrampoline.so.$(VERSION)
 LT_HEADER	:= include/trampoline/trampoline.h
+LT_HEADERS	:= $(LT_HEADER) include/trampoline/probe.h
 LT_SRC		:= $(sort $(wildcard $(LT)/*.c))
 LT_OBJ		:= $(LT_SRC:%.c=$(O)/%.o)
 LT_PIC		:= $(LT_SRC:%.c=$(O)/%.pic.o)
@@ -35,18 +36,18 @@ $(LIBTRAMP_SO): $(LT_PIC) $(LT)/libtrampoline.map
 		-Wl,--version-script=$(LT)/libtrampoline.map -o $@ $(LT_PIC) -lbpf
 	$(Q)ln -sf $(@F) $(@D)/$(LT_SONAME)
 
-$(O)/$(LT)/exports.checked: $(LIBTRAMP_SO) $(LT_HEADER) include/uapi/linux/trampoline.h \
+$(O)/$(LT)/exports.checked: $(LIBTRAMP_SO) $(LT_HEADERS) include/uapi/linux/trampoline.h \
 			    $(LT)/libtrampoline.map $(LT)/exports.sh \
 			    $(LT_MAN)
 	$(call msg,CHECK,$@)
-	$(Q)CC=$(CC) $(LT)/exports.sh header $(LT_HEADER) -Iinclude/uapi >$@.header
+	$(Q)CC=$(CC) $(LT)/exports.sh header $(LT_HEADER) -Iinclude -Iinclude/uapi >$@.header
 	$(Q)$(LT)/exports.sh map $(LT)/libtrampoline.map >$@.map
 	$(Q)$(LT)/exports.sh so $(LIBTRAMP_SO) >$@.so
 	$(Q)$(LT)/exports.sh compare 'the header' $@.header 'the symbol map' $@.map
 	$(Q)$(LT)/exports.sh compare 'the header' $@.header 'the library' $@.so
 	$(Q)$(LT)/exports.sh man $(LT_MAN) >$@.man
 	$(Q)$(LT)/exports.sh compare 'the header' $@.header 'the man pages' $@.man
-	$(Q)CC=$(CC) $(LT)/exports.sh reasons $(LT_HEADER) -Iinclude/uapi >$@.reasons
+	$(Q)CC=$(CC) $(LT)/exports.sh reasons $(LT_HEADER) -Iinclude -Iinclude/uapi >$@.reasons
 	$(Q)$(LT)/exports.sh man-reasons docs/man/tramp_last_error.3 >$@.man-reasons
 	$(Q)$(LT)/exports.sh compare 'the headers' $@.reasons tramp_last_error.3 $@.man-reasons
 	$(Q)touch $@
@@ -62,7 +63,7 @@ install-hooks:: $(LIBTRAMP_A) $(LIBTRAMP_SO)
 	$(Q)ln -sf $(LT_SONAME) $(DESTDIR)$(PREFIX)/lib/libtrampoline.so
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $(LT)/libtrampoline.pc.in \
 		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/libtrampoline.pc
-	$(Q)install -m 644 $(LT_HEADER) $(DESTDIR)$(PREFIX)/include/trampoline/
+	$(Q)install -m 644 $(LT_HEADERS) $(DESTDIR)$(PREFIX)/include/trampoline/
 	$(Q)install -m 644 include/uapi/linux/trampoline.h $(DESTDIR)$(PREFIX)/include/linux/
 	$(Q)install -m 644 $(filter %.3,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man3/
 	$(Q)install -m 644 $(filter %.7,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man7/
@@ -70,7 +71,7 @@ install-hooks:: $(LIBTRAMP_A) $(LIBTRAMP_SO)
 uninstall-hooks::
 	$(Q)rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,libtrampoline.a libtrampoline.so \
 		$(LT_SONAME) $(LT_FILE) pkgconfig/libtrampoline.pc)
-	$(Q)rm -f $(DESTDIR)$(PREFIX)/include/trampoline/trampoline.h \
+	$(Q)rm -f $(LT_HEADERS:%=$(DESTDIR)$(PREFIX)/%) \
 		$(DESTDIR)$(PREFIX)/include/linux/trampoline.h
 	$(Q)rm -f $(patsubst docs/man/%.3,$(DESTDIR)$(PREFIX)/share/man/man3/%.3,$(filter %.3,$(LT_MAN))) \
 		$(patsubst docs/man/%.7,$(DESTDIR)$(PREFIX)/share/man/man7/%.7,$(filter %.7,$(LT_MAN)))

@@ -19,6 +19,9 @@ static void fill_module_info(struct tramp_module_info *mine, const struct tramp_
 	mine->images = info->images;
 	mine->retiring = info->retiring;
 	mine->image_bytes = info->image_bytes;
+	mine->probes = info->probes;
+	mine->optimised = info->optimised;
+	mine->grace_periods = info->grace_periods;
 	snprintf(mine->version, sizeof(mine->version), "%.*s",
 		 (int)sizeof(info->version), info->version);
 }

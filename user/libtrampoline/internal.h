@@ -165,13 +165,21 @@ const char *libtramp_link_subject(char *buf, size_t len, uint32_t id);
 /* "program 'x' (SEC("y"))" into @buf; returns @buf. */
 const char *libtramp_prog_subject(char *buf, size_t len, const struct bpf_program *prog);
 
-/* Is the program of a kind that this version attaches? */
-bool libtramp_prog_supported(const struct bpf_program *prog);
+/**
+ * libtramp_prog_unsupported() - why this version does not attach a program's kind
+ * @remedy: (out) what to do instead
+ *
+ * Return: NULL if it does.
+ */
+const char *libtramp_prog_unsupported(const struct bpf_program *prog, const char **remedy);
 
 /* tramp_attach() and tramp_link__pin() without the warning. */
 struct tramp_link *libtramp_attach(const struct bpf_program *prog,
 				   const struct tramp_attach_opts *opts);
 int libtramp_link_pin(struct tramp_link *link, const char *path);
+
+/* Those of the attach flags that apply to the kind of a program. */
+uint32_t libtramp_flags_for(const struct bpf_program *prog, uint32_t flags);
 
 /**
  * libtramp_query() - QUERY
@@ -191,6 +199,70 @@ uint32_t libtramp_prog_id(int prog_fd);
 
 /* The first attached link of the module that has this program; 0: none. */
 uint32_t libtramp_link_of_prog(int prog_fd);
+
+/* ---------------------------------------------------------------- probes -- */
+
+/* Room for the text of any place. */
+#define LIBTRAMP_PLACE_LEN	(TRAMP_MOD_LEN + TRAMP_SYM_LEN + 24)
+
+/**
+ * libtramp_place_parse() - tramp_place__parse()
+ * @section: it stands in a section name, where only a function and an offset can be
+ * @subject: for the error
+ *
+ * Return: 0 or negative errno with the last error filled.
+ */
+int libtramp_place_parse(const char *text, bool section, struct tramp_place *place,
+			 const char *subject);
+
+/* A place out of options, perhaps with a module alone; errors as above. */
+int libtramp_place_from_opts(const struct tramp_attach_opts *opts, struct tramp_place *place,
+			     const char *subject);
+
+/* The place as it is written, into @buf; returns @buf. */
+const char *libtramp_place_text(const struct tramp_place *place, char *buf, size_t len);
+
+/* Replace what only the library understands ("vmlinux") by what the module does. */
+int libtramp_place_resolve(struct tramp_place *place, const struct tramp_syms *syms);
+
+/* The place in a request to attach. */
+void libtramp_place_to_cmd(const struct tramp_place *place, struct tramp_attach *cmd);
+
+/* Like libtramp_prog_unsupported(), by the section name, for BPF_PROG_TYPE_KPROBE. */
+const char *libtramp_not_a_probe(const char *section, const char **remedy);
+
+/* A probe in a section that names no place: libbpf does not attach it by itself. */
+bool libtramp_names_no_place(const struct bpf_program *prog);
+
+/* Is one of the members given that only probes have? */
+bool libtramp_opts_have_place(const struct tramp_attach_opts *opts);
+
+/**
+ * libtramp_probe_place() - where a probe goes
+ * @section: its section name; "" if it has none
+ * @opts: options, which outdo it; may be NULL
+ * @place: (out) the place, as the module understands it
+ * @subject: for the error
+ *
+ * Return: 0 or negative errno with the last error filled.
+ */
+int libtramp_probe_place(const char *section, const struct tramp_attach_opts *opts,
+			 struct tramp_place *place, const char *subject);
+
+/**
+ * libtramp_fail_place() - record a refusal of the module that is about a place
+ * @dev: the device, to ask what is near it
+ * @place: what was refused
+ * @syms: to find near names in; NULL: loaded if need be
+ *
+ * Like libtramp_fail_refusal(), with the nearest names or instructions.
+ */
+int libtramp_fail_place(int dev, int err, const struct tramp_refusal *refusal,
+			const struct tramp_place *place, const struct tramp_syms *syms,
+			const char *subject);
+
+/* All instructions of a place's function; NULL if there are none, without an error. */
+struct tramp_code *libtramp_code(int dev, const struct tramp_place *place);
 
 /* --------------------------------------------------------------- symbols -- */
 

@@ -17,12 +17,15 @@ struct tramp_links {
 	struct tramp_link *link[];
 };
 
-/* Which programs an attach is about: those of autoload and autoattach. */
+/* Which programs an attach is about: those that libbpf would attach by itself. */
 static bool is_meant(const struct bpf_program *prog, uint32_t flags)
 {
-	if (!bpf_program__autoload(prog) || !bpf_program__autoattach(prog))
+	const char *remedy;
+
+	if (!bpf_program__autoload(prog) || !bpf_program__autoattach(prog) ||
+	    libtramp_names_no_place(prog))
 		return false;
-	return libtramp_prog_supported(prog) || !(flags & TRAMP_OBJECT_F_SKIP_OTHER);
+	return !libtramp_prog_unsupported(prog, &remedy) || !(flags & TRAMP_OBJECT_F_SKIP_OTHER);
 }
 
 static size_t count_meant(const struct bpf_object *obj, uint32_t flags)
@@ -70,7 +73,8 @@ static struct tramp_link *attach_one(const struct bpf_program *prog,
 	TRAMP_OPTS(tramp_attach_opts, o);
 	size_t i;
 
-	o.flags = LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts, attach_flags, 0);
+	o.flags = libtramp_flags_for(prog, LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts,
+							    attach_flags, 0));
 	for (i = 0; i < LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts, cookie_cnt, 0); i++) {
 		if (strcmp(opts->cookies[i].prog_name, bpf_program__name(prog)))
 			continue;

@@ -45,6 +45,11 @@ void libtramp_fill_info(struct tramp_link_info *info, const struct tramp_query *
 	info->hits = q->hits;
 	info->misses = q->misses;
 	info->sleepable = q->sleepable;
+	info->probe_addr = q->probe_addr;
+	info->offset = q->offset;
+	info->reason_addr = q->reason_addr;
+	info->mode_reason = q->mode_reason;
+	info->region_len = q->region_len;
 	memcpy(info->func_name, q->func_name, sizeof(info->func_name));
 	memcpy(info->module, q->module, sizeof(info->module));
 	memcpy(info->prog_name, q->prog_name, sizeof(info->prog_name));

@@ -178,6 +178,8 @@ const char *tramp_reason_remedy(unsigned int reason)
 		return "patterns are [MODULE:]NAME with the wildcards * ? [a-z] [!a-z]";
 	case TRAMP_LIB_KERNEL_ATTACHED:
 		return "leave attaching to one of the two: no skeleton __attach() beside tramp_attach()";
+	case TRAMP_LIB_BAD_PLACE:
+		return "a place is [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS";
 	default:
 		return "";
 	}
