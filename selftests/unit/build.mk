@@ -4,9 +4,10 @@
 # it emits. The core is compiled with the undefined behaviour sanitizer, and a
 # finding ends the test.
 
-UNIT_X86_CORE	= $(patsubst %,$(O)/kernel/x86/%.o,fentry_image fentry_req guard)
+UNIT_X86_CORE	= $(patsubst %,$(O)/kernel/x86/%.o,fentry_image fentry_req guard detour_image insn relocate \
+		  safety)
 UNIT_X86_LIB	= $(patsubst %,$(O)/selftests/unit/%.o,machine stubs oracle scene scene_setup lint) \
-		  $(O)/selftests/lib/ktap.o
+		  $(O)/selftests/lib/ktap.o $(O)/selftests/lib/decode.o
 UNIT_X86_TESTS	= $(patsubst selftests/unit/%.c,$(O)/selftests/unit/%,$(wildcard selftests/unit/test_*.c))
 
 UNIT_TESTS	+= $(UNIT_X86_TESTS)

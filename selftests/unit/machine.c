@@ -12,8 +12,11 @@
 
 #include "../lib/ktap.h"
 
-/* Anywhere low and free; rel32 and disp32 must not reach the C code. */
-#define AREA_BASE	0x4000000000UL
+/*
+ * Free, where an imm32 can hold every address as it can those of the kernel; rel32
+ * must not reach the C code.
+ */
+#define AREA_BASE	0x40000000UL
 
 /* The gs base is in the middle of the near part: offsets of both signs. */
 #define NEAR_BASE	0x5000000000UL
