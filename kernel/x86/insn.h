@@ -31,8 +31,8 @@
  * @vex: VEX, EVEX or XOP encoded
  * @prefixes: TRAMP_X86_PFX_*, of the legacy prefixes; 0 with @vex but for
  *	TRAMP_X86_PFX_67 and _SEG, what VEX has in their place is not told
- * @rex: the REX byte, 0: none, or one that does not count because a legacy prefix
- *	follows it
+ * @rex: the REX byte, 0: none. (One that is not directly in front of the opcode counts
+ *	for nothing; such an instruction does not decode.)
  * @opcode_off: offset of @opcode
  * @modrm_off: offset of the ModRM byte, 0: none (a ModRM byte is never first)
  * @disp_off, @disp_size: the displacement of a memory operand with ModRM;

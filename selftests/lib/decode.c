@@ -48,10 +48,13 @@ static u8 map_of(const ZydisDecodedInstruction *z)
 /*
  * Legacy prefixes come first, then REX, then the opcode with its 0F, 0F 38 or 0F 3A,
  * or the VEX, EVEX or XOP that has all of these inside.
+ *
+ * A REX that is not the last of them counts for nothing. The kernel's decoder does not
+ * know, so such an instruction is none here either.
  */
-static void find_prefixes(struct tramp_x86_insn *insn)
+static bool find_prefixes(struct tramp_x86_insn *insn)
 {
-	u32 i = 0, start = insn->opcode_off;
+	u32 i, start = insn->opcode_off;
 
 	if (!insn->vex)
 		start -= insn->map < 2 ? insn->map : 2;
@@ -62,9 +65,12 @@ static void find_prefixes(struct tramp_x86_insn *insn)
 			insn->prefixes |= pfx;
 		else if (insn->vex)
 			break;
-		else if (i == start - 1 && (byte & 0xf0) == 0x40)
+		else if (i < start - 1)
+			return false;
+		else
 			insn->rex = byte;
 	}
+	return true;
 }
 
 bool tramp_x86_decode(const u8 *code, u32 avail, struct tramp_x86_insn *insn)
@@ -106,6 +112,5 @@ bool tramp_x86_decode(const u8 *code, u32 avail, struct tramp_x86_insn *insn)
 	}
 	insn->imm_size = z.length - insn->imm_off;
 	insn->opcode = insn->bytes[insn->opcode_off];
-	find_prefixes(insn);
-	return true;
+	return find_prefixes(insn);
 }
