@@ -13,15 +13,20 @@
 
 /**
  * struct tramp_x86_detour_req - what to emit
- * @env: the kernel
- * @ip: the probed address
+ * @env: the kernel; not looked at without programs
+ * @ip: the probed address, the next one to be had by sign-extending 32 bits (kernel
+ *	and module text is)
  * @code: the original bytes there
  * @len: how many of them are executed out of line: one instruction, or the whole
- *	region that a jump covers. Bytes behind an instruction that does not fall
- *	through are not looked at.
- * @progs, @nr_progs: programs in the order they run; may be none. All have inline
- *	policy (no TRAMP_X86_CALL_GUARDED or _SLEEPABLE); their context is
- *	the struct pt_regs.
+ *	region that a jump covers. At most TRAMP_X86_MAX_REGION. Bytes behind an
+ *	instruction that does not fall through are not looked at; a call must be
+ *	the last one, it would return into the region otherwise
+ * @progs, @nr_progs: programs in the order they run, at most TRAMP_X86_MAX_PROGS; may
+ *	be none. All have inline policy (no TRAMP_X86_CALL_GUARDED or _SLEEPABLE);
+ *	their context is the struct pt_regs. For one with TRAMP_X86_CALL_COOKIE or
+ *	_IP (helpers behind bpf_get_func_ip() look there first) current->bpf_ctx
+ *	points to a bpf_trace_run_ctx; _NARGS means nothing. Neighbours with
+ *	the same @active are all run or all missed.
  * @regs: the members of pt_regs that must be right, bit n for the u64 at 8 * n;
  *	TRAMP_X86_REGS_ALL if unknown. What is not asked for is not built, and
  *	must not be read.
@@ -46,16 +51,20 @@ struct tramp_x86_detour_req {
  * @copy_len: bytes of them, the jump back included
  * @reloc: with TRAMP_X86_BAD_REQUEST or TRAMP_X86_OUT_OF_REACH: enum
  *	tramp_x86_reloc of the instruction that cannot be relocated, if that is why
+ * @reloc_at: offset of that instruction in the request's code, or of the bytes that are
+ *	none, or of a call that is not the last instruction
  * @call_off: as in struct tramp_x86_fentry_out, two for each program; may be NULL
  *
- * The image starts with a 5-byte instruction (push imm32), so that its first 5
- * bytes can be replaced by a JMP while it is being executed.
+ * The image starts with a 5-byte instruction (push imm32; without programs a JMP to the
+ * copy), so that its first 5 bytes can be replaced by a JMP while it is being
+ * executed.
  */
 struct tramp_x86_detour_out {
 	u32 size;
 	u32 copy_off;
 	u32 copy_len;
 	u32 reloc;
+	u32 reloc_at;
 	u32 *call_off;
 };
 

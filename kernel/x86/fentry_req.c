@@ -92,6 +92,13 @@ static bool check_calls(const struct tramp_x86_env *env, const struct tramp_x86_
 	return true;
 }
 
+bool tramp_x86_check_env(const struct tramp_x86_env *env)
+{
+	if (!env->missed || !env->rcu_read_lock != !env->rcu_read_unlock)
+		return false;
+	return !env->stats_key || (env->stats_enter && env->stats_exit);
+}
+
 enum tramp_x86_err tramp_x86_check_fentry(const struct tramp_x86_fentry_req *req)
 {
 	const struct tramp_x86_env *env = req->env;
@@ -105,8 +112,7 @@ enum tramp_x86_err tramp_x86_check_fentry(const struct tramp_x86_fentry_req *req
 		return TRAMP_X86_BAD_REQUEST;
 	if (nr > req->nr_fentry && !req->orig)
 		return TRAMP_X86_BAD_REQUEST;
-	if (!env->missed || !env->rcu_read_lock != !env->rcu_read_unlock ||
-	    (env->stats_key && (!env->stats_enter || !env->stats_exit)))
+	if (!tramp_x86_check_env(env))
 		return TRAMP_X86_BAD_REQUEST;
 	if (!check_calls(env, req->fentry, req->nr_fentry) ||
 	    !check_calls(env, req->fmod_ret, req->nr_fmod_ret) ||

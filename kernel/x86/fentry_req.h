@@ -24,6 +24,9 @@
  */
 u32 tramp_x86_place_args(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack);
 
+/* Whether the helpers that an image with programs needs are all there. */
+bool tramp_x86_check_env(const struct tramp_x86_env *env);
+
 /**
  * tramp_x86_check_fentry() - can an image be made for a request, space and reach aside?
  * @req: the request

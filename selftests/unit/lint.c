@@ -21,8 +21,9 @@ struct insn {
 };
 
 static struct insn insns[TRAMP_X86_MAX_IMAGE];
+static u32 nr_insns;		/* its entries for the image that was checked last */
 
-static bool decode(const struct scene *s, u32 off, ZydisDecodedInstruction *insn,
+static bool decode(const struct lint *l, u32 off, ZydisDecodedInstruction *insn,
 		   ZydisDecodedOperand *ops)
 {
 	static ZydisDecoder decoder;
@@ -32,13 +33,24 @@ static bool decode(const struct scene *s, u32 off, ZydisDecodedInstruction *insn
 		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 		ready = true;
 	}
-	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, s->image + off, s->out.size - off,
+	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, l->code + off, l->size - off,
 						   insn, ops));
 }
 
-static bool known_mnemonic(ZydisMnemonic m)
+static bool in_copy(const struct lint *l, u32 off)
+{
+	return off >= l->copy_off && off < l->copy_off + l->copy_len;
+}
+
+static bool known_mnemonic(const struct lint *l, ZydisMnemonic m)
 {
 	switch (m) {
+	case ZYDIS_MNEMONIC_CLAC:
+		return l->copy_len && l->env->smap;
+	case ZYDIS_MNEMONIC_CLD:
+	case ZYDIS_MNEMONIC_POPFQ:
+	case ZYDIS_MNEMONIC_PUSHFQ:
+		return l->copy_len;
 	case ZYDIS_MNEMONIC_ADD:
 	case ZYDIS_MNEMONIC_CALL:
 	case ZYDIS_MNEMONIC_CMP:
@@ -65,16 +77,16 @@ static bool known_mnemonic(ZydisMnemonic m)
 }
 
 /* An address outside of the image that may be called. */
-static bool known_callee(const struct scene *s, u64 addr)
+static bool known_callee(const struct lint *l, u64 addr)
 {
-	const struct tramp_x86_env *e = &s->env;
+	const struct tramp_x86_env *e = l->env;
 	u32 i;
 
-	for (i = 0; i < s->nr; i++) {
-		bool guarded = s->calls[i].flags & TRAMP_X86_CALL_GUARDED;
+	for (i = 0; i < l->nr; i++) {
+		bool guarded = l->calls[i].flags & TRAMP_X86_CALL_GUARDED;
 
-		if (addr == s->calls[i].func ||
-		    (guarded && (addr == s->calls[i].enter || addr == s->calls[i].exit)))
+		if (addr == l->calls[i].func ||
+		    (guarded && (addr == l->calls[i].enter || addr == l->calls[i].exit)))
 			return true;
 	}
 	if (addr == e->missed || (e->resched && addr == e->resched) ||
@@ -82,42 +94,42 @@ static bool known_callee(const struct scene *s, u64 addr)
 		return true;
 	if (e->stats_key && (addr == e->stats_enter || addr == e->stats_exit))
 		return true;
-	return oracle_is_exit(s) && addr == s->req.orig;
+	return l->orig && addr == l->orig;
 }
 
 /* Bits of the per-CPU variable at an offset, 0 if the request has none there. */
-static u32 percpu_bits(const struct scene *s, u64 off)
+static u32 percpu_bits(const struct lint *l, u64 off)
 {
 	u32 i;
 
-	for (i = 0; i < s->nr; i++) {
-		if (off == s->calls[i].active)
+	for (i = 0; i < l->nr; i++) {
+		if (off == l->calls[i].active)
 			return 32;
-		if (off == s->calls[i].hits)
+		if (off == l->calls[i].hits)
 			return 64;
 	}
-	if (off == s->env.preempt_count)
+	if (off == l->env->preempt_count)
 		return 32;
-	if (off == s->env.current_task || (oracle_is_counted(s) && off == s->req.inflight) ||
-	    (s->env.has_call_depth && off == s->env.call_depth))
+	if (off == l->env->current_task || (l->counted && off == l->inflight) ||
+	    (l->env->has_call_depth && off == l->env->call_depth))
 		return 64;
 	return 0;
 }
 
-static void lint_mem(const struct scene *s, u32 off, const ZydisDecodedOperand *op)
+static void lint_mem(const struct lint *l, u32 off, const ZydisDecodedOperand *op)
 {
 	const ZydisDecodedOperandMem *m = &op->mem;
 
 	if (m->base == ZYDIS_REGISTER_RIP) {
-		u64 addr = (u64)s->image + off + insns[off].len + (u64)m->disp.value;
+		u64 addr = (u64)l->code + off + insns[off].len + (u64)m->disp.value;
 
-		CHECK(s->env.stats_key && addr == s->env.stats_key,
+		CHECK(l->env->stats_key && addr == l->env->stats_key,
 		      "rip-relative operand at %#x leads to %#lx", off, (long)addr);
 	}
 	CHECK(m->index == ZYDIS_REGISTER_NONE, "indexed operand at %#x", off);
 	if (m->segment == ZYDIS_REGISTER_GS) {
 		if (m->base == ZYDIS_REGISTER_NONE)
-			CHECK_EQ(percpu_bits(s, (u64)m->disp.value), op->size,
+			CHECK_EQ(percpu_bits(l, (u64)m->disp.value), op->size,
 				 "per-CPU operand at %#x is %#lx", off, (long)m->disp.value);
 		else
 			CHECK(m->base == ZYDIS_REGISTER_RAX, "per-CPU operand at %#x", off);
@@ -126,34 +138,39 @@ static void lint_mem(const struct scene *s, u32 off, const ZydisDecodedOperand *
 	}
 }
 
-static void lint_branch(const struct scene *s, u32 off, const ZydisDecodedInstruction *insn,
+static void lint_branch(const struct lint *l, u32 off, const ZydisDecodedInstruction *insn,
 			const ZydisDecodedOperand *op)
 {
-	u64 target = (u64)s->image + off + insn->length + (u64)op->imm.value.s;
-	bool inside = target >= (u64)s->image && target < (u64)s->image + s->out.size;
+	u64 target = (u64)l->code + off + insn->length + (u64)op->imm.value.s;
+	bool inside = target >= (u64)l->code && target < (u64)l->code + l->size;
 
-	if (insn->mnemonic == ZYDIS_MNEMONIC_CALL) {
-		CHECK(!inside && known_callee(s, target), "call at %#x leads to %#lx", off,
+	if (in_copy(l, off)) {
+		if (!inside)
+			return;
+		insns[off].jump = (s32)(target - (u64)l->code);
+		CHECK(in_copy(l, insns[off].jump), "branch at %#x leads out of the copy", off);
+	} else if (insn->mnemonic == ZYDIS_MNEMONIC_CALL) {
+		CHECK(!inside && known_callee(l, target), "call at %#x leads to %#lx", off,
 		      (long)target);
 	} else if (inside) {
-		insns[off].jump = (s32)(target - (u64)s->image);
+		insns[off].jump = (s32)(target - (u64)l->code);
 	} else {
-		CHECK(insn->mnemonic == ZYDIS_MNEMONIC_JMP && s->env.return_thunk &&
-		      target == s->env.return_thunk,
+		CHECK(insn->mnemonic == ZYDIS_MNEMONIC_JMP && l->env->return_thunk &&
+		      target == l->env->return_thunk,
 		      "jump at %#x leads to %#lx", off, (long)target);
 	}
 }
 
-static bool lint_decode(const struct scene *s)
+static bool lint_decode(const struct lint *l)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction insn;
 	u32 off, i;
 
-	for (off = 0; off < s->out.size; off += insn.length) {
-		if (!CHECK(decode(s, off, &insn, ops), "no instruction at %#x", off))
+	for (off = 0; off < l->size; off += insn.length) {
+		if (!CHECK(decode(l, off, &insn, ops), "no instruction at %#x", off))
 			return false;
-		CHECK(known_mnemonic(insn.mnemonic), "%s at %#x",
+		CHECK(in_copy(l, off) || known_mnemonic(l, insn.mnemonic), "%s at %#x",
 		      ZydisMnemonicGetString(insn.mnemonic), off);
 		insns[off] = (struct insn){ .start = true, .len = insn.length, .jump = -1 };
 		insns[off].ends = insn.mnemonic == ZYDIS_MNEMONIC_JMP ||
@@ -162,11 +179,11 @@ static bool lint_decode(const struct scene *s)
 		for (i = 0; i < insn.operand_count_visible; i++) {
 			if (insn.mnemonic == ZYDIS_MNEMONIC_NOP)
 				continue;	/* its operand is not used */
-			if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
-				lint_mem(s, off, &ops[i]);
+			if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY && !in_copy(l, off))
+				lint_mem(l, off, &ops[i]);
 			else if (ops[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
 				 ops[i].imm.is_relative)
-				lint_branch(s, off, &insn, &ops[i]);
+				lint_branch(l, off, &insn, &ops[i]);
 		}
 	}
 	return true;
@@ -176,7 +193,7 @@ static bool lint_decode(const struct scene *s)
  * Follow every path from the entry. Paths only grow at jumps, so repeating
  * until nothing changes takes as many rounds as there are jumps backwards.
  */
-static void lint_reach(const struct scene *s)
+static void lint_reach(const struct lint *l)
 {
 	bool changed = true;
 	u32 off;
@@ -184,7 +201,7 @@ static void lint_reach(const struct scene *s)
 	insns[0].reached = true;
 	while (changed) {
 		changed = false;
-		for (off = 0; off < s->out.size; off += insns[off].len) {
+		for (off = 0; off < l->size; off += insns[off].len) {
 			const struct insn *i = &insns[off];
 			u32 next = off + i->len;
 
@@ -194,97 +211,82 @@ static void lint_reach(const struct scene *s)
 				insns[i->jump].reached = true;
 				changed = true;
 			}
-			if (!i->ends && next < s->out.size)
+			if (!i->ends && next < l->size)
 				insns[next].reached = true;
 		}
 	}
-	for (off = 0; off < s->out.size; off += insns[off].len) {
+	for (off = 0; off < l->size; off += insns[off].len) {
 		const struct insn *i = &insns[off];
 
-		CHECK(i->reached || s->image[off] == 0xcc, "the code at %#x is never reached", off);
+		CHECK(i->reached || l->code[off] == 0xcc, "the code at %#x is never reached", off);
 		CHECK(i->jump < 0 || insns[i->jump].start,
 		      "jump at %#x leads into the middle of an instruction", off);
-		CHECK(i->ends || off + i->len < s->out.size, "the end falls through at %#x", off);
+		CHECK(i->ends || off + i->len < l->size, "the end falls through at %#x", off);
 	}
 }
 
 /* A near call of the program stands at call_off[@at]. */
-static bool is_call_of(const struct scene *s, u32 at, u64 func)
+static bool is_call_of(const struct lint *l, u32 at, u64 func)
 {
-	u32 off = s->call_off[at], rel;
+	u32 off = l->call_off[at], rel;
 
-	if (off + 5 > s->out.size || !insns[off].start || s->image[off] != 0xe8)
+	if (off + 5 > l->size || !insns[off].start || l->code[off] != 0xe8)
 		return false;
-	memcpy(&rel, s->image + off + 1, 4);
-	return (u64)s->image + off + 5 + (s32)rel == func;
+	memcpy(&rel, l->code + off + 1, 4);
+	return (u64)l->code + off + 5 + (s32)rel == func;
 }
 
-static void lint_out(const struct scene *s)
+static void lint_calls(const struct lint *l)
 {
-	u32 i, after = s->out.after_call;
+	u32 i;
 
-	if (oracle_is_exit(s)) {
-		u32 rel;
+	for (i = 0; i < l->nr; i++) {
+		bool timed = l->env->stats_key && !(l->calls[i].flags & TRAMP_X86_CALL_GUARDED);
 
-		REQUIRE(after >= 5 && after < s->out.size, "after_call %u", after);
-		memcpy(&rel, s->image + after - 4, 4);
-		CHECK(insns[after].start && insns[after - 5].start && s->image[after - 5] == 0xe8 &&
-		      (u64)s->image + after + (s32)rel == s->req.orig,
-		      "after_call %u is not behind the call of the original", after);
-	} else {
-		CHECK_EQ(after, 0, "after_call of an entry image");
-	}
-	for (i = 0; i < s->req.nr_fexit; i++) {
-		CHECK(s->skip_off[i] < s->out.size && insns[s->skip_off[i]].start &&
-		      !memcmp(s->image + s->skip_off[i], "\x0f\x1f\x44\0\0", 5),
-		      "skip_off[%u] %u is not a NOP", i, s->skip_off[i]);
-		CHECK(s->skip_to[i] < s->out.size && insns[s->skip_to[i]].start,
-		      "skip_to[%u] %u is not an instruction", i, s->skip_to[i]);
-	}
-	for (i = 0; i < s->nr; i++) {
-		bool timed = s->env.stats_key && !(s->calls[i].flags & TRAMP_X86_CALL_GUARDED);
-
-		CHECK(is_call_of(s, 2 * i, s->calls[i].func), "call_off[%u] %u", 2 * i,
-		      s->call_off[2 * i]);
+		CHECK(is_call_of(l, 2 * i, l->calls[i].func), "call_off[%u] %u", 2 * i,
+		      l->call_off[2 * i]);
 		if (timed)
-			CHECK(is_call_of(s, 2 * i + 1, s->calls[i].func), "call_off[%u] %u",
-			      2 * i + 1, s->call_off[2 * i + 1]);
+			CHECK(is_call_of(l, 2 * i + 1, l->calls[i].func), "call_off[%u] %u",
+			      2 * i + 1, l->call_off[2 * i + 1]);
 		else
-			CHECK_EQ(s->call_off[2 * i + 1], 0, "call_off[%u]", 2 * i + 1);
+			CHECK_EQ(l->call_off[2 * i + 1], 0, "call_off[%u]", 2 * i + 1);
 	}
-	for (i = 0; i < TAIL; i++)
-		CHECK(s->image[s->out.size + i] == 0xcc, "byte %u behind the end", i);
 }
 
-bool lint_scene(const struct scene *s)
+bool lint_image(const struct lint *l)
 {
 	unsigned int failures = ktap_failures();
+	u32 i;
 
-	if (!CHECK(s->out.size && s->out.size + TAIL <= TRAMP_X86_MAX_IMAGE, "size %u",
-		   s->out.size))
+	nr_insns = 0;
+	if (!CHECK(l->size && l->size + TAIL <= TRAMP_X86_MAX_IMAGE, "size %u", l->size))
 		return false;
-	memset(insns, 0, sizeof(insns[0]) * s->out.size);
-	if (!lint_decode(s))
+	memset(insns, 0, sizeof(insns[0]) * l->size);
+	nr_insns = l->size;
+	if (!lint_decode(l))
 		return false;
-	lint_reach(s);
-	lint_out(s);
+	lint_reach(l);
+	lint_calls(l);
+	for (i = 0; i < TAIL; i++)
+		CHECK(l->code[l->size + i] == 0xcc, "byte %u behind the end", i);
 	return ktap_failures() == failures;
 }
 
-u32 lint_hot_path(const struct scene *s)
+bool lint_starts(u32 off)
 {
-	u32 off = 0, nr = 0;
-
-	if (!lint_scene(s))
-		return ~0u;
-	while (!insns[off].ends) {
-		off += insns[off].len;
-		nr++;
-	}
-	return nr + 1;
+	return off < nr_insns && insns[off].start;
 }
 
-void lint_print(const struct scene *s)
+u32 lint_path(void)
+{
+	u32 off = 0, nr = 1;
+
+	for (; !insns[off].ends || insns[off].jump == (s32)(off + insns[off].len); nr++)
+		off += insns[off].len;
+	return nr;
+}
+
+void lint_show(const struct lint *l)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction insn;
@@ -293,13 +295,13 @@ void lint_print(const struct scene *s)
 	u32 off;
 
 	ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_ATT);
-	for (off = 0; off < s->out.size; off += insn.length) {
-		if (!decode(s, off, &insn, ops)) {
+	for (off = 0; off < l->size; off += insn.length) {
+		if (!decode(l, off, &insn, ops)) {
 			ktap_note("%5x: (bad)", off);
 			return;
 		}
 		ZydisFormatterFormatInstruction(&formatter, &insn, ops, insn.operand_count_visible,
-						text, sizeof(text), (u64)s->image + off, NULL);
+						text, sizeof(text), (u64)l->code + off, NULL);
 		ktap_note("%5x: %s", off, text);
 	}
 }

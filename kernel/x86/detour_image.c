@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Detour buffers: what a probe's JMP leads to, or its int3 is continued at.
+ *
+ * The frame
+ * =========
+ *
+ *	rbp + 16	the stack as it is at the probed instruction
+ *	rbp + 8		ip + 1, in the place of a return address
+ *	rbp		the old rbp
+ *	saved		the outer current->bpf_ctx; with the next one only
+ *	run_ctx		struct bpf_trace_run_ctx; only if a program needs it
+ *	...		struct pt_regs and what must be restored, see below
+ *
+ * To an unwinder that follows frame pointers, and it does in code that it knows
+ * nothing about, the image is a function that was called where the probe is: one
+ * byte before the return address is the probed instruction (so the kernel's ORC
+ * tables know how to go on), and rbp + 16 is its rsp.
+ *
+ * What is saved for being restored are the flags and the nine registers that a call
+ * may change, di, si, dx, cx, ax, r8 to r11. These nine stand next to each other in
+ * struct pt_regs, so saving them builds that part of it. All other members are
+ * there for the programs only, if at all: the programs find each member that
+ * they read where struct pt_regs has it, the rest of it need not exist. Room is
+ * left only where a member that is read, or saved in between, makes it necessary.
+ *
+ * All members are read:	di and si are read:	bx and r12 are read:
+ *
+ *	rbp - 8	  ss			rbp - 8	 flags		rbp - 8	 bx
+ *	rbp - 16  sp			rbp - 16 di		rbp - 16 (bp)
+ *	rbp - 24  flags			rbp - 24 si		rbp - 24 r12
+ *	rbp - 32  cs			   ...			rbp - 32 flags
+ *	rbp - 40  ip			rbp - 80 r11		rbp - 40 di
+ *	rbp - 48  orig_ax					   ...
+ *	rbp - 56  di						rbp - 104 r11
+ *	  ...
+ *	rbp - 120 r11
+ *	rbp - 128 bx
+ *	  ...
+ *	rbp - 168 r15
+ *
+ * In the third form nothing that is saved is read, so it goes below what is. Then
+ * `leave` drops what is read at no cost, while in the other two forms it must be
+ * stepped over wherever it stands below what is restored.
+ *
+ * The code, with one program that reads all
+ * =========================================
+ *
+ *	pushq	$(ip + 1)			(1)
+ *	push	%rbp
+ *	mov	%rsp, %rbp
+ *	push	$ss
+ *	push	%rbp
+ *	pushfq					(2)
+ *	clac					(3)
+ *	cld
+ *	addq	$16, -16(%rbp)			sp: rbp + 16
+ *	push	$cs
+ *	push	$(ip + 1)
+ *	push	$-1				orig_ax: no system call
+ *	push	%rdi, %rsi, %rdx, %rcx, %rax, %r8 ... %r11
+ *	push	%rbx
+ *	push	(%rbp)				bp
+ *	push	%r12 ... %r15
+ *	...					guard and programs, see guard.c
+ *	lea	48(%rsp), %rsp			r15 to bx: nobody has changed them
+ *	pop	%r11 ... %r8, %rax, %rcx, %rdx, %rsi, %rdi
+ *	lea	24(%rsp), %rsp			orig_ax, ip, cs
+ *	popfq					(4)
+ *	leave
+ *	lea	8(%rsp), %rsp
+ * copy:
+ *	...					the relocated instructions
+ *	jmp	ip + len			(5)
+ *
+ * (1) Five bytes, so that a JMP can be written over it while somebody executes the
+ *     image. ip + 1 is what an int3 at the address would have pushed, and what
+ *     programs see as pt_regs.ip.
+ *
+ * (2) Up to here nothing may change a flag, and behind (4) neither: hence lea where
+ *     add would do.
+ *
+ * (3) The kernel's C code counts on DF being 0, and on AC being 0 where it does not
+ *     access user memory (and schedules). The probe may be anywhere.
+ *
+ * (5) Not if the last of the instructions does not come here: a jump, or a call, which
+ *     pushes the original return address and so returns to ip + len by itself.
+ *
+ * Nothing is called before preemption is off, and the image is reached by a jump:
+ * there is nothing to count for call depth accounting but the image's own calls.
+ */
+#include "detour_image.h"
+#include "asm.h"
+#include "fentry_req.h"
+#include "guard.h"
+#include "relocate.h"
+
+/* Members of struct pt_regs. */
+enum {
+	M_BP = 4,
+	M_R11 = 6, M_DI = 14,	/* and what is between them: the saved ones */
+	M_ORIG_AX, M_IP, M_CS, M_FLAGS, M_SP, M_SS, NR_MEMBERS,
+};
+
+#define MEMBER(n)		(1u << (n))
+#define SAVED_REGS	(MEMBER(M_DI + 1) - MEMBER(M_R11))
+#define SAVED		(SAVED_REGS | MEMBER(M_FLAGS))
+
+/* The general-purpose ones among them; 0 (rax) where there is none. */
+static const u8 reg_of[NR_MEMBERS] = {
+	TASM_R15, TASM_R14, TASM_R13, TASM_R12, 0, TASM_RBX, TASM_R11, TASM_R10, TASM_R9,
+	TASM_R8, TASM_RAX, TASM_RCX, TASM_RDX, TASM_RSI, TASM_RDI,
+};
+
+/* Programs that look into their run context; newer kernels' bpf_get_func_ip() does. */
+#define NEED_RUN_CTX	(TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP)
+#define CALL_FLAGS	(NEED_RUN_CTX | TRAMP_X86_CALL_NARGS)
+
+/* A member of pt_regs on the stack, and the bytes left out above it. */
+struct member {
+	u8 index;
+	u8 room;
+};
+
+struct image {
+	const struct tramp_x86_detour_req *req;
+	struct tramp_x86_detour_out *out;
+	struct tramp_guard g;
+
+	u32 run_ctx_words;	/* with @saved */
+	struct member stack[NR_MEMBERS];	/* in the order they are pushed */
+	u32 nr;
+	s32 bottom;		/* of the frame, from rbp */
+	s32 sp;			/* pt_regs.sp, from rbp */
+
+	enum tramp_x86_reloc reloc;
+	u32 reloc_at;
+	bool bad_code;		/* of the probed code no copy can be made at all */
+};
+
+/* The frame ------------------------------------------------------------- */
+
+static void place(struct image *img, u32 index, u32 room)
+{
+	img->stack[img->nr++] = (struct member){ .index = index, .room = room };
+	img->bottom -= (s32)room + 8;
+	if (index == M_SP)
+		img->sp = img->bottom;
+	if (img->req->regs & MEMBER(index))
+		img->g.ctx = img->bottom - 8 * (s32)index;
+}
+
+/*
+ * The members in @which in their order. Between two of them there is room for those
+ * that are not, if programs read one of @which above and one below.
+ */
+static void place_all(struct image *img, u32 which)
+{
+	u32 regs = img->req->regs & which, index, last = NR_MEMBERS, room;
+
+	for (index = NR_MEMBERS; index-- > 0; ) {
+		if (!(which & MEMBER(index)))
+			continue;
+		room = 8 * (last - index - 1);
+		if (regs < 2 * MEMBER(index) || !(regs & (2 * MEMBER(index) - 1)))
+			room = 0;
+		place(img, index, room);
+		last = index;
+	}
+}
+
+static void lay_out(struct image *img)
+{
+	const struct tramp_x86_detour_req *req = img->req;
+	struct tramp_guard *g = &img->g;
+	u32 i, flags = 0;
+
+	for (i = 0; i < req->nr_progs; i++)
+		flags |= req->progs[i].flags;
+	g->run_ctx_flags = NEED_RUN_CTX;
+	if (flags & NEED_RUN_CTX) {
+		img->run_ctx_words = 1 + req->env->trace_ctx_size / 8;
+		img->bottom = -8 * (s32)img->run_ctx_words;
+		g->saved = -8;
+		g->run_ctx = img->bottom;
+		g->cookie = g->run_ctx + (s32)req->env->trace_ctx_cookie;
+	}
+
+	if (req->regs & SAVED) {
+		place_all(img, req->regs | SAVED);
+	} else {
+		place_all(img, req->regs);
+		place_all(img, SAVED);
+	}
+	/* programs that read nothing get an address in the frame all the same */
+	if (!req->regs)
+		g->ctx = img->bottom;
+}
+
+/* Code ------------------------------------------------------------------ */
+
+/* add would change flags */
+static void move_rsp(struct tasm *a, s32 by)
+{
+	if (by)
+		tasm_lea(a, TASM_RSP, tasm_at(TASM_RSP, by));
+}
+
+static void push_member(struct image *img, u32 index)
+{
+	const struct tramp_x86_detour_req *req = img->req;
+	struct tasm *a = &img->g.hot.a;
+
+	switch (index) {
+	case M_SS:
+		tasm_push_imm(a, req->env->ss);
+		break;
+	case M_SP:
+		tasm_push(a, TASM_RBP);		/* made right as soon as flags may change */
+		break;
+	case M_FLAGS:
+		tasm_pushfq(a);
+		if (req->env->smap)
+			tasm_clac(a);
+		tasm_cld(a);
+		if (req->regs & MEMBER(M_SP))
+			tasm_add_imm8(a, true, tasm_at(TASM_RBP, img->sp), 16);
+		break;
+	case M_CS:
+		tasm_push_imm(a, req->env->cs);
+		break;
+	case M_IP:
+		tasm_push_imm(a, (s32)(req->ip + 1));
+		break;
+	case M_ORIG_AX:
+		tasm_push_imm(a, -1);
+		break;
+	case M_BP:
+		tasm_push_mem(a, tasm_at(TASM_RBP, 0));
+		break;
+	default:
+		tasm_push(a, reg_of[index]);
+	}
+}
+
+static void emit_save(struct image *img)
+{
+	struct tasm *a = &img->g.hot.a;
+	u32 i;
+
+	tasm_push_imm32(a, (s32)(img->req->ip + 1));
+	tasm_push(a, TASM_RBP);
+	tasm_mov(a, TASM_RBP, TASM_RSP);
+	for (i = 0; i < img->run_ctx_words; i++)
+		tasm_push_imm(a, 0);
+	for (i = 0; i < img->nr; i++) {
+		move_rsp(a, -(s32)img->stack[i].room);
+		push_member(img, img->stack[i].index);
+	}
+}
+
+static void emit_programs(struct image *img)
+{
+	const struct tramp_x86_detour_req *req = img->req;
+	u32 i, nr;
+
+	img->g.call_off = img->out->call_off;
+	for (i = 0; img->g.call_off && i < 2 * req->nr_progs; i++)
+		img->g.call_off[i] = 0;
+	tramp_guard_open(&img->g);
+	for (i = 0; i < req->nr_progs; i += nr) {
+		for (nr = 1; i + nr < req->nr_progs; nr++)
+			if (req->progs[i + nr].active != req->progs[i].active)
+				break;
+		tramp_guard_programs(&img->g, &req->progs[i], nr);
+	}
+	tramp_guard_close(&img->g);
+}
+
+/* The other way round; the flags are the last to be restored. */
+static void emit_restore(struct image *img)
+{
+	struct tasm *a = &img->g.hot.a;
+	u32 i, index = NR_MEMBERS;
+	s32 skip = 0;
+
+	for (i = img->nr; index != M_FLAGS; ) {
+		index = img->stack[--i].index;
+		if (!(SAVED & MEMBER(index))) {
+			skip += 8 + img->stack[i].room;
+			continue;
+		}
+		move_rsp(a, skip);
+		if (index == M_FLAGS)
+			tasm_popfq(a);
+		else
+			tasm_pop(a, reg_of[index]);
+		skip = img->stack[i].room;
+	}
+	tasm_leave(a);
+	move_rsp(a, 8);
+}
+
+static bool is_call(enum tramp_x86_kind kind)
+{
+	return kind == TRAMP_X86_CALL || kind == TRAMP_X86_CALL_IND;
+}
+
+/* Return: whether control gets behind the copies. */
+static bool emit_relocated(struct image *img)
+{
+	const struct tramp_x86_detour_req *req = img->req;
+	struct tasm *a = &img->g.hot.a;
+	struct tramp_x86_insn insn;
+	enum tramp_x86_reloc reloc;
+	enum tramp_x86_kind kind;
+	u32 at;
+
+	for (at = 0; at < req->len; at += insn.len) {
+		if (!tramp_x86_decode(req->code + at, req->len - at, &insn)) {
+			img->bad_code = true;
+			img->reloc_at = at;
+			return true;
+		}
+		reloc = tramp_x86_relocate(a, &insn, req->ip + at);
+		if (reloc && !img->reloc) {
+			img->reloc = reloc;
+			img->reloc_at = at;
+		}
+		if (reloc && reloc != TRAMP_X86_RELOC_REACH) {
+			img->bad_code = true;
+			return true;
+		}
+		kind = tramp_x86_classify(&insn);
+		if (!tramp_x86_falls_through(kind))
+			return false;
+		if (is_call(kind)) {
+			/* it would return into the jump */
+			img->bad_code = at + insn.len < req->len;
+			img->reloc_at = at;
+			return false;
+		}
+	}
+	return true;
+}
+
+static void emit_copy(struct image *img)
+{
+	struct tasm *a = &img->g.hot.a;
+
+	img->out->copy_off = a->off;
+	if (emit_relocated(img))
+		tasm_jmp_out(a, img->req->ip + img->req->len);
+	img->out->copy_len = a->off - img->out->copy_off;
+}
+
+static void emit_image(struct image *img)
+{
+	tramp_part_forget_rax(&img->g.hot);
+	tramp_part_forget_rax(&img->g.cold);
+
+	if (img->req->nr_progs) {
+		emit_save(img);
+		emit_programs(img);
+		emit_restore(img);
+	} else {
+		tasm_jmp_to(&img->g.hot.a, TRAMP_X86_JUMP_SIZE);
+	}
+	emit_copy(img);
+}
+
+/* The request ------------------------------------------------------------ */
+
+static bool check_run_ctx(const struct tramp_x86_env *env)
+{
+	return env->trace_ctx_size <= TRAMP_X86_MAX_RUN_CTX && env->trace_ctx_size % 8 == 0 &&
+	       env->trace_ctx_cookie <= env->trace_ctx_size &&
+	       env->trace_ctx_size - env->trace_ctx_cookie >= 8 &&
+	       env->task_bpf_ctx <= 0x7fffffff;
+}
+
+static bool check_request(const struct tramp_x86_detour_req *req)
+{
+	u32 i;
+
+	if (!req->len || req->len > TRAMP_X86_MAX_REGION || !tasm_fits_s32((s64)(req->ip + 1)))
+		return false;
+	if (req->nr_progs > TRAMP_X86_MAX_PROGS || (req->regs & ~TRAMP_X86_REGS_ALL))
+		return false;
+	if (req->nr_progs && !tramp_x86_check_env(req->env))
+		return false;
+	for (i = 0; i < req->nr_progs; i++) {
+		const struct tramp_x86_call *c = &req->progs[i];
+
+		if ((c->flags & ~CALL_FLAGS) || !c->func)
+			return false;
+		if ((c->flags & NEED_RUN_CTX) && !check_run_ctx(req->env))
+			return false;
+	}
+	return true;
+}
+
+enum tramp_x86_err tramp_x86_emit_detour(const struct tramp_x86_detour_req *req,
+					 u8 *buf, size_t len, u64 addr,
+					 struct tramp_x86_detour_out *out)
+{
+	struct image img = { .req = req, .out = out, .g.env = req->env };
+	struct tasm *hot = &img.g.hot.a, *cold = &img.g.cold.a;
+	enum tramp_x86_err err = TRAMP_X86_OK;
+	u32 hot_size, size;
+
+	out->size = 0;
+	out->copy_off = 0;
+	out->copy_len = 0;
+	out->reloc = TRAMP_X86_RELOC_OK;
+	out->reloc_at = 0;
+	if (!check_request(req))
+		return TRAMP_X86_BAD_REQUEST;
+	lay_out(&img);
+
+	emit_image(&img);
+	if (img.bad_code) {
+		out->reloc = img.reloc;
+		out->reloc_at = img.reloc_at;
+		return TRAMP_X86_BAD_REQUEST;
+	}
+	hot_size = hot->off;
+	size = hot_size + cold->off;
+	out->size = size;
+	if (!buf || size > len)
+		return TRAMP_X86_NO_SPACE;
+
+	*hot = (struct tasm){ .buf = buf, .len = size, .addr = addr };
+	*cold = (struct tasm){ .buf = buf, .len = size, .off = hot_size, .addr = addr };
+	emit_image(&img);
+
+	memset(buf + size, 0xcc, len - size);
+	if (hot->out_of_reach || cold->out_of_reach) {
+		err = TRAMP_X86_OUT_OF_REACH;
+		out->reloc = img.reloc;
+		out->reloc_at = img.reloc_at;
+	} else if (img.reloc || hot->overflow || cold->overflow || hot->off != hot_size ||
+		   cold->off != size) {
+		err = TRAMP_X86_NO_SPACE;	/* the runs disagree: never code to be executed */
+	}
+	if (err)
+		memset(buf, 0xcc, size);
+	return err;
+}
