@@ -12,6 +12,7 @@
 #include <linux/bpf.h>
 #include <linux/filter.h>
 #include <linux/ftrace.h>
+#include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/version.h>
 #include <asm/current.h>
@@ -83,5 +84,21 @@ static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
 #else
 #define TRAMP_PACK_ALLOC_ARGS(size, fill)	(size), (fill)
 #endif
+
+/* A module's text: of several layouts until 6.3, of memory types from then on. */
+static inline void tramp_module_text(const struct module *mod, unsigned long *start,
+				     unsigned long *end)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	*start = (unsigned long)mod->mem[MOD_TEXT].base;
+	*end = *start + mod->mem[MOD_TEXT].size;
+#else
+	*start = (unsigned long)mod->core_layout.base;
+	*end = *start + mod->core_layout.text_size;
+#endif
+}
+
+/* Since 6.6 bpf_link_info tells of kprobes that are attached as perf events. */
+#define TRAMP_LINK_INFO_KPROBE (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0))
 
 #endif /* TRAMP_COMPAT_H */

@@ -15,15 +15,23 @@
 #include <linux/perf_event.h>
 #include "compat.h"
 #include "exec.h"
+#include "helpers.h"
 #include "ksyms.h"
 
 static atomic_t nr_images = ATOMIC_INIT(0);
+static atomic_t nr_retiring = ATOMIC_INIT(0);
 static atomic64_t image_bytes = ATOMIC64_INIT(0);
 
-void tramp_exec_totals(u32 *images, u64 *bytes)
+void tramp_exec_totals(u32 *images, u32 *retiring, u64 *bytes)
 {
+	*retiring = atomic_read(&nr_retiring);
 	*images = atomic_read(&nr_images);
 	*bytes = atomic64_read(&image_bytes);
+}
+
+void tramp_exec_count_retiring(int change)
+{
+	atomic_add(change, &nr_retiring);
 }
 
 static void fill_int3(void *area, unsigned int size)
@@ -72,6 +80,21 @@ int tramp_exec_publish(struct tramp_exec *exec, const u8 *buf, u64 key, u32 inde
 	atomic_inc(&nr_images);
 	atomic64_add(exec->size, &image_bytes);
 	return 0;
+}
+
+void tramp_exec_mute(const struct tramp_exec *exec, const u32 *call_off, u64 func)
+{
+	void *ip;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		if (!call_off[i])
+			continue;
+		ip = (void *)(exec->code + call_off[i]);
+		/* Fails only if the bytes are not what we wrote there. */
+		WARN_ON_ONCE(KSYM(bpf_arch_text_poke)(ip, BPF_MOD_CALL, (void *)func,
+						      tramp_x_nothing));
+	}
 }
 
 void tramp_exec_free(struct tramp_exec *exec)

@@ -27,14 +27,23 @@ struct tramp_x86_env tramp_env __ro_after_init;
  * tramp_x_missed() - a program was skipped, since it runs on this CPU already
  * @slot: the attachment
  *
+ * Calls nothing: what it called might be probed, and be missed in turn, without end.
+ *
  * Context: where the image is: any, preemption off or the task pinned.
  */
-static noinline notrace void tramp_x_missed(struct tramp_slot *slot)
+noinline notrace void tramp_x_missed(struct tramp_slot *slot)
 {
+	struct bpf_prog_stats *stats;
+	unsigned long flags;
+
 	this_cpu_inc(slot->counts->pcpu->misses);
 	/* The kernel policy's enter function has counted the program's miss itself. */
-	if (slot->prog && !(slot->call_flags & TRAMP_X86_CALL_GUARDED))
-		KSYM(bpf_prog_inc_misses_counter)(slot->prog);
+	if (!slot->prog || (slot->call_flags & TRAMP_X86_CALL_GUARDED))
+		return;
+	stats = this_cpu_ptr(slot->prog->stats);
+	flags = u64_stats_update_begin_irqsave(&stats->syncp);
+	u64_stats_inc(&stats->misses);
+	u64_stats_update_end_irqrestore(&stats->syncp, flags);
 }
 
 /**

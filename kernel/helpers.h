@@ -9,6 +9,7 @@
 #include "x86/fentry_image.h"
 
 struct bpf_prog;
+struct tramp_slot;
 
 /* Filled in once by tramp_helpers_init(), constant afterwards. */
 extern struct tramp_x86_env tramp_env;
@@ -29,6 +30,9 @@ static inline bool tramp_inline_guards(void)
 {
 	return !IS_ENABLED(CONFIG_PREEMPT_RT);
 }
+
+/* A program was skipped: count it, for the slot and for the program. Any context. */
+void tramp_x_missed(struct tramp_slot *slot);
 
 /* In the place of a program that is left out of an image (tramp_image_mute()). */
 u64 tramp_x_nothing(void);

@@ -28,14 +28,6 @@
 #include "ksyms.h"
 #include "target.h"
 
-static atomic_t nr_retiring = ATOMIC_INIT(0);
-
-void tramp_image_totals(u32 *images, u32 *retiring, u64 *bytes)
-{
-	*retiring = atomic_read(&nr_retiring);
-	tramp_exec_totals(images, bytes);
-}
-
 static int emit_error(enum tramp_x86_err err, const struct tramp_image_req *req,
 		      struct tramp_refusal *why)
 {
@@ -187,22 +179,13 @@ fail:
 void tramp_image_mute(struct tramp_image *image, const struct tramp_slot *slot)
 {
 	struct tramp_x86_call call;
-	unsigned long ip;
-	u32 i, j;
+	u32 i;
 
 	for (i = 0; i < image->nr_slots; i++) {
 		if (image->slots[i] != slot)
 			continue;
 		image->describe(image->slots[i], &call);
-		for (j = 2 * i; j < 2 * i + 2; j++) {
-			if (!image->call_off[j])
-				continue;
-			ip = image->exec.code + image->call_off[j];
-			/* Fails only if the bytes are not what we wrote there. */
-			WARN_ON_ONCE(KSYM(bpf_arch_text_poke)((void *)ip, BPF_MOD_CALL,
-							      (void *)call.func,
-							      tramp_x_nothing));
-		}
+		tramp_exec_mute(&image->exec, image->call_off + 2 * i, call.func);
 	}
 }
 
@@ -279,7 +262,7 @@ static void image_free(struct tramp_retire *r)
 	struct tramp_image *image = to_image(r);
 	struct tramp_target *target = image->target;
 
-	atomic_dec(&nr_retiring);
+	tramp_exec_count_retiring(-1);
 	mutex_lock(&tramp_mutex);
 	list_del(&image->older);
 	mutex_unlock(&tramp_mutex);
@@ -336,6 +319,6 @@ void tramp_image_retire(struct tramp_image *image,
 	}
 	if (image->target && image->inflight)
 		list_add(&image->older, &image->target->older);
-	atomic_inc(&nr_retiring);
+	tramp_exec_count_retiring(1);
 	tramp_retire_add(&image->retire, image->inflight ? &inflight_ops : &plain_ops);
 }

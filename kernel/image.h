@@ -143,7 +143,4 @@ void tramp_image_leave_out(struct tramp_image *image, const struct tramp_counts 
  */
 void tramp_image_mute(struct tramp_image *image, const struct tramp_slot *slot);
 
-/* Images that exist, how many of them wait to be freed, their code; for INFO. */
-void tramp_image_totals(u32 *images, u32 *retiring, u64 *bytes);
-
 #endif /* TRAMP_IMAGE_H */

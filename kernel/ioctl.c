@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 #include "compat.h"
 #include "helpers.h"
+#include "exec.h"
 #include "image.h"
 #include "ioctl.h"
 #include "ksyms.h"
@@ -24,6 +25,7 @@ union tramp_arg {
 	struct tramp_attach attach;
 	struct tramp_explain explain;
 	struct tramp_query query;
+	struct tramp_explain_code code;
 };
 
 /* The caller's struct. */
@@ -93,8 +95,12 @@ static int run_info(union tramp_arg *arg, const struct user_arg *user)
 	mutex_lock(&tramp_mutex);
 	info->links = tramp_link_count();
 	info->targets = tramp_target_count();
+	tramp_probe_totals(&info->probes, &info->optimised);
 	mutex_unlock(&tramp_mutex);
-	tramp_image_totals(&info->images, &info->retiring, &info->image_bytes);
+	if (tramp_ksyms.has_probes)
+		info->features |= TRAMP_FEAT_KPROBE | TRAMP_FEAT_JUMP;
+	info->grace_periods = tramp_grace_periods();
+	tramp_exec_totals(&info->images, &info->retiring, &info->image_bytes);
 
 	info->missing_len = tramp_ksyms_missing(NULL, 0);
 	if (!info->missing)
@@ -122,15 +128,20 @@ static int run_attach(union tramp_arg *arg, const struct user_arg *user)
 	int err;
 
 	attach->link_fd = -1;
-	if (attach->flags & ~(TRAMP_ATTACH_F_COOKIE | TRAMP_ATTACH_F_NO_OPS))
+	if (attach->flags & ~(TRAMP_ATTACH_F_COOKIE | TRAMP_ATTACH_F_NO_OPS |
+			      TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE))
 		return tramp_refuse(&attach->refusal, TRAMP_REASON_SYNTAX, 0,
 				    "unknown flags %#x", attach->flags);
-	if (attach->__reserved)
+	if (attach->__reserved || attach->__reserved2)
 		return tramp_refuse(&attach->refusal, TRAMP_REASON_SYNTAX, 0,
 				    "a reserved member is not 0");
 	if (attach->cookie && !(attach->flags & TRAMP_ATTACH_F_COOKIE))
 		return tramp_refuse(&attach->refusal, TRAMP_REASON_SYNTAX, 0,
 				    "a cookie without TRAMP_ATTACH_F_COOKIE");
+	if (strnlen(attach->symbol, sizeof(attach->symbol)) == sizeof(attach->symbol) ||
+	    strnlen(attach->module, sizeof(attach->module)) == sizeof(attach->module))
+		return tramp_refuse(&attach->refusal, TRAMP_REASON_SYNTAX, 0,
+				    "a name without its terminating zero");
 	err = tramp_link_attach(attach, attach_copy_out, (void *)user);
 	return err ?: -EIOCBQUEUED;
 }
@@ -222,12 +233,49 @@ names:
 	return 0;
 }
 
+/* What there is to say of a probe. Return: its image, NULL if it has none. */
+static const struct tramp_exec *query_probe(struct tramp_query *q, const struct tramp_link *link,
+					    bool show)
+{
+	const struct tramp_probe *probe = link->probe;
+	char name[KSYM_NAME_LEN];
+	struct tramp_link *pos;
+	unsigned long offset;
+
+	q->nr_progs = probe->nr;
+	q->index = probe->index;
+	q->mode_reason = probe->reason;
+	list_for_each_entry(pos, &probe->links, node) {
+		if (pos == link)
+			break;
+		q->pos++;
+	}
+	if (probe->mode == TRAMP_MODE_NONE)
+		return NULL;
+	if (tramp_text_name(probe->addr, name, &offset)) {
+		strscpy(q->func_name, name, sizeof(q->func_name));
+		q->offset = offset;
+	}
+	if (probe->module)
+		strscpy(q->module, probe->module->name, sizeof(q->module));
+	if (show) {
+		q->probe_addr = probe->addr;
+		q->func_addr = probe->addr - q->offset;
+		q->reason_addr = probe->where;
+	}
+	if (!probe->image)
+		return NULL;
+	if (probe->text == TRAMP_TEXT_JUMP)
+		q->region_len = probe->image->len;
+	return &probe->image->exec;
+}
+
 static int run_query(union tramp_arg *arg, const struct user_arg *user)
 {
 	struct tramp_query *q = &arg->query;
 	bool show = may_see_addresses();
 	const struct tramp_target *target;
-	const struct tramp_image *image;
+	const struct tramp_exec *exec;
 	struct tramp_link *link, *pos;
 	u32 len = q->image_len;
 	u8 *code = NULL;
@@ -245,18 +293,18 @@ static int run_query(union tramp_arg *arg, const struct user_arg *user)
 	}
 	q->link_id = link->id;
 	q->prog_id = link->slot->prog->aux->id;
-	q->kind = tramp_link_kind(link);
+	q->kind = link->kind;
 	q->mode = tramp_link_mode(link);
 	q->cookie = link->slot->cookie;
 	q->key = link->key;
-	q->btf_obj_id = link->key >> 32;
-	q->btf_id = (u32)link->key & 0x7fffffff;
 	q->sleepable = tramp_prog_sleepable(link->slot->prog);
 	q->image_len = 0;
 	strscpy(q->prog_name, link->slot->prog->aux->name, sizeof(q->prog_name));
 	tramp_counts_sum(link->counts, &q->hits, &q->misses);
 	target = link->target;
 	if (target) {
+		q->btf_obj_id = link->key >> 32;
+		q->btf_id = (u32)link->key & 0x7fffffff;
 		q->nr_progs = tramp_target_nr(target);
 		q->index = target->index;
 		strscpy(q->func_name, target->func.name, sizeof(q->func_name));
@@ -269,16 +317,18 @@ static int run_query(union tramp_arg *arg, const struct user_arg *user)
 			q->pos++;
 		}
 	}
-	image = target ? target->image : NULL;
-	if (image) {
-		q->image_size = image->exec.size;
-		q->image_len = image->exec.size;
+	exec = target && target->image ? &target->image->exec : NULL;
+	if (link->probe)
+		exec = query_probe(q, link, show);
+	if (exec) {
+		q->image_size = exec->size;
+		q->image_len = exec->size;
 		if (show)
-			q->image_addr = image->exec.code;
-		if (q->image && show && len >= image->exec.size) {
-			code = kvmalloc(image->exec.size, GFP_KERNEL);
+			q->image_addr = exec->code;
+		if (q->image && show && len >= exec->size) {
+			code = kvmalloc(exec->size, GFP_KERNEL);
 			if (code)
-				memcpy(code, (void *)image->exec.code, image->exec.size);
+				memcpy(code, (void *)exec->code, exec->size);
 			else
 				err = -ENOMEM;
 		}
@@ -297,6 +347,11 @@ static int run_query(union tramp_arg *arg, const struct user_arg *user)
 	return err;
 }
 
+static int run_explain_code(union tramp_arg *arg, const struct user_arg *user)
+{
+	return tramp_probe_explain(&arg->code, may_see_addresses());
+}
+
 static const struct tramp_cmd commands[] = {
 	{ TRAMP_IOC_INFO, TRAMP_INFO_MIN_SIZE, sizeof(struct tramp_info), 0, false, run_info },
 	{ TRAMP_IOC_ATTACH, TRAMP_ATTACH_MIN_SIZE, sizeof(struct tramp_attach),
@@ -305,6 +360,8 @@ static const struct tramp_cmd commands[] = {
 	  offsetof(struct tramp_explain, refusal), false, run_explain },
 	{ TRAMP_IOC_QUERY, TRAMP_QUERY_MIN_SIZE, sizeof(struct tramp_query),
 	  offsetof(struct tramp_query, refusal), false, run_query },
+	{ TRAMP_IOC_EXPLAIN_CODE, TRAMP_EXPLAIN_CODE_MIN_SIZE, sizeof(struct tramp_explain_code),
+	  offsetof(struct tramp_explain_code, refusal), false, run_explain_code },
 };
 
 static const struct tramp_cmd *find_command(unsigned int cmd)

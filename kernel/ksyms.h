@@ -49,7 +49,6 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(bpf_ksym_del) \
 	X(bpf_trampoline_enter) \
 	X(bpf_trampoline_exit) \
-	X(bpf_prog_inc_misses_counter) \
 	X(btf_distill_func_proto) \
 	X(btf_get_fd_by_id) \
 	X(btf_get_by_fd) \

@@ -34,27 +34,19 @@ u32 tramp_link_count(void)
 	return READ_ONCE(nr_attached);
 }
 
-enum tramp_kind tramp_link_kind(const struct tramp_link *link)
-{
-	switch (link->list) {
-	case TRAMP_LIST_FENTRY:
-		return TRAMP_KIND_FENTRY;
-	case TRAMP_LIST_FMOD_RET:
-		return TRAMP_KIND_FMOD_RET;
-	default:
-		return TRAMP_KIND_FEXIT;
-	}
-}
-
 const char *tramp_kind_name(enum tramp_kind kind)
 {
-	static const char * const names[] = { "none", "fentry", "fexit", "fmod_ret" };
+	static const char * const names[] = {
+		"none", "fentry", "fexit", "fmod_ret", "kprobe",
+	};
 
 	return names[kind];
 }
 
 enum tramp_mode tramp_link_mode(const struct tramp_link *link)
 {
+	if (link->probe)
+		return tramp_probe_mode(link->probe);
 	if (!link->target || !link->target->site)
 		return TRAMP_MODE_NONE;
 	return link->target->site->mode;
@@ -62,7 +54,9 @@ enum tramp_mode tramp_link_mode(const struct tramp_link *link)
 
 const char *tramp_mode_name(enum tramp_mode mode)
 {
-	static const char * const names[] = { "none", "direct", "ops" };
+	static const char * const names[] = {
+		"none", "direct", "ops", "jump", "int3", "kprobe",
+	};
 
 	return names[mode];
 }
@@ -80,9 +74,12 @@ struct tramp_link *tramp_link_find(u32 id, bool next)
 /* Take the program off. tramp_mutex held. */
 static void detach_locked(struct tramp_link *link)
 {
-	if (!link->target)
+	if (link->target)
+		tramp_target_detach(link);
+	else if (link->probe)
+		tramp_probe_detach(link);
+	else
 		return;
-	tramp_target_detach(link);
 	nr_attached--;
 }
 
@@ -133,7 +130,8 @@ static int check_update(const struct bpf_prog *new, const struct bpf_prog *old)
 {
 	if (new->type != old->type || new->expected_attach_type != old->expected_attach_type ||
 	    new->aux->attach_btf != old->aux->attach_btf ||
-	    new->aux->attach_btf_id != old->aux->attach_btf_id || new->aux->dst_prog)
+	    new->aux->attach_btf_id != old->aux->attach_btf_id || new->aux->dst_prog ||
+	    new->kprobe_override)
 		return -EINVAL;
 	return 0;
 }
@@ -147,7 +145,7 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 	int err;
 
 	mutex_lock(&tramp_mutex);
-	if (!link->target) {
+	if (!link->target && !link->probe) {
 		err = -ENOLINK;
 		goto unlock;
 	}
@@ -168,7 +166,8 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 		err = -ENOMEM;
 		goto unlock;
 	}
-	err = tramp_target_replace(link, slot, &why);
+	err = link->probe ? tramp_probe_replace(link, slot, &why) :
+			    tramp_target_replace(link, slot, &why);
 	if (err) {
 		tramp_slot_put(slot);
 		goto unlock;
@@ -191,21 +190,58 @@ static void link_show_fdinfo(const struct bpf_link *bpf_link, struct seq_file *s
 	target = link->target;
 	tramp_counts_sum(link->counts, &hits, &misses);
 	seq_printf(seq, "kind:\t%s\nmode:\t%s\nkey:\t%llu\n",
-		   tramp_kind_name(tramp_link_kind(link)),
+		   tramp_kind_name(link->kind),
 		   tramp_mode_name(tramp_link_mode(link)), link->key);
 	if (target)
 		seq_printf(seq, "index:\t%u\nfunc:\t%s%s%s\n", target->index,
 			   target->func.module_name, *target->func.module_name ? ":" : "",
 			   target->func.name);
+	if (link->probe)
+		seq_printf(seq, "index:\t%u\nplace:\t%pS\nreason:\t%s\n", link->probe->index,
+			   (void *)link->probe->addr,
+			   tramp_reason_name(link->probe->reason));
 	seq_printf(seq, "cookie:\t%llu\nhits:\t%llu\nmisses:\t%llu\n", link->slot->cookie, hits,
 		   misses);
 	mutex_unlock(&tramp_mutex);
+}
+
+/* As the kernel tells of its own kprobes, where bpf_link_info has room for it. */
+static int tramp_link_kprobe_info(const struct tramp_link *link, struct bpf_link_info *info)
+{
+#if TRAMP_LINK_INFO_KPROBE
+	char __user *name = u64_to_user_ptr(info->perf_event.kprobe.func_name);
+	u32 len = info->perf_event.kprobe.name_len;
+	char symbol[KSYM_NAME_LEN];
+	unsigned long offset = 0;
+	u64 hits;
+
+	if (!name != !len)
+		return -EINVAL;
+	info->perf_event.type = BPF_PERF_EVENT_KPROBE;
+	mutex_lock(&tramp_mutex);
+	tramp_counts_sum(link->counts, &hits, &info->perf_event.kprobe.missed);
+	if (link->probe && link->probe->mode != TRAMP_MODE_NONE &&
+	    tramp_text_name(link->probe->addr, symbol, &offset)) {
+		info->perf_event.kprobe.offset = offset;
+		if (KSYM(kallsyms_show_value)(current_cred()))
+			info->perf_event.kprobe.addr = link->probe->addr;
+	} else {
+		*symbol = 0;
+	}
+	mutex_unlock(&tramp_mutex);
+	symbol[min_t(u32, len ?: 1, sizeof(symbol)) - 1] = 0;
+	if (len && copy_to_user(name, symbol, strlen(symbol) + 1))
+		return -EFAULT;
+#endif
+	return 0;
 }
 
 static int link_fill_info(const struct bpf_link *bpf_link, struct bpf_link_info *info)
 {
 	const struct tramp_link *link = to_link(bpf_link);
 
+	if (link->kind == TRAMP_KIND_KPROBE)
+		return tramp_link_kprobe_info(link, info);
 	info->tracing.attach_type = READ_ONCE(bpf_link->prog)->expected_attach_type;
 	info->tracing.target_obj_id = link->key >> 32;
 	info->tracing.target_btf_id = (u32)link->key & 0x7fffffff;
@@ -221,8 +257,47 @@ static const struct bpf_link_ops tramp_link_ops = {
 	.fill_link_info = link_fill_info,
 };
 
+static int check_tracing(const struct bpf_prog *prog, enum tramp_kind *kind,
+			 struct tramp_refusal *why)
+{
+	switch (prog->expected_attach_type) {
+	case BPF_TRACE_FENTRY:
+		*kind = TRAMP_KIND_FENTRY;
+		break;
+	case BPF_TRACE_FEXIT:
+		*kind = TRAMP_KIND_FEXIT;
+		break;
+	case BPF_MODIFY_RETURN:
+		*kind = TRAMP_KIND_FMOD_RET;
+		break;
+	default:
+		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
+				    prog->expected_attach_type);
+	}
+	/* The kernel clears dst_prog when it attaches; what it was stays. */
+	if (prog->aux->dst_prog || prog->aux->saved_dst_prog_type || !prog->aux->attach_btf ||
+	    !prog->aux->attach_btf_id)
+		return tramp_refuse(why, TRAMP_REASON_PROG_TARGET, 0, "%s", prog->aux->name);
+	return 0;
+}
+
+static int check_kprobe(const struct bpf_prog *prog, enum tramp_kind *kind,
+			struct tramp_refusal *why)
+{
+	*kind = TRAMP_KIND_KPROBE;
+	if (prog->expected_attach_type)
+		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
+				    prog->expected_attach_type);
+	if (tramp_prog_sleepable(prog))
+		return tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
+				    "a sleepable kprobe program is one for user space");
+	if (prog->kprobe_override)
+		return tramp_refuse(why, TRAMP_REASON_PROG_OVERRIDE, 0, "%s", prog->aux->name);
+	return 0;
+}
+
 /* The program behind an fd, with a reference, if it is of a kind we attach. */
-static struct bpf_prog *get_prog(int fd, enum tramp_list *list, struct tramp_refusal *why)
+static struct bpf_prog *get_prog(int fd, enum tramp_kind *kind, struct tramp_refusal *why)
 {
 	struct bpf_prog *prog;
 	int err;
@@ -230,34 +305,16 @@ static struct bpf_prog *get_prog(int fd, enum tramp_list *list, struct tramp_ref
 	prog = KSYM(bpf_prog_get)(fd);
 	if (IS_ERR(prog))
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0, "fd %d", fd));
-	if (prog->type != BPF_PROG_TYPE_TRACING) {
+	if (prog->type == BPF_PROG_TYPE_TRACING)
+		err = check_tracing(prog, kind, why);
+	else if (prog->type == BPF_PROG_TYPE_KPROBE)
+		err = check_kprobe(prog, kind, why);
+	else
 		err = tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
-				   "program type %u, not tracing (%u)", prog->type,
-				   BPF_PROG_TYPE_TRACING);
+				   "program type %u, neither tracing (%u) nor kprobe (%u)",
+				   prog->type, BPF_PROG_TYPE_TRACING, BPF_PROG_TYPE_KPROBE);
+	if (err)
 		goto put;
-	}
-
-	switch (prog->expected_attach_type) {
-	case BPF_TRACE_FENTRY:
-		*list = TRAMP_LIST_FENTRY;
-		break;
-	case BPF_TRACE_FEXIT:
-		*list = TRAMP_LIST_FEXIT;
-		break;
-	case BPF_MODIFY_RETURN:
-		*list = TRAMP_LIST_FMOD_RET;
-		break;
-	default:
-		err = tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
-				   prog->expected_attach_type);
-		goto put;
-	}
-	/* The kernel clears dst_prog when it attaches; what it was stays. */
-	if (prog->aux->dst_prog || prog->aux->saved_dst_prog_type || !prog->aux->attach_btf ||
-	    !prog->aux->attach_btf_id) {
-		err = tramp_refuse(why, TRAMP_REASON_PROG_TARGET, 0, "%s", prog->aux->name);
-		goto put;
-	}
 	if (!prog->jited && IS_ENABLED(CONFIG_BPF_JIT_ALWAYS_ON)) {
 		err = tramp_refuse(why, TRAMP_REASON_PROG_NOT_JITED, 0, "%s", prog->aux->name);
 		goto put;
@@ -269,20 +326,30 @@ put:
 }
 
 /* Everything of a link but its attachment. Takes over nothing; puts nothing. */
-static struct tramp_link *alloc_link(struct bpf_prog *prog, enum tramp_list list, u64 cookie)
+static struct tramp_link *alloc_link(struct bpf_prog *prog, enum tramp_kind kind, u64 cookie)
 {
+	static const enum tramp_list lists[] = {
+		[TRAMP_KIND_FENTRY] = TRAMP_LIST_FENTRY,
+		[TRAMP_KIND_FMOD_RET] = TRAMP_LIST_FMOD_RET,
+		[TRAMP_KIND_FEXIT] = TRAMP_LIST_FEXIT,
+	};
 	struct tramp_link *link = kzalloc(sizeof(*link), GFP_KERNEL);
+	enum bpf_link_type type = BPF_LINK_TYPE_TRACING;
 
 	if (!link)
 		return NULL;
-	link->list = list;
+	link->kind = kind;
+	if (kind == TRAMP_KIND_KPROBE)
+		type = BPF_LINK_TYPE_PERF_EVENT;
+	else
+		link->list = lists[kind];
 	link->counts = tramp_counts_alloc();
 	if (!link->counts)
 		goto free_link;
 	link->slot = tramp_slot_alloc(prog, link->counts, cookie);
 	if (!link->slot)
 		goto put_counts;
-	KSYM(bpf_link_init)(&link->link, BPF_LINK_TYPE_TRACING, &tramp_link_ops, prog);
+	KSYM(bpf_link_init)(&link->link, type, &tramp_link_ops, prog);
 	return link;
 
 put_counts:
@@ -292,20 +359,46 @@ free_link:
 	return NULL;
 }
 
+/* Where the kind of program says. tramp_mutex held. */
+static int attach_locked(struct tramp_link *link, const struct tramp_attach *attach)
+{
+	const struct tramp_probe_at at = {
+		.addr = attach->addr,
+		.offset = attach->offset,
+		.symbol = attach->symbol,
+		.module = attach->module,
+	};
+	struct tramp_refusal *why = (struct tramp_refusal *)&attach->refusal;
+	bool place = at.addr || *at.symbol || at.offset || *at.module;
+
+	if (link->kind != TRAMP_KIND_KPROBE && place)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "a tracing program goes where it was loaded for");
+	if (link->kind != TRAMP_KIND_KPROBE)
+		return tramp_target_attach(link, attach->flags, why);
+	if (!at.addr == !*at.symbol)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "a probe needs either an address or a symbol");
+	if (at.addr && (at.offset || *at.module))
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "offset and module go with a symbol");
+	return tramp_probe_attach(link, &at, attach->flags, why);
+}
+
 int tramp_link_attach(struct tramp_attach *attach,
 		      int (*copy_out)(const struct tramp_attach *attach, void *arg), void *arg)
 {
 	struct tramp_refusal *why = &attach->refusal;
 	struct bpf_link_primer primer;
-	enum tramp_list list;
 	struct tramp_link *link;
 	struct bpf_prog *prog;
+	enum tramp_kind kind;
 	int err;
 
-	prog = get_prog(attach->prog_fd, &list, why);
+	prog = get_prog(attach->prog_fd, &kind, why);
 	if (IS_ERR(prog))
 		return PTR_ERR(prog);
-	link = alloc_link(prog, list, attach->cookie);
+	link = alloc_link(prog, kind, attach->cookie);
 	if (!link) {
 		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 		goto put_prog;
@@ -326,15 +419,16 @@ int tramp_link_attach(struct tramp_attach *attach,
 	if (err)
 		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	else
-		err = tramp_target_attach(link, attach->flags, why);
+		err = attach_locked(link, attach);
 	if (!err) {
 		nr_attached++;
 		attach->link_fd = primer.fd;
 		attach->link_id = primer.id;
-		attach->kind = tramp_link_kind(link);
+		attach->kind = link->kind;
 		attach->mode = tramp_link_mode(link);
 		attach->key = link->key;
-		attach->func_addr = link->target->func.addr;
+		attach->func_addr = link->probe ? link->probe->addr : link->target->func.addr;
+		attach->mode_reason = link->probe ? link->probe->reason : 0;
 		if (!KSYM(kallsyms_show_value)(current_cred()))
 			attach->func_addr = 0;
 	}

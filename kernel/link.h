@@ -10,27 +10,34 @@
 #include <linux/list.h>
 #include <linux/workqueue.h>
 #include "slot.h"
+#include "probe.h"
 #include "target.h"
 
 /**
  * struct tramp_link - one attachment
  * @link: what the BPF core knows; @link.prog is the program
- * @node: in the target's list
+ * @node: in the list of the target or probe
  * @target: where it is attached, NULL once detached
+ * @probe: or where, for a kprobe program; it is one or the other
+ * @kind: what the program is
  * @list: which of the target's lists
+ * @no_jump: asked for no jump
  * @slot: the program as images see it
  * @counts: hits and misses, which outlive a change of program
  * @key: the target's, also once detached
  * @id: the link's id, from before the core shows it
  * @free: frees it behind the core's back (link.c)
  *
- * @node, @target and @slot are protected by tramp_mutex.
+ * @node, @target, @probe and @slot are protected by tramp_mutex.
  */
 struct tramp_link {
 	struct bpf_link link;
 	struct list_head node;
 	struct tramp_target *target;
+	struct tramp_probe *probe;
+	enum tramp_kind kind;
 	enum tramp_list list;
+	bool no_jump;
 	struct tramp_slot *slot;
 	struct tramp_counts *counts;
 	u64 key;
@@ -60,8 +67,7 @@ int tramp_link_attach(struct tramp_attach *attach,
  */
 struct tramp_link *tramp_link_find(u32 id, bool next);
 
-/* enum tramp_kind of a link, and its name as in SEC(). */
-enum tramp_kind tramp_link_kind(const struct tramp_link *link);
+/* The name of a kind as in SEC(). */
 const char *tramp_kind_name(enum tramp_kind kind);
 /* enum tramp_mode of a link now. tramp_mutex held. */
 enum tramp_mode tramp_link_mode(const struct tramp_link *link);

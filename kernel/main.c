@@ -16,6 +16,7 @@
 #include "helpers.h"
 #include "ioctl.h"
 #include "ksyms.h"
+#include "probe.h"
 #include "retire.h"
 #include "selftest.h"
 #include "tramp.h"
@@ -47,14 +48,19 @@ static int __init tramp_init(void)
 		pr_err("the self-test failed: not loading\n");
 		goto retire_exit;
 	}
-	err = misc_register(&tramp_misc);
+	err = tramp_probe_init();
 	if (err)
 		goto retire_exit;
+	err = misc_register(&tramp_misc);
+	if (err)
+		goto probe_exit;
 	tramp_debugfs_init();
 	pr_info("version %s, %u kernel symbols, %s guards\n", TRAMP_VERSION, tramp_ksyms.found,
 		tramp_inline_guards() ? "inline" : "kernel");
 	return 0;
 
+probe_exit:
+	tramp_probe_exit();
 retire_exit:
 	tramp_retire_exit();
 	return err;
@@ -64,6 +70,7 @@ static void __exit tramp_exit(void)
 {
 	tramp_debugfs_exit();
 	misc_deregister(&tramp_misc);
+	tramp_probe_exit();
 	tramp_retire_exit();
 }
 

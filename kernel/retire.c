@@ -58,6 +58,7 @@
 static DEFINE_SPINLOCK(tramp_retire_lock);	/* for pending and waiting */
 static LIST_HEAD(pending);			/* no grace period yet */
 static LIST_HEAD(draining);			/* the worker's: first one passed */
+static atomic64_t grace_periods = ATOMIC64_INIT(0);
 static u32 waiting;				/* on any list */
 static DECLARE_WAIT_QUEUE_HEAD(all_retired);
 
@@ -83,8 +84,14 @@ void tramp_retire_queue_work(struct work_struct *work)
 	queue_work(wq, work);
 }
 
-static void grace_period(void)
+u64 tramp_grace_periods(void)
 {
+	return atomic64_read(&grace_periods);
+}
+
+void tramp_grace_period(void)
+{
+	atomic64_inc(&grace_periods);
 	synchronize_rcu_tasks_rude();
 	synchronize_rcu_tasks();
 }
@@ -138,7 +145,7 @@ static void retire_work(struct work_struct *work)
 			if (r->ops->before)
 				r->ops->before(r);
 		}
-		grace_period();
+		tramp_grace_period();
 		list_for_each_entry(r, &draining, node) {
 			if (r->ops->after)
 				r->ops->after(r);
@@ -152,7 +159,7 @@ static void retire_work(struct work_struct *work)
 			list_move_tail(&r->node, &done);
 	}
 	if (!list_empty(&done)) {
-		grace_period();
+		tramp_grace_period();
 		free_all(&done);
 	}
 

@@ -57,6 +57,19 @@ void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops
  */
 void tramp_retire_queue_work(struct work_struct *work);
 
+/**
+ * tramp_grace_period() - wait until every task has left what it was in
+ *
+ * RCU-tasks, and what covers idle tasks; see retire.c. Takes 100 ms and more, so once
+ * for a whole batch.
+ *
+ * Context: may sleep, without tramp_mutex.
+ */
+void tramp_grace_period(void);
+
+/* How many there have been since the module was loaded; for INFO. */
+u64 tramp_grace_periods(void);
+
 /* Module init and exit. Exit waits until the list is empty, however long. */
 int tramp_retire_init(void);
 void tramp_retire_exit(void);

@@ -74,8 +74,7 @@ static notrace void run_slot(struct tramp_slot *slot, struct ops_ctx *ctx)
 	if (unlikely(READ_ONCE(slot->muted)))
 		return;
 	if (unlikely(this_cpu_inc_return(*prog->active) != 1)) {
-		this_cpu_inc(slot->counts->pcpu->misses);
-		KSYM(bpf_prog_inc_misses_counter)(prog);
+		tramp_x_missed(slot);
 	} else {
 		this_cpu_inc(slot->counts->pcpu->hits);
 		run_ctx.bpf_cookie = slot->cookie;
@@ -90,10 +89,8 @@ static notrace void count_missed(const struct tramp_ops_set *set)
 {
 	u32 i;
 
-	for (i = 0; i < set->nr; i++) {
-		this_cpu_inc(set->slots[i]->counts->pcpu->misses);
-		KSYM(bpf_prog_inc_misses_counter)(set->slots[i]->prog);
-	}
+	for (i = 0; i < set->nr; i++)
+		tramp_x_missed(set->slots[i]);
 }
 
 static notrace void ops_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,

@@ -48,13 +48,18 @@ void tramp_counts_sum(const struct tramp_counts *counts, u64 *hits, u64 *misses)
 
 #define NEEDS_ALL (TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP | TRAMP_X86_CALL_NARGS)
 
+static bool is_kprobe(const struct bpf_prog *prog)
+{
+	return prog->type == BPF_PROG_TYPE_KPROBE;
+}
+
 /*
  * One function of a program. bpf_get_func_arg*() and bpf_get_func_ret() are
  * inlined by the verifier as loads from ctx-8 (do_misc_fixups()), so a load at
  * offset -8 from anything but the frame pointer may be one. A cookie is read by
  * a call of one helper.
  */
-static u32 scan_insns(const struct bpf_insn *insn, u32 len)
+static u32 scan_insns(const struct bpf_insn *insn, u32 len, unsigned long cookie_helper)
 {
 	u32 i, needs = 0;
 
@@ -69,9 +74,8 @@ static u32 scan_insns(const struct bpf_insn *insn, u32 len)
 		if (insn->code == (BPF_JMP | BPF_TAIL_CALL))
 			return NEEDS_ALL;
 		if (insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == 0 &&
-		    (!tramp_ksyms.bpf_get_attach_cookie_tracing ||
-		     (unsigned long)__bpf_call_base + insn->imm ==
-		     tramp_ksyms.bpf_get_attach_cookie_tracing))
+		    (!cookie_helper ||
+		     (unsigned long)__bpf_call_base + insn->imm == cookie_helper))
 			needs |= TRAMP_X86_CALL_COOKIE;
 	}
 	return needs;
@@ -84,16 +88,33 @@ static u32 scan_insns(const struct bpf_insn *insn, u32 len)
  */
 static u32 scan_prog(const struct bpf_prog *prog)
 {
+	unsigned long helper = tramp_ksyms.bpf_get_attach_cookie_tracing;
 	u32 i, needs = 0;
+
+	if (is_kprobe(prog))
+		helper = tramp_ksyms.bpf_get_attach_cookie_trace;
 
 	if (!prog->jited || prog->expected_attach_type == BPF_MODIFY_RETURN)
 		return NEEDS_ALL;
 	if (prog->call_get_func_ip)
 		needs |= TRAMP_X86_CALL_IP;
-	needs |= scan_insns(prog->insnsi, prog->len);
+	needs |= scan_insns(prog->insnsi, prog->len, helper);
 	for (i = 0; i < prog->aux->func_cnt && prog->aux->func; i++)
-		needs |= scan_insns(prog->aux->func[i]->insnsi, prog->aux->func[i]->len);
+		needs |= scan_insns(prog->aux->func[i]->insnsi, prog->aux->func[i]->len, helper);
 	return needs;
+}
+
+/*
+ * A kprobe program has neither slots nor an address in front of its context, and runs
+ * with preemption off on every kernel. bpf_get_func_ip() looks into the run context
+ * (from 6.6 on), and whatever a tail call reaches may call it.
+ */
+static void set_kprobe_flags(struct tramp_slot *slot)
+{
+	slot->func_ip = slot->call_flags & TRAMP_X86_CALL_IP;
+	if (slot->func_ip)
+		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
+	slot->call_flags &= TRAMP_X86_CALL_COOKIE;
 }
 
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
@@ -109,7 +130,9 @@ struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *
 		bpf_prog_inc(prog);
 		slot->prog = prog;
 		slot->call_flags = scan_prog(prog);
-		if (!tramp_inline_guards() || tramp_prog_sleepable(prog)) {
+		if (is_kprobe(prog)) {
+			set_kprobe_flags(slot);
+		} else if (!tramp_inline_guards() || tramp_prog_sleepable(prog)) {
 			/* On PREEMPT_RT any program may block on a lock: count those, too. */
 			slot->call_flags |= TRAMP_X86_CALL_GUARDED |
 					    TRAMP_X86_CALL_SLEEPABLE;
@@ -150,6 +173,9 @@ void tramp_slot_call(struct tramp_slot *slot, struct tramp_x86_call *call)
 		.hits = (unsigned long)&slot->counts->pcpu->hits,
 		.cookie = slot->cookie,
 	};
+	/* Maps rely on it: syscalls hold it up while they have locks of theirs. */
+	if (is_kprobe(prog))
+		call->active = tramp_ksyms.bpf_prog_active;
 	if (slot->call_flags & TRAMP_X86_CALL_GUARDED) {
 		call->enter = (unsigned long)KSYM(bpf_trampoline_enter)(prog);
 		call->exit = (unsigned long)KSYM(bpf_trampoline_exit)(prog);

@@ -36,7 +36,8 @@ struct tramp_slot {
 	u64 cookie;
 	struct bpf_prog *prog;		/* NULL only in the self-test */
 	struct tramp_counts *counts;
-	bool muted;			/* left out of ftrace callbacks (site_ops.c) */
+	bool muted;			/* left out of callbacks (site_ops.c, probe_callback.c) */
+	bool func_ip;			/* a kprobe program that calls bpf_get_func_ip() */
 };
 
 /**

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Probes: one instruction with programs.
+ *
+ *	probe.c			attaching and detaching: the list of programs of an address
+ *	probe_place.c		where a probe may go, and as what
+ *	probe_image.c		its detour buffer
+ *	probe_text.c		what is written into the text, step by step
+ *	probe_trap.c		the int3 handler
+ *	probe_opt.c		from int3 to jump, in batches
+ *	probe_callback.c	through ftrace or a kernel kprobe, where no image can be
+ *	probe_explain.c		what would become of each instruction of a function
+ */
+#ifndef TRAMP_PROBE_H
+#define TRAMP_PROBE_H
+
+#include <linux/list.h>
+#include "exec.h"
+#include "retire.h"
+#include "slot.h"
+#include "text.h"
+#include "tramp.h"
+
+struct tramp_link;
+struct tramp_probe_kp;
+struct tramp_query;
+
+/* Keys of probed addresses: this and a number. A BTF key has no such bit. */
+#define TRAMP_PROBE_KEY		(1ULL << 62)
+
+/**
+ * struct tramp_probe_image - a detour buffer
+ * @exec: its memory and name
+ * @len: bytes of the original instructions that it executes
+ * @copy: where it executes them, without any program
+ * @nr: programs
+ * @slots: a reference to each
+ * @call_off: where each is called, see struct tramp_x86_detour_out
+ */
+struct tramp_probe_image {
+	struct tramp_exec exec;
+	u32 len;
+	u32 nr;
+	unsigned long copy;
+	struct tramp_slot **slots;
+	u32 *call_off;
+	struct tramp_retire retire;
+	struct rcu_head rcu;
+};
+
+/* What a callback runs; replaced as a whole, read under RCU. */
+struct tramp_probe_set {
+	struct tramp_retire retire;
+	u32 nr;
+	struct tramp_slot *slots[];
+};
+
+/* What is in the text at a probe's address. */
+enum tramp_probe_text {
+	TRAMP_TEXT_ORIGINAL,	/* nothing of ours */
+	TRAMP_TEXT_INT3,	/* int3, and NOPs for the rest of the instruction */
+	TRAMP_TEXT_JUMP,	/* jmp to the image, and NOPs for the rest of the region */
+};
+
+/**
+ * struct tramp_probe - one probed address
+ * @hash: in the table by address; read by the int3 handler under RCU
+ * @addr: the address
+ * @go: where an int3 there goes on: the image, or its copy when no program is left
+ * @key: its key
+ * @index: of its newest image
+ * @mode: INT3 (also once it is a jump: see @text), KPROBE, FTRACE_OPS, or NONE when
+ *	its module has gone
+ * @text: what is in the text
+ * @quiesced: nobody is, or comes, between the region's instructions
+ * @waiting: the optimiser waits for it to become quiesced
+ * @lingers: without programs, but somebody else has patched its bytes; holds a reference
+ *	to this module
+ * @no_jump: programs that asked for no jump
+ * @reason, @where: why it is no jump, and the address that is about
+ * @insn_len: length of its instruction
+ * @orig_len: how many of the original bytes are known
+ * @orig: the original bytes
+ * @module: where it is, without a reference; NULL for the kernel proper
+ * @image: mode INT3
+ * @set: modes KPROBE and FTRACE_OPS
+ * @kp: mode KPROBE
+ * @links: its programs in the order they came
+ * @nr: how many. 0: it is being taken away
+ * @opt: in the optimiser's list
+ * @retire: its end
+ *
+ * Everything but @hash, @go and @set is protected by tramp_mutex.
+ */
+struct tramp_probe {
+	struct hlist_node hash;
+	unsigned long addr;
+	unsigned long go;
+	u64 key;
+	u32 index;
+	u8 mode;
+	u8 text;
+	bool quiesced;
+	bool waiting;
+	bool lingers;
+	u8 insn_len;
+	u8 orig_len;
+	u16 nr;
+	u16 no_jump;
+	u32 reason;
+	unsigned long where;
+	u8 orig[TRAMP_X86_MAX_REGION];
+	struct module *module;
+	struct tramp_probe_image *image;
+	struct tramp_probe_set __rcu *set;
+	struct tramp_probe_kp *kp;
+	struct list_head links;
+	struct list_head opt;
+	struct tramp_retire retire;
+	struct rcu_head rcu;
+};
+
+/* probe.c ------------------------------------------------------------------ */
+
+/**
+ * struct tramp_probe_at - where to attach a kprobe program
+ * @addr: the address, 0 if @symbol is given
+ * @offset, @symbol, @module: or as in struct tramp_attach
+ */
+struct tramp_probe_at {
+	u64 addr;
+	u64 offset;
+	const char *symbol;
+	const char *module;
+};
+
+/**
+ * tramp_probe_attach() - attach a link's program to an instruction
+ * @link: not attached; its slot is set. On success its probe and key are set.
+ * @at: where
+ * @flags: TRAMP_ATTACH_F_*
+ * @why: why not
+ *
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno; then nothing has changed.
+ */
+int tramp_probe_attach(struct tramp_link *link, const struct tramp_probe_at *at, u32 flags,
+		       struct tramp_refusal *why);
+
+/**
+ * tramp_probe_detach() - take a link's program off
+ * @link: attached
+ *
+ * Hits after it returned do not run the program. Cannot fail. When it was the last
+ * one, the text is restored a little later.
+ * Context: tramp_mutex held, may sleep.
+ */
+void tramp_probe_detach(struct tramp_link *link);
+
+/* As tramp_target_replace(). */
+int tramp_probe_replace(struct tramp_link *link, struct tramp_slot *slot,
+			struct tramp_refusal *why);
+
+/* What mode a probe's hits have now: enum tramp_mode. tramp_mutex held. */
+enum tramp_mode tramp_probe_mode(const struct tramp_probe *probe);
+
+/* Call  for every probe in the table. tramp_mutex held. */
+void tramp_probe_for_each(void (*fn)(struct tramp_probe *probe, void *arg), void *arg);
+
+/* The probe at an address, also one that is being taken away. tramp_mutex held. */
+struct tramp_probe *tramp_probe_find(unsigned long addr);
+
+/* Probed addresses, and how many of them are jumps; for INFO. tramp_mutex held. */
+void tramp_probe_totals(u32 *probes, u32 *optimised);
+
+/**
+ * tramp_probe_new_image() - run the probe's programs from a new image
+ * @probe: mode INT3
+ * @len: original bytes that the new image executes: one instruction, or the region
+ * @why: why not
+ *
+ * Hits run the old list or the new one; the old image is retired. On failure
+ * everything is as before.
+ * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ */
+int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refusal *why);
+
+/* Nothing of it is in the text any more: forget it. tramp_mutex held. */
+void tramp_probe_remove(struct tramp_probe *probe);
+
+int tramp_probe_init(void);
+void tramp_probe_exit(void);
+
+/* probe_place.c --------------------------------------------------------------- */
+
+/**
+ * struct tramp_place - an instruction that may be probed
+ * @addr: its address, behind an ENDBR if it is a function's entry
+ * @sym: its symbol
+ * @module: the module it is in, without a reference
+ * @ftrace: it is an ftrace site
+ * @insn: the instruction
+ * @code, @code_len: the original bytes from there to the end of the symbol, at most
+ *	TRAMP_X86_MAX_REGION
+ * @reason, @where: enum tramp_reason: why no image can execute it elsewhere, so that
+ *	only a kernel kprobe is left; 0 if one can
+ */
+struct tramp_place {
+	unsigned long addr;
+	struct tramp_symbol sym;
+	struct module *module;
+	bool ftrace;
+	struct tramp_x86_insn insn;
+	u8 code[TRAMP_X86_MAX_REGION];
+	u32 code_len;
+	u32 reason;
+	unsigned long where;
+};
+
+/**
+ * tramp_place_find() - find and check the place of a probe
+ * @at: where
+ * @place: (out) the place
+ * @why: why no probe can be there
+ *
+ * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ */
+int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
+		     struct tramp_refusal *why);
+
+/**
+ * tramp_place_locate() - find the place of a probe, without the rules
+ * @at: where
+ * @place: (out) its @addr, @sym and @module; with @exact also @insn and @code
+ * @exact: it must be an instruction; otherwise any address in the symbol will do
+ * @why: why not
+ *
+ * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ */
+int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *place, bool exact,
+		       struct tramp_refusal *why);
+
+/**
+ * tramp_place_check() - the rules for an address that is an instruction
+ * @place: with @addr, @sym, @insn, @code set; the rest is filled in
+ * @why: why no probe can be there
+ *
+ * Context: tramp_mutex and text_mutex held, jump labels locked.
+ * Return: 0 or a negative errno.
+ */
+int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
+
+/**
+ * tramp_place_region() - may the region at a place become a jump?
+ * @place: checked
+ * @len: (out) bytes of the region
+ * @where: (out) the address the reason is about
+ *
+ * Context: as above; the text around is ready (tramp_branches_ready()).
+ * Return: 0, or enum tramp_reason why not.
+ */
+u32 tramp_place_region(const struct tramp_place *place, u32 *len, unsigned long *where);
+
+/* What tramp_place_check() and _region() want held, apart from tramp_mutex. */
+void tramp_place_lock(void);
+void tramp_place_unlock(void);
+
+/* probe_image.c ---------------------------------------------------------------- */
+
+/**
+ * tramp_probe_image_create() - make and name a detour buffer
+ * @probe: its probe; orig holds at least @len bytes
+ * @len: original bytes that it executes
+ * @slots, @nr: programs in order; a reference to each is taken
+ * @index: for its name
+ * @why: why not
+ *
+ * Context: may sleep. Return: it, or an ERR_PTR().
+ */
+struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *probe, u32 len,
+						   struct tramp_slot **slots, u32 nr, u32 index,
+						   struct tramp_refusal *why);
+/* Free one that nothing ever led to. May sleep. */
+void tramp_probe_image_destroy(struct tramp_probe_image *image);
+/* Free one to which nothing leads any more, once nobody can be inside. */
+void tramp_probe_image_retire(struct tramp_probe_image *image);
+/* As tramp_image_mute(). */
+void tramp_probe_image_mute(struct tramp_probe_image *image, const struct tramp_slot *slot);
+
+/* probe_text.c: tramp_mutex held for all of them ------------------------------- */
+
+/**
+ * tramp_probe_arm() - put an int3 at a probe's address
+ * @probe: in the table, with its image
+ * @why: why not: KPROBE_THERE or FOREIGN_BYTES
+ *
+ * Return: 0 or a negative errno. When it is 0, every hit from now on is a hit.
+ */
+int tramp_probe_arm(struct tramp_probe *probe, struct tramp_refusal *why);
+
+/**
+ * tramp_probe_unjump() - from jump back to int3, at once
+ * @probe: text JUMP; its image still executes the region
+ *
+ * Return: false if somebody else has patched the jump; then nothing was done.
+ */
+bool tramp_probe_unjump(struct tramp_probe *probe);
+
+/**
+ * tramp_probe_jump_batch() - from int3 to jump
+ * @list: probes by @opt: quiesced, with text INT3 and an image that executes their region.
+ *	Those that cannot be changed now get their reason.
+ */
+void tramp_probe_jump_batch(struct list_head *list);
+
+/**
+ * tramp_probe_restore_batch() - give the text back
+ * @list: probes by @opt, without programs. Those whose bytes somebody else has patched
+ *	keep their text; the others have TRAMP_TEXT_ORIGINAL afterwards.
+ */
+void tramp_probe_restore_batch(struct list_head *list);
+
+/* probe_trap.c ------------------------------------------------------------------ */
+
+/* The table of probes by address. */
+void tramp_probe_hash_add(struct tramp_probe *probe);
+void tramp_probe_hash_del(struct tramp_probe *probe);
+
+/**
+ * tramp_probe_cover() - what a probe of ours hides
+ * @addr: an address
+ * @cover: (out) the original bytes, at most TRAMP_X86_MAX_REGION
+ *
+ * Context: tramp_mutex held. Return: how many bytes, 0 if none of ours is there.
+ */
+u32 tramp_probe_cover(unsigned long addr, u8 *cover);
+
+/* The probe at an address; NULL if there is none. RCU or tramp_mutex. */
+struct tramp_probe *tramp_probe_lookup(unsigned long addr);
+
+int tramp_probe_trap_init(void);
+void tramp_probe_trap_exit(void);
+
+/* probe_opt.c ------------------------------------------------------------------- */
+
+/**
+ * tramp_probe_queue() - have the optimiser look at a probe
+ * @probe: mode INT3: it may become a jump, or has to be taken away
+ *
+ * Context: tramp_mutex held.
+ */
+void tramp_probe_queue(struct tramp_probe *probe);
+
+/* Something has gone from @addr: those whose regions hold it may be jumps again. */
+void tramp_probe_queue_around(unsigned long addr);
+
+/**
+ * tramp_probe_evaluate() - whether a probe may be a jump, for its image
+ * @probe: mode INT3
+ * @place: checked
+ *
+ * Sets the probe's reason.
+ * Context: tramp_mutex held. Return: bytes of the region, 0 for no jump (now).
+ */
+u32 tramp_probe_evaluate(struct tramp_probe *probe, const struct tramp_place *place);
+
+/* Run the optimiser now and wait for it. Without tramp_mutex. */
+void tramp_probe_flush(void);
+
+/* Whether probes become jumps; switching goes through all of them. */
+bool tramp_probe_optimising(void);
+void tramp_probe_set_optimising(bool on);
+
+int tramp_probe_opt_init(void);
+void tramp_probe_opt_exit(void);
+
+/* probe_callback.c --------------------------------------------------------------- */
+
+/**
+ * tramp_probe_callback_attach() - reach a probe through ftrace or a kernel kprobe
+ * @probe: mode FTRACE_OPS or KPROBE, with its set, in the table
+ * @why: why not
+ *
+ * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ */
+int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why);
+/* No hit reaches it when this returned; its set may still be in use. May sleep. */
+void tramp_probe_callback_detach(struct tramp_probe *probe);
+
+/* The probe's set: its programs in order. NULL without memory. */
+struct tramp_probe_set *tramp_probe_set_alloc(struct tramp_slot **slots, u32 nr);
+void tramp_probe_set_free(struct tramp_probe_set *set);
+void tramp_probe_set_retire(struct tramp_probe_set *set);
+
+/* probe_explain.c ----------------------------------------------------------------- */
+
+/**
+ * tramp_probe_explain() - the EXPLAIN_CODE command
+ * @ex: the request; out members are filled in, pointers are user space's
+ * @show: addresses and code may be shown
+ *
+ * Context: process, may sleep, without locks.
+ * Return: 0 or a negative errno, see the UAPI header.
+ */
+int tramp_probe_explain(struct tramp_explain_code *ex, bool show);
+
+#endif /* TRAMP_PROBE_H */

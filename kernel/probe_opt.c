@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The optimiser: from int3 to jump and from int3 back to the original, in batches.
+ *
+ * A probe is queued when it was armed, when a program or a neighbour has come or gone,
+ * and when its last program has gone. A little later, when no more have come for a
+ * moment, one worker takes the whole queue:
+ *
+ *  1. those without programs get their text back and are removed;
+ *  2. each of the others is looked at: may it be a jump? Then it gets an image that
+ *     executes its region, unless it has one;
+ *  3. where instructions follow the probed one in the region, one grace period for
+ *     all of them (RCU-tasks, without any lock): see probe_text.c for what it is
+ *     that is waited for;
+ *  4. all of them become jumps.
+ *
+ * tramp_mutex is dropped for the wait. A probe that changes meanwhile says so: an
+ * image that does not execute the whole region takes "waiting" away, and the probe
+ * is looked at again.
+ *
+ * The first time, and for each module once, the text has to be read for what branches
+ * where (branches.c). That happens here, too, so attaching does not wait for it.
+ *
+ * A probe whose bytes somebody else has patched cannot be taken away. It stays, doing
+ * nothing, and is tried again every second; the module cannot be unloaded meanwhile.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "branches.h"
+#include "link.h"
+#include "probe.h"
+
+/* After the last change, and after the first at the latest. */
+#define QUEUE_DELAY	(HZ / 50 ?: 1)
+#define QUEUE_DELAY_MAX	(HZ / 2)
+#define RETRY_DELAY	HZ
+
+static bool optimize = true;
+module_param(optimize, bool, 0400);
+MODULE_PARM_DESC(optimize, "let probes become jumps (default: yes; changed in debugfs later)");
+
+static LIST_HEAD(queue);		/* tramp_mutex */
+static LIST_HEAD(lingering);		/* tramp_mutex: bytes patched by others */
+static unsigned long queued_since;	/* jiffies of the first in the queue */
+static struct workqueue_struct *wq;
+
+static void optimise_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(worker, optimise_work);
+
+bool tramp_probe_optimising(void)
+{
+	return READ_ONCE(optimize);
+}
+
+void tramp_probe_queue(struct tramp_probe *probe)
+{
+	unsigned long delay = QUEUE_DELAY;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (list_empty(&queue))
+		queued_since = jiffies;
+	if (list_empty(&probe->opt))
+		list_add_tail(&probe->opt, &queue);
+	if (time_after(jiffies + delay, queued_since + QUEUE_DELAY_MAX))
+		delay = 0;
+	mod_delayed_work(wq, &worker, delay);
+}
+
+void tramp_probe_queue_around(unsigned long addr)
+{
+	struct tramp_probe *probe;
+	unsigned long at;
+
+	for (at = addr - TRAMP_X86_MAX_REGION; at < addr; at++) {
+		probe = tramp_probe_lookup(at);
+		if (probe && probe->mode == TRAMP_MODE_INT3 && probe->text != TRAMP_TEXT_JUMP)
+			tramp_probe_queue(probe);
+	}
+}
+
+u32 tramp_probe_evaluate(struct tramp_probe *probe, const struct tramp_place *place)
+{
+	unsigned long where = 0;
+	u32 len = 0, reason;
+
+	if (!tramp_probe_optimising() || probe->no_jump) {
+		reason = TRAMP_REASON_OPT_OFF;
+	} else if (!tramp_branches_ready(probe->addr)) {
+		reason = TRAMP_REASON_OPT_PENDING;
+	} else {
+		tramp_place_lock();
+		reason = tramp_place_region(place, &len, &where);
+		tramp_place_unlock();
+		if (reason)
+			len = 0;
+		else
+			reason = TRAMP_REASON_OPT_PENDING;
+	}
+	probe->reason = reason;
+	probe->where = where;
+	return len;
+}
+
+/* The bytes of its region, or 0 and its reason. */
+static u32 evaluate(struct tramp_probe *probe)
+{
+	const struct tramp_probe_at at = { .addr = probe->addr };
+	struct tramp_refusal why = {};
+	struct tramp_place place;
+
+	if (tramp_place_find(&at, &place, &why)) {
+		probe->reason = why.reason;
+		probe->where = probe->addr;
+		return 0;
+	}
+	return tramp_probe_evaluate(probe, &place);
+}
+
+/* Whether it can become a jump, now or when it is quiesced. */
+static bool prepare(struct tramp_probe *probe)
+{
+	struct tramp_refusal why = {};
+	u32 len;
+
+	if (probe->text == TRAMP_TEXT_JUMP && tramp_probe_optimising() && !probe->no_jump)
+		return false;
+	len = evaluate(probe);
+	if (!len && probe->image->len == probe->insn_len && probe->text != TRAMP_TEXT_JUMP)
+		return false;
+	if (len != probe->image->len || probe->text == TRAMP_TEXT_JUMP) {
+		if (tramp_probe_new_image(probe, len ?: probe->insn_len, &why)) {
+			probe->reason = why.reason;
+			probe->where = probe->addr;
+			return false;
+		}
+		list_del_init(&probe->opt);	/* it has queued itself */
+	}
+	return len;
+}
+
+/* Those whose text was restored are gone; the others linger. */
+static void finish_restore(struct list_head *list)
+{
+	struct tramp_probe *probe, *tmp;
+
+	list_for_each_entry_safe(probe, tmp, list, opt) {
+		list_del_init(&probe->opt);
+		if (probe->text == TRAMP_TEXT_ORIGINAL) {
+			if (probe->lingers)
+				module_put(THIS_MODULE);	/* exit flushes this work */
+			tramp_probe_remove(probe);
+			continue;
+		}
+		if (!probe->lingers) {
+			pr_info("the bytes at %pS were patched by somebody else: trying again later\n",
+				(void *)probe->addr);
+			probe->lingers = try_module_get(THIS_MODULE);
+		}
+		list_add_tail(&probe->opt, &lingering);
+	}
+}
+
+static struct tramp_probe *next_queued(void)
+{
+	struct tramp_probe *probe;
+
+	probe = list_first_entry_or_null(&queue, struct tramp_probe, opt);
+	if (probe)
+		list_del_init(&probe->opt);
+	return probe;
+}
+
+/* An address in the queue whose surroundings have not been read; 0: none. */
+static unsigned long first_unread(unsigned long failed)
+{
+	struct tramp_probe *probe;
+	unsigned long addr = 0;
+
+	mutex_lock(&tramp_mutex);
+	list_for_each_entry(probe, &queue, opt) {
+		if (probe->nr && probe->addr != failed && !probe->no_jump &&
+		    !tramp_branches_ready(probe->addr)) {
+			addr = probe->addr;
+			break;
+		}
+	}
+	mutex_unlock(&tramp_mutex);
+	return addr;
+}
+
+static void read_branches(void)
+{
+	unsigned long addr, failed = 0;
+
+	if (!tramp_probe_optimising())
+		return;
+	while ((addr = first_unread(failed))) {
+		if (tramp_branches_read(addr))
+			failed = addr;
+	}
+}
+
+static void optimise_work(struct work_struct *work)
+{
+	struct tramp_probe *probe, *tmp;
+	LIST_HEAD(restore);
+	LIST_HEAD(jump);
+	LIST_HEAD(wait);
+
+	read_branches();
+
+	mutex_lock(&tramp_mutex);
+	list_splice_init(&lingering, &queue);
+	while ((probe = next_queued())) {
+		if (!probe->nr) {
+			list_add_tail(&probe->opt, &restore);
+		} else if (prepare(probe)) {
+			probe->waiting = true;
+			if (probe->image->len == probe->insn_len)
+				probe->quiesced = true;
+			list_add_tail(&probe->opt, probe->quiesced ? &jump : &wait);
+		}
+		cond_resched();
+	}
+	tramp_probe_restore_batch(&restore);
+	finish_restore(&restore);
+	tramp_probe_jump_batch(&jump);
+	list_for_each_entry_safe(probe, tmp, &jump, opt)
+		list_del_init(&probe->opt);
+	mutex_unlock(&tramp_mutex);
+
+	if (!list_empty(&wait)) {
+		tramp_grace_period();
+
+		mutex_lock(&tramp_mutex);
+		list_for_each_entry_safe(probe, tmp, &wait, opt) {
+			list_del_init(&probe->opt);
+			if (!probe->nr || !probe->waiting || probe->no_jump) {
+				tramp_probe_queue(probe);
+				continue;
+			}
+			probe->quiesced = true;
+			list_add_tail(&probe->opt, &jump);
+		}
+		tramp_probe_jump_batch(&jump);
+		list_for_each_entry_safe(probe, tmp, &jump, opt)
+			list_del_init(&probe->opt);
+		mutex_unlock(&tramp_mutex);
+	}
+
+	mutex_lock(&tramp_mutex);
+	if (!list_empty(&lingering))
+		queue_delayed_work(wq, &worker, RETRY_DELAY);
+	mutex_unlock(&tramp_mutex);
+}
+
+void tramp_probe_flush(void)
+{
+	mod_delayed_work(wq, &worker, 0);
+	flush_delayed_work(&worker);
+	/* A second time for what was queued while the first waited. */
+	mod_delayed_work(wq, &worker, 0);
+	flush_delayed_work(&worker);
+}
+
+static void requeue(struct tramp_probe *probe, void *arg)
+{
+	if (probe->mode == TRAMP_MODE_INT3)
+		tramp_probe_queue(probe);
+}
+
+void tramp_probe_set_optimising(bool on)
+{
+	WRITE_ONCE(optimize, on);
+	mutex_lock(&tramp_mutex);
+	tramp_probe_for_each(requeue, NULL);
+	mutex_unlock(&tramp_mutex);
+	tramp_probe_flush();
+}
+
+int __init tramp_probe_opt_init(void)
+{
+	wq = alloc_workqueue("trampoline_opt", WQ_UNBOUND, 0);
+	return wq ? 0 : -ENOMEM;
+}
+
+void tramp_probe_opt_exit(void)
+{
+	/* No link is left, so all that can be queued is what has to be restored. */
+	tramp_probe_flush();
+	cancel_delayed_work_sync(&worker);
+	destroy_workqueue(wq);
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where a probe may go, and as what.
+ *
+ * Three answers: nowhere near (not the start of an instruction, code that runs while
+ * a probe is being handled, ...); only through a kernel kprobe, which can single-step
+ * what cannot run elsewhere; or with an image of ours, and then perhaps as a jump.
+ *
+ * What may be a jump is decided by kernel/x86/safety.c, from what is told here:
+ * who else patches which bytes, what branches where.
+ *
+ * Indirect jumps. Compiled code has none that land in the middle of a function if the
+ * kernel was built without jump tables, as it is with retpolines or IBT; and
+ * compiled code is what has an ftrace site, or is the .cold part of what has one.
+ * Everything else (assembly, notrace functions) is searched for indirect jumps, and
+ * one is enough to say no.
+ */
+#include <linux/kallsyms.h>
+#include "branches.h"
+#include "compat.h"
+#include "ksyms.h"
+#include "probe.h"
+#include "resolve.h"
+#include "x86/relocate.h"
+
+/* What held() says. */
+enum {
+	HELD_NOT,
+	HELD_RESERVED,
+	HELD_PROBE,
+};
+
+/*
+ * Code outside of .cpuidle.text that runs while RCU takes the CPU for idle (in
+ * kernels before 6.3, drivers/cpuidle/). An int3's exception entry wakes RCU up for
+ * as long as the handler runs, an image would run without.
+ */
+static const char * const rcu_idle[] = {
+	"cpuidle_enter_state", "enter_s2idle_proper", "default_enter_idle",
+};
+
+void tramp_place_lock(void)
+{
+	KSYM(jump_label_lock)();
+	tramp_text_lock();
+}
+
+void tramp_place_unlock(void)
+{
+	tramp_text_unlock();
+	KSYM(jump_label_unlock)();
+}
+
+static bool in_rcu_idle(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+	unsigned long offset;
+	u32 i;
+
+	if (addr >= tramp_ksyms.__cpuidle_text_start && addr < tramp_ksyms.__cpuidle_text_end)
+		return true;
+	if (!tramp_text_name(addr, name, &offset))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(rcu_idle); i++) {
+		if (!strcmp(name, rcu_idle[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Is it text at all, and whose? */
+static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
+{
+	unsigned long addr = place->addr;
+	struct module *mod;
+	int err = 0;
+
+	if (KSYM(core_kernel_text)(addr))
+		return 0;
+	if (addr >= tramp_ksyms._sinittext && addr < tramp_ksyms._einittext)
+		return tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, NULL);
+	preempt_disable();
+	mod = KSYM(__module_text_address)(addr);
+	if (!mod)
+		err = tramp_refuse(why, TRAMP_REASON_NOT_TEXT, addr, NULL);
+	else if (mod == THIS_MODULE)
+		err = tramp_refuse(why, TRAMP_REASON_OWN_MODULE, addr, NULL);
+	else if (mod->state == MODULE_STATE_GOING)
+		err = tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, "%s", mod->name);
+	else if (within_module_init(addr, mod))
+		err = tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, "%s", mod->name);
+	preempt_enable();
+	place->module = mod;
+	return err;
+}
+
+/*
+ * ENDBR64 must stay what an indirect branch lands on; the function begins behind it. The
+ * kernel seals the ENDBR of functions that nothing branches to indirectly: a NOP4.
+ */
+static unsigned long skip_endbr(unsigned long addr)
+{
+	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const u8 sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
+
+	if (memcmp((const void *)addr, endbr, sizeof(endbr)) &&
+	    memcmp((const void *)addr, sealed, sizeof(sealed)))
+		return addr;
+	return addr + sizeof(endbr);
+}
+
+static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
+		   struct tramp_refusal *why)
+{
+	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
+	unsigned long base;
+	int err;
+
+	if (at->addr) {
+		place->addr = at->addr;
+		err = find_owner(place, why);
+		if (err)
+			return err;
+		if (!tramp_text_symbol(place->addr, &place->sym))
+			return tramp_refuse(why, TRAMP_REASON_NOT_TEXT, place->addr,
+					    "no symbol holds it");
+		if (place->addr == place->sym.start)
+			place->addr = skip_endbr(place->addr);
+		return 0;
+	}
+
+	snprintf(full, sizeof(full), "%s%s%s", at->module, *at->module ? ":" : "", at->symbol);
+	base = tramp_ksym_lookup(full);
+	if (!base)
+		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", full);
+	place->addr = base;
+	err = find_owner(place, why);
+	if (!err && !*at->module)
+		err = tramp_resolve_unique(at->symbol, base, why);
+	if (err)
+		return err;
+	if (!tramp_text_symbol(base, &place->sym))
+		return tramp_refuse(why, TRAMP_REASON_NOT_TEXT, base, "%s", full);
+	if (at->offset >= place->sym.start + place->sym.size - base)
+		return tramp_refuse(why, TRAMP_REASON_OFFSET_RANGE, base, "%s has %lu bytes", full,
+				    place->sym.start + place->sym.size - base);
+	place->addr = base + at->offset;
+	if (!at->offset)
+		place->addr = skip_endbr(place->addr);
+	return 0;
+}
+
+/* Walk to the instruction and take it and what follows. Place locked. */
+static int read_code(struct tramp_place *place, struct tramp_refusal *why)
+{
+	unsigned long at, end = place->sym.start + place->sym.size;
+	struct tramp_x86_insn insn;
+	struct tramp_cursor c;
+	u32 n;
+
+	tramp_cursor_init(&c, place->sym.start, end);
+	do {
+		at = c.addr;
+		if (!tramp_cursor_next(&c, &place->insn))
+			return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, at,
+					    "no instruction at +%#lx", at - place->sym.start);
+	} while (c.addr <= place->addr);
+	if (at != place->addr)
+		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, at,
+				    "inside of the instruction at +%#lx", at - place->sym.start);
+
+	memcpy(place->code, place->insn.bytes, place->insn.len);
+	place->code_len = place->insn.len;
+	while (place->code_len < sizeof(place->code) && tramp_cursor_next(&c, &insn)) {
+		n = min_t(u32, insn.len, sizeof(place->code) - place->code_len);
+		memcpy(place->code + place->code_len, insn.bytes, n);
+		place->code_len += n;
+	}
+	return 0;
+}
+
+int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *place, bool exact,
+		       struct tramp_refusal *why)
+{
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	memset(place, 0, sizeof(*place));
+	err = resolve(at, place, why);
+	if (err || !exact)
+		return err;
+	tramp_place_lock();
+	err = read_code(place, why);
+	tramp_place_unlock();
+	return err;
+}
+
+static bool reserved(unsigned long start, unsigned long last)
+{
+	return KSYM(jump_label_text_reserved)((void *)start, (void *)last) ||
+	       KSYM(static_call_text_reserved)((void *)start, (void *)last);
+}
+
+/* Can the instruction be executed elsewhere at all? Its reach depends on where. */
+static bool relocates(const struct tramp_x86_insn *insn, unsigned long addr)
+{
+	struct tasm measure = {};
+	enum tramp_x86_reloc err = tramp_x86_relocate(&measure, insn, addr);
+
+	return err == TRAMP_X86_RELOC_OK || err == TRAMP_X86_RELOC_REACH;
+}
+
+int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
+{
+	unsigned long addr = place->addr, last = addr + place->insn.len - 1;
+
+	place->reason = 0;
+	place->where = 0;
+	if (KSYM(within_kprobe_blacklist)(addr))
+		return tramp_refuse(why, TRAMP_REASON_BLACKLISTED, addr, NULL);
+	place->ftrace = KSYM(ftrace_location)(addr) == addr;
+	if (place->ftrace)
+		return 0;
+	if (reserved(addr, addr) || KSYM(find_bug)(addr))
+		return tramp_refuse(why, TRAMP_REASON_RESERVED, addr, NULL);
+
+	if (tramp_text_has_kprobe(addr, last + 1) && !tramp_probe_find(addr))
+		place->reason = TRAMP_REASON_KPROBE_THERE;
+	else if (in_rcu_idle(addr))
+		place->reason = TRAMP_REASON_RCU_IDLE;
+	else if (KSYM(search_exception_tables)(addr))
+		place->reason = TRAMP_REASON_INSN_FIXUP;
+	else if (!relocates(&place->insn, addr))
+		place->reason = TRAMP_REASON_INSN_FIXED;
+	else if (KSYM(alternatives_text_reserved)((void *)addr, (void *)(last + 1)))
+		place->reason = TRAMP_REASON_RESERVED;
+	return 0;
+}
+
+int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
+		     struct tramp_refusal *why)
+{
+	int err;
+
+	err = tramp_place_locate(at, place, true, why);
+	if (err)
+		return err;
+	tramp_place_lock();
+	err = tramp_place_check(place, why);
+	tramp_place_unlock();
+	return err;
+}
+
+/* struct tramp_x86_world: the argument is the place -------------------------------- */
+
+static bool is_target(u64 addr, void *arg)
+{
+	return tramp_branches_target(addr);
+}
+
+static bool has_fixup(u64 addr, void *arg)
+{
+	return KSYM(search_exception_tables)(addr);
+}
+
+static u32 held(u64 start, u64 end, u64 *where, void *arg)
+{
+	const struct tramp_place *place = arg;
+	unsigned long addr;
+
+	*where = start;
+	if (KSYM(ftrace_text_reserved)((void *)start, (void *)end - 1) ||
+	    reserved(start, end - 1) ||
+	    KSYM(alternatives_text_reserved)((void *)start, (void *)end))
+		return HELD_RESERVED;
+	if (tramp_text_has_kprobe(start, end))
+		return HELD_PROBE;
+	for (addr = start; addr < end; addr++) {
+		*where = addr;
+		if (KSYM(find_bug)(addr))
+			return HELD_RESERVED;
+		if (addr != place->addr && tramp_probe_lookup(addr))
+			return HELD_PROBE;
+	}
+	return HELD_NOT;
+}
+
+static bool no_jump_tables(void)
+{
+	return IS_ENABLED(CONFIG_RETPOLINE) || IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) ||
+	       IS_ENABLED(CONFIG_X86_KERNEL_IBT);
+}
+
+static bool is_compiled(const struct tramp_symbol *sym)
+{
+	char name[KSYM_NAME_LEN], *dot;
+	unsigned long offset;
+
+	if (KSYM(ftrace_location)(sym->start))
+		return true;
+	dot = tramp_text_name(sym->start, name, &offset) ? strstr(name, ".cold") : NULL;
+	return dot && (!dot[5] || dot[5] == '.');
+}
+
+static bool jumps_indirectly(const struct tramp_x86_insn *insn, unsigned long at,
+			     const struct tramp_symbol *sym)
+{
+	enum tramp_x86_kind kind = tramp_x86_classify(insn);
+	char name[KSYM_NAME_LEN];
+	unsigned long to, offset;
+
+	if (kind == TRAMP_X86_JMP_IND)
+		return true;
+	if (kind != TRAMP_X86_JMP)
+		return false;
+	to = tramp_x86_branch_target(insn, at);
+	if (to >= sym->start && to < sym->start + sym->size)
+		return false;
+	return tramp_text_name(to, name, &offset) && strstarts(name, "__x86_indirect");
+}
+
+static bool indirect(u64 ip, void *arg)
+{
+	const struct tramp_place *place = arg;
+	const struct tramp_symbol *sym = &place->sym;
+	struct tramp_x86_insn insn;
+	struct tramp_cursor c;
+	unsigned long at;
+
+	if (no_jump_tables() && is_compiled(sym))
+		return false;
+	tramp_cursor_init(&c, sym->start, sym->start + sym->size);
+	for (at = c.addr; tramp_cursor_next(&c, &insn); at = c.addr) {
+		if (jumps_indirectly(&insn, at, sym))
+			return true;
+	}
+	return c.addr < c.end;	/* not all of it is code */
+}
+
+static const struct tramp_x86_world world = {
+	.is_target = is_target,
+	.has_fixup = has_fixup,
+	.held = held,
+	.indirect = indirect,
+};
+
+u32 tramp_place_region(const struct tramp_place *place, u32 *len, unsigned long *where)
+{
+	struct tramp_x86_verdict v;
+
+	tramp_x86_check_region(place->addr, place->code, place->code_len, &world, (void *)place,
+			       &v);
+	*len = v.len;
+	*where = v.where;
+	switch (v.why) {
+	case TRAMP_X86_SAFE:
+		return 0;
+	case TRAMP_X86_UNDECODABLE:
+	case TRAMP_X86_SHORT:
+		return TRAMP_REASON_REGION_SHORT;
+	case TRAMP_X86_TARGET:
+		return TRAMP_REASON_REGION_TARGET;
+	case TRAMP_X86_INDIRECT:
+		return TRAMP_REASON_REGION_INDIRECT;
+	case TRAMP_X86_FIXUP:
+		return TRAMP_REASON_REGION_FIXUP;
+	case TRAMP_X86_HELD:
+		return v.held == HELD_PROBE ? TRAMP_REASON_REGION_PROBE :
+					      TRAMP_REASON_REGION_RESERVED;
+	case TRAMP_X86_MID_CALL:
+		return TRAMP_REASON_REGION_CALL;
+	case TRAMP_X86_STUCK:
+		break;
+	}
+	return TRAMP_REASON_REGION_INSN;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Kernel text: reading what it was before anybody's probes, and writing probes
+ * into it.
+ */
+#ifndef TRAMP_TEXT_H
+#define TRAMP_TEXT_H
+
+#include <linux/module.h>
+#include "x86/insn.h"
+#include "x86/safety.h"
+
+/**
+ * struct tramp_symbol - the symbol an address lies in
+ * @start: its address
+ * @size: bytes up to the next symbol
+ */
+struct tramp_symbol {
+	unsigned long start;
+	unsigned long size;
+};
+
+/**
+ * tramp_text_name() - name of the symbol that holds an address
+ * @addr: an address
+ * @name: (out) KSYM_NAME_LEN bytes; the module's name is not part of it
+ * @offset: (out) of @addr in it
+ *
+ * Return: false if there is none.
+ */
+bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset);
+
+/* Whether kallsyms knows a symbol that holds @addr. */
+bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym);
+
+/**
+ * struct tramp_cursor - walks through original instructions
+ * @addr: the next instruction
+ * @end: where to stop
+ * @cover: original bytes that a probe hides
+ * @cover_at, @cover_len: where they belong; @cover_len 0: none
+ */
+struct tramp_cursor {
+	unsigned long addr;
+	unsigned long end;
+	u8 cover[TRAMP_X86_MAX_REGION];
+	unsigned long cover_at;
+	u32 cover_len;
+};
+
+/**
+ * tramp_cursor_init() - start at an instruction
+ * @c: the cursor
+ * @start: the start of a symbol: nothing that hides instructions begins before it
+ * @end: where to stop, in the same symbol
+ */
+void tramp_cursor_init(struct tramp_cursor *c, unsigned long start, unsigned long end);
+
+/**
+ * tramp_cursor_next() - decode the next instruction
+ * @c: the cursor
+ * @insn: (out) the instruction that stood at @c->addr, which is then moved behind it
+ *
+ * Sees through int3s and jumps of ours and of the kernel's kprobes.
+ *
+ * Context: tramp_mutex and text_mutex held: nobody is in the middle of patching.
+ * Return: false at the end, or if there is no instruction (then @c->addr < @c->end).
+ */
+bool tramp_cursor_next(struct tramp_cursor *c, struct tramp_x86_insn *insn);
+
+/* text_mutex, for reading what nobody is patching. Takes tramp_mutex before. */
+void tramp_text_lock(void);
+void tramp_text_unlock(void);
+
+/*
+ * For writing: kprobe_mutex, and text_mutex inside. While they are held no kprobe of
+ * the kernel comes, goes, or becomes a jump.
+ */
+void tramp_text_write_lock(void);
+void tramp_text_write_unlock(void);
+
+/* Whether a kprobe of the kernel may have bytes from @start to @end (exclusive). */
+bool tramp_text_has_kprobe(unsigned long start, unsigned long end);
+
+/* Write bytes; nobody may be executing them but the first. Written locked. */
+void tramp_text_write(unsigned long addr, const u8 *bytes, u32 len);
+
+/* Wait until every CPU sees what was written. Written locked. */
+void tramp_text_sync(void);
+
+#endif /* TRAMP_TEXT_H */
