@@ -40,8 +40,9 @@
  *	rbp - 168 r15
  *
  * In the third form nothing that is saved is read, so it goes below what is. Then
- * `leave` drops what is read at no cost, while in the other two forms it must be
- * stepped over wherever it stands below what is restored.
+ * `leave` drops what is read at no cost, while in the first it must be stepped over
+ * wherever it stands below what is restored. For the same reason flags that are only
+ * saved are in the place of orig_ax, if that is not read either.
  *
  * The code, with one program that reads all
  * =========================================
@@ -104,7 +105,6 @@ enum {
 
 #define MEMBER(n)		(1u << (n))
 #define SAVED_REGS	(MEMBER(M_DI + 1) - MEMBER(M_R11))
-#define SAVED		(SAVED_REGS | MEMBER(M_FLAGS))
 
 /* The general-purpose ones among them; 0 (rax) where there is none. */
 static const u8 reg_of[NR_MEMBERS] = {
@@ -128,6 +128,8 @@ struct image {
 	struct tramp_guard g;
 
 	u32 run_ctx_words;	/* with @saved */
+	u32 flags_at;		/* the place of the flags in pt_regs, or where they do no harm */
+	u32 saved;		/* the places that are restored */
 	struct member stack[NR_MEMBERS];	/* in the order they are pushed */
 	u32 nr;
 	s32 bottom;		/* of the frame, from rbp */
@@ -186,11 +188,16 @@ static void lay_out(struct image *img)
 		g->cookie = g->run_ctx + (s32)req->env->trace_ctx_cookie;
 	}
 
-	if (req->regs & SAVED) {
-		place_all(img, req->regs | SAVED);
+	/* next to di they need not be reached over anything when they are restored */
+	img->flags_at = M_ORIG_AX;
+	if (req->regs & (MEMBER(M_FLAGS) | MEMBER(M_ORIG_AX)))
+		img->flags_at = M_FLAGS;
+	img->saved = SAVED_REGS | MEMBER(img->flags_at);
+	if (req->regs & img->saved) {
+		place_all(img, req->regs | img->saved);
 	} else {
 		place_all(img, req->regs);
-		place_all(img, SAVED);
+		place_all(img, img->saved);
 	}
 	/* programs that read nothing get an address in the frame all the same */
 	if (!req->regs)
@@ -211,6 +218,8 @@ static void push_member(struct image *img, u32 index)
 	const struct tramp_x86_detour_req *req = img->req;
 	struct tasm *a = &img->g.hot.a;
 
+	if (index == img->flags_at)
+		index = M_FLAGS;
 	switch (index) {
 	case M_SS:
 		tasm_push_imm(a, req->env->ss);
@@ -284,14 +293,14 @@ static void emit_restore(struct image *img)
 	u32 i, index = NR_MEMBERS;
 	s32 skip = 0;
 
-	for (i = img->nr; index != M_FLAGS; ) {
+	for (i = img->nr; index != img->flags_at; ) {
 		index = img->stack[--i].index;
-		if (!(SAVED & MEMBER(index))) {
+		if (!(img->saved & MEMBER(index))) {
 			skip += 8 + img->stack[i].room;
 			continue;
 		}
 		move_rsp(a, skip);
-		if (index == M_FLAGS)
+		if (index == img->flags_at)
 			tasm_popfq(a);
 		else
 			tasm_pop(a, reg_of[index]);

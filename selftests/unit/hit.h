@@ -83,7 +83,6 @@ struct hit {
 	u32 ran[HIT_MAX_PROGS];	/* in the last form that was executed, as are the next */
 	u32 missed[HIT_MAX_PROGS];
 	u32 pos;		/* calls that the image made */
-	u32 clacs;		/* how often AC was cleared */
 
 	/* while it runs */
 	enum hit_form form;
