@@ -150,6 +150,7 @@ static const struct region safe[] = {
 	{ CODE("\xff\xe0\xf4\xf4\xf4"), 5, 1, true },
 	{ CODE("\xc2\x08\x00\x06\x06"), 5, 1, true },
 	{ CODE("\xc3\x90\x06\x06\x06"), 5, 1, true },
+	{ CODE("\xc3\x06\x90\x48\xc7\xc0\1\2\3\4"), 5, 1, true },
 	{ CODE("\x90\x90\x90\xc3\x48\xb8"), 5, 0x0f, true },	/* cut off */
 	{ CODE("\xc3\x48\xc7\xc0\1\2\3\4"), 8, 1, true },
 	/* ENDBR as the first */
@@ -265,6 +266,7 @@ static void bytes_alone(void)
 		{ TRAMP_X86_TARGET, CODE("\xeb\x02\x90\x90\x90"), 4, 5, 0 },
 		{ TRAMP_X86_TARGET, CODE("\x90\x75\xff\x90\x90"), 2, 5, 0 },
 		{ TRAMP_X86_TARGET, CODE("\x90\x90\x90\xe2\xfd"), 2, 5, 0 },
+		{ TRAMP_X86_TARGET, CODE("\x75\x03\x90\x48\xc7\xc0\1\2\3\4"), 5, 10, 0 },
 		{ TRAMP_X86_TARGET, CODE("\x90\x90\x90\x90\x0f\x84\xfa\xff\xff\xff"), 4, 10, 0 },
 		/* a place where indirect jumps land */
 		{ TRAMP_X86_INDIRECT, CODE("\x90\xf3\x0f\x1e\xfa"), 1, 5, 0 },
