@@ -14,6 +14,9 @@
  * linker resolves no other direct branch but to a symbol. So each module's text is
  * read when a probe in it first wants to know.
  *
+ * By the same tables it is noted which bytes the kernel itself patches: jump labels and
+ * static calls. (The kernel's own answer goes through all of them each time.)
+ *
  * The answer stays right: code that appears later (another module) is not linked
  * against the middle of functions; jump labels and fix-ups were counted whatever
  * state they are in; alternatives have been applied before.
@@ -30,6 +33,7 @@
 #include <linux/extable.h>
 #include <linux/jump_label.h>
 #include <linux/mm.h>
+#include <linux/static_call.h>
 #include <linux/vmalloc.h>
 #include "branches.h"
 #include "compat.h"
@@ -42,6 +46,7 @@ struct area {
 	unsigned long start;
 	unsigned long end;
 	unsigned long *targets;
+	unsigned long *reserved;
 };
 
 static LIST_HEAD(areas);		/* tramp_mutex */
@@ -71,10 +76,24 @@ bool tramp_branches_target(unsigned long addr)
 	return !area || test_bit(addr - area->start, area->targets);
 }
 
+bool tramp_branches_reserved(unsigned long start, unsigned long end)
+{
+	const struct area *area = find_area(start);
+	unsigned long last = end - area->start;
+
+	return find_next_bit(area->reserved, last, start - area->start) < last;
+}
+
 static void mark(struct area *area, unsigned long addr)
 {
 	if (addr >= area->start && addr < area->end)
 		__set_bit(addr - area->start, area->targets);
+}
+
+static void reserve(struct area *area, unsigned long addr, u32 len)
+{
+	if (addr >= area->start && addr + len <= area->end)
+		bitmap_set(area->reserved, addr - area->start, len);
 }
 
 /* Decode one symbol's bytes from @start to @end. */
@@ -108,26 +127,49 @@ static void read_fixups(struct area *area, const struct exception_table_entry *e
 		mark(area, (unsigned long)&e->fixup + e->fixup);
 }
 
+/* A jump label is a jump or a NOP, of 5 bytes each or of 2. Text locked. */
+static u32 label_size(const u8 *code)
+{
+	return *code == JMP32_INSN_OPCODE || *code == 0x0f ? JMP32_INSN_SIZE : JMP8_INSN_SIZE;
+}
+
 static void read_labels(struct area *area, const struct jump_entry *e,
 			const struct jump_entry *end)
 {
-	for (; e < end; e++)
+	for (; e < end; e++) {
 		mark(area, jump_entry_target(e));
+		reserve(area, jump_entry_code(e), label_size((const u8 *)jump_entry_code(e)));
+	}
+}
+
+static void read_calls(struct area *area, const struct static_call_site *s,
+		       const struct static_call_site *end)
+{
+	for (; s < end; s++)
+		reserve(area, (unsigned long)&s->addr + s->addr, CALL_INSN_SIZE);
 }
 
 static void read_tables(struct area *area)
 {
+	mutex_lock(&tramp_mutex);
+	tramp_text_lock();
 	if (area->mod) {
 		read_fixups(area, area->mod->extable,
 			    area->mod->extable + area->mod->num_exentries);
 		read_labels(area, area->mod->jump_entries,
 			    area->mod->jump_entries + area->mod->num_jump_entries);
+		read_calls(area, area->mod->static_call_sites,
+			   area->mod->static_call_sites + area->mod->num_static_call_sites);
 	} else {
 		read_fixups(area, (void *)tramp_ksyms.__start___ex_table,
 			    (void *)tramp_ksyms.__stop___ex_table);
 		read_labels(area, (void *)tramp_ksyms.__start___jump_table,
 			    (void *)tramp_ksyms.__stop___jump_table);
+		read_calls(area, (void *)tramp_ksyms.__start_static_call_sites,
+			   (void *)tramp_ksyms.__stop_static_call_sites);
 	}
+	tramp_text_unlock();
+	mutex_unlock(&tramp_mutex);
 }
 
 /* The text that holds @addr; for a module with a reference to it. */
@@ -174,9 +216,25 @@ static void read_text(struct area *area)
 	read_tables(area);
 }
 
+static void free_area(struct area *area)
+{
+	if (!area)
+		return;
+	kvfree(area->targets);
+	kvfree(area->reserved);
+	kfree(area);
+}
+
+static void drop_area(struct area *area)
+{
+	list_del(&area->node);
+	free_area(area);
+}
+
 int tramp_branches_read(unsigned long addr)
 {
 	struct module *ref = NULL;
+	unsigned long longs;
 	struct area *area;
 	bool ready;
 	int err;
@@ -194,9 +252,10 @@ int tramp_branches_read(unsigned long addr)
 	err = area ? find_text(area, addr, &ref) : -ENOMEM;
 	if (err)
 		goto free;
-	area->targets = kvcalloc(BITS_TO_LONGS(area->end - area->start), sizeof(long),
-				 GFP_KERNEL);
-	if (!area->targets) {
+	longs = BITS_TO_LONGS(area->end - area->start);
+	area->targets = kvcalloc(longs, sizeof(long), GFP_KERNEL);
+	area->reserved = kvcalloc(longs, sizeof(long), GFP_KERNEL);
+	if (!area->targets || !area->reserved) {
 		err = -ENOMEM;
 		goto free;
 	}
@@ -208,18 +267,11 @@ int tramp_branches_read(unsigned long addr)
 	mutex_unlock(&tramp_mutex);
 	area = NULL;
 free:
-	kfree(area);
+	free_area(area);
 	module_put(ref);
 unlock:
 	mutex_unlock(&reading);
 	return err;
-}
-
-static void free_area(struct area *area)
-{
-	list_del(&area->node);
-	kvfree(area->targets);
-	kfree(area);
 }
 
 void tramp_branches_forget(const struct module *mod)
@@ -229,7 +281,7 @@ void tramp_branches_forget(const struct module *mod)
 	lockdep_assert_held(&tramp_mutex);
 	list_for_each_entry_safe(area, tmp, &areas, node) {
 		if (area->mod == mod)
-			free_area(area);
+			drop_area(area);
 	}
 }
 
@@ -238,5 +290,5 @@ void tramp_branches_exit(void)
 	struct area *area, *tmp;
 
 	list_for_each_entry_safe(area, tmp, &areas, node)
-		free_area(area);
+		drop_area(area);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where in the text something may jump to: one bit for each byte. */
+/* Where in the text something may jump to, or patches: a bit for each byte. */
 #ifndef TRAMP_BRANCHES_H
 #define TRAMP_BRANCHES_H
 
@@ -32,6 +32,14 @@ int tramp_branches_read(unsigned long addr);
  * Context: tramp_mutex held.
  */
 bool tramp_branches_target(unsigned long addr);
+
+/**
+ * tramp_branches_reserved() - whether a jump label or static call has bytes of a range
+ * @start, @end: the range (@end exclusive), in text that is ready
+ *
+ * Context: tramp_mutex held.
+ */
+bool tramp_branches_reserved(unsigned long start, unsigned long end);
 
 /* A module goes: forget its text. tramp_mutex held. */
 void tramp_branches_forget(const struct module *mod);

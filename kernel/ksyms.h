@@ -98,6 +98,8 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(__stop___ex_table) \
 	X(__start___jump_table) \
 	X(__stop___jump_table) \
+	X(__start_static_call_sites) \
+	X(__stop_static_call_sites) \
 	X(bpf_prog_active) \
 	X(kprobe_mutex) \
 	X(text_mutex)

@@ -82,7 +82,7 @@ int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refus
 
 	probe->index++;
 	probe->image = image;
-	WRITE_ONCE(probe->go, image->exec.code);
+	WRITE_ONCE(probe->go, probe->nr ? image->exec.code : image->copy);
 	if (!old || old->len != len) {
 		probe->quiesced = false;
 		probe->waiting = false;
@@ -189,6 +189,7 @@ static int clear_regions(unsigned long addr, struct tramp_refusal *why)
 			return err;
 		probe->reason = TRAMP_REASON_REGION_PROBE;
 		probe->where = addr;
+		probe->region = 0;
 	}
 	return 0;
 }
@@ -264,6 +265,7 @@ static int start(struct tramp_probe *probe, const struct tramp_place *place,
 	enum tramp_mode mode;
 	int err;
 
+	tramp_probe_hash_add(probe);
 	probe->reason = choose_mode(place, link, &mode);
 	if (mode == TRAMP_MODE_KPROBE && (flags & TRAMP_ATTACH_F_NO_KPROBE))
 		return tramp_refuse(why, probe->reason, probe->addr, NULL);
@@ -271,7 +273,6 @@ static int start(struct tramp_probe *probe, const struct tramp_place *place,
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, probe->addr,
 				    "the bytes at a function's entry are ftrace's");
 
-	tramp_probe_hash_add(probe);
 	err = start_as(probe, place, mode, &first);
 	/* What turned out to be out of reach, or a kprobe that came this very moment. */
 	if (err && mode == TRAMP_MODE_INT3 && !(flags & TRAMP_ATTACH_F_NO_KPROBE) &&
@@ -495,6 +496,7 @@ int __init tramp_probe_init(void)
 
 	if (!tramp_ksyms.has_probes)
 		return 0;
+	tramp_place_init();
 	err = tramp_probe_trap_init();
 	if (err)
 		return err;

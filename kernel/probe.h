@@ -79,7 +79,7 @@ enum tramp_probe_text {
  * @no_jump: programs that asked for no jump
  * @reason, @where: why it is no jump, and the address that is about
  * @insn_len: length of its instruction
- * @orig_len: how many of the original bytes are known
+ * @region: bytes that a jump would cover, as found safe; 0: not safe, or not known
  * @orig: the original bytes
  * @module: where it is, without a reference; NULL for the kernel proper
  * @image: mode INT3
@@ -104,7 +104,7 @@ struct tramp_probe {
 	bool waiting;
 	bool lingers;
 	u8 insn_len;
-	u8 orig_len;
+	u8 region;
 	u16 nr;
 	u16 no_jump;
 	u32 reason;
@@ -260,6 +260,8 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
  * Return: 0, or enum tramp_reason why not.
  */
 u32 tramp_place_region(const struct tramp_place *place, u32 *len, unsigned long *where);
+
+void tramp_place_init(void);
 
 /* What tramp_place_check() and _region() want held, apart from tramp_mutex. */
 void tramp_place_lock(void);

@@ -98,6 +98,7 @@ u32 tramp_probe_evaluate(struct tramp_probe *probe, const struct tramp_place *pl
 	}
 	probe->reason = reason;
 	probe->where = where;
+	probe->region = len;
 	return len;
 }
 
@@ -122,8 +123,17 @@ static bool prepare(struct tramp_probe *probe)
 	struct tramp_refusal why = {};
 	u32 len;
 
-	if (probe->text == TRAMP_TEXT_JUMP && tramp_probe_optimising() && !probe->no_jump)
-		return false;
+	if (tramp_probe_optimising() && !probe->no_jump) {
+		if (probe->text == TRAMP_TEXT_JUMP)
+			return false;
+		/*
+		 * What was safe still is: what branches where, and what the kernel
+		 * patches, does not change; for probes see clear_regions(), and
+		 * for the kernel's, tramp_probe_jump_batch().
+		 */
+		if (probe->region && probe->region == probe->image->len)
+			return true;
+	}
 	len = evaluate(probe);
 	if (!len && probe->image->len == probe->insn_len && probe->text != TRAMP_TEXT_JUMP)
 		return false;

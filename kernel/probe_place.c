@@ -35,9 +35,24 @@ enum {
  * kernels before 6.3, drivers/cpuidle/). An int3's exception entry wakes RCU up for
  * as long as the handler runs, an image would run without.
  */
-static const char * const rcu_idle[] = {
-	"cpuidle_enter_state", "enter_s2idle_proper", "default_enter_idle",
+static struct rcu_idle {
+	const char *name;
+	struct tramp_symbol sym;	/* zero: not in this kernel proper */
+} rcu_idle[] = {
+	{ "cpuidle_enter_state" }, { "enter_s2idle_proper" }, { "default_enter_idle" },
 };
+
+void __init tramp_place_init(void)
+{
+	unsigned long addr;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rcu_idle); i++) {
+		addr = tramp_ksym_lookup(rcu_idle[i].name);
+		if (addr && KSYM(core_kernel_text)(addr))
+			tramp_text_symbol(addr, &rcu_idle[i].sym);
+	}
+}
 
 void tramp_place_lock(void)
 {
@@ -51,18 +66,21 @@ void tramp_place_unlock(void)
 	KSYM(jump_label_unlock)();
 }
 
-static bool in_rcu_idle(unsigned long addr)
+static bool in_rcu_idle(const struct tramp_place *place)
 {
 	char name[KSYM_NAME_LEN];
 	unsigned long offset;
 	u32 i;
 
-	if (addr >= tramp_ksyms.__cpuidle_text_start && addr < tramp_ksyms.__cpuidle_text_end)
+	if (place->addr >= tramp_ksyms.__cpuidle_text_start &&
+	    place->addr < tramp_ksyms.__cpuidle_text_end)
 		return true;
-	if (!tramp_text_name(addr, name, &offset))
-		return false;
 	for (i = 0; i < ARRAY_SIZE(rcu_idle); i++) {
-		if (!strcmp(name, rcu_idle[i]))
+		if (place->sym.start == rcu_idle[i].sym.start)
+			return true;
+		/* A driver's: its module may have come at any time. */
+		if (place->module && tramp_text_name(place->sym.start, name, &offset) &&
+		    !strcmp(name, rcu_idle[i].name))
 			return true;
 	}
 	return false;
@@ -197,6 +215,8 @@ int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *plac
 
 static bool reserved(unsigned long start, unsigned long last)
 {
+	if (tramp_branches_ready(start))
+		return tramp_branches_reserved(start, last + 1);
 	return KSYM(jump_label_text_reserved)((void *)start, (void *)last) ||
 	       KSYM(static_call_text_reserved)((void *)start, (void *)last);
 }
@@ -221,12 +241,13 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	place->ftrace = KSYM(ftrace_location)(addr) == addr;
 	if (place->ftrace)
 		return 0;
-	if (reserved(addr, addr) || KSYM(find_bug)(addr))
+	if (reserved(addr, addr) ||
+	    (tramp_x86_classify(&place->insn) == TRAMP_X86_FIXED && KSYM(find_bug)(addr)))
 		return tramp_refuse(why, TRAMP_REASON_RESERVED, addr, NULL);
 
 	if (tramp_text_has_kprobe(addr, last + 1) && !tramp_probe_find(addr))
 		place->reason = TRAMP_REASON_KPROBE_THERE;
-	else if (in_rcu_idle(addr))
+	else if (in_rcu_idle(place))
 		place->reason = TRAMP_REASON_RCU_IDLE;
 	else if (KSYM(search_exception_tables)(addr))
 		place->reason = TRAMP_REASON_INSN_FIXUP;
@@ -276,12 +297,12 @@ static u32 held(u64 start, u64 end, u64 *where, void *arg)
 	if (tramp_text_has_kprobe(start, end))
 		return HELD_PROBE;
 	for (addr = start; addr < end; addr++) {
-		*where = addr;
-		if (KSYM(find_bug)(addr))
-			return HELD_RESERVED;
-		if (addr != place->addr && tramp_probe_lookup(addr))
+		if (addr != place->addr && tramp_probe_lookup(addr)) {
+			*where = addr;
 			return HELD_PROBE;
+		}
 	}
+	/* A BUG's ud2 cannot be relocated: it needs no question here. */
 	return HELD_NOT;
 }
 

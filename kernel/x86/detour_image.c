@@ -85,7 +85,8 @@
  *     access user memory (and schedules). The probe may be anywhere.
  *
  * (5) Not if the last of the instructions does not come here: a jump, or a call, which
- *     pushes the original return address and so returns to ip + len by itself.
+ *     pushes the original return address and so returns to ip + len by itself. Then
+ *     an int3 stops what the processor may execute behind it speculatively.
  *
  * Nothing is called before preemption is off, and the image is reached by a jump:
  * there is nothing to count for call depth accounting but the image's own calls.
@@ -360,6 +361,8 @@ static void emit_copy(struct image *img)
 	img->out->copy_off = a->off;
 	if (emit_relocated(img))
 		tasm_jmp_out(a, img->req->ip + img->req->len);
+	else
+		tasm_int3(a);
 	img->out->copy_len = a->off - img->out->copy_off;
 }
 
