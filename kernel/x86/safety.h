@@ -4,6 +4,8 @@
  *
  * A jump takes 5 bytes, so it covers the region: whole instructions from the
  * address on, 5 bytes or more. Each rule is a function with a reason of its own.
+ * Where several object, the reason given is the first of: UNDECODABLE, SHORT, HELD,
+ * FIXUP, STUCK, MID_CALL, TARGET, INDIRECT.
  */
 #ifndef TRAMP_X86_SAFETY_H
 #define TRAMP_X86_SAFETY_H
@@ -19,24 +21,29 @@ enum tramp_x86_why {
 	TRAMP_X86_UNDECODABLE,	/* @where is not an instruction */
 	TRAMP_X86_SHORT,	/* the symbol ends before a jump would */
 	TRAMP_X86_TARGET,	/* something branches to @where, behind the first byte */
-	TRAMP_X86_INDIRECT,	/* an indirect jump could land behind the first byte */
+	TRAMP_X86_INDIRECT,	/* an indirect jump could land at @where, behind the first byte */
 	TRAMP_X86_FIXUP,	/* the instruction @where has an exception-table entry */
 	TRAMP_X86_HELD,		/* somebody patches bytes at @where; see @held */
 	TRAMP_X86_MID_CALL,	/* the call at @where would return into the jump */
-	TRAMP_X86_STUCK,	/* the instruction @where cannot be relocated; see @reloc */
+	TRAMP_X86_STUCK,	/* the instruction @where cannot be relocated, see @reloc; or it is a
+				 * sti that would lose what has to follow it at once */
 };
 
 /**
  * struct tramp_x86_world - what must be known beyond the bytes
  * @is_target: whether a direct branch from anywhere, a fix-up of the exception
  *	table, or the label of a jump label is at @addr
- * @has_fixup: whether the instruction at @addr has an exception-table entry
+ *	It is asked for every byte of the region but the first, not only for those where
+ *	instructions start.
+ * @has_fixup: whether the instruction at @addr has an exception-table entry. Asked for those
+ *	that would run out of line.
  * @held: whether somebody else patches any byte of @start to @end (exclusive): an
  *	ftrace site, jump label, static call, alternative, BUG entry, a probe. Returns
  *	0 for nobody, else a number that means something to the caller, with
  *	the byte in @where.
  * @indirect: whether an indirect jump could land in the middle of the symbol that
- *	holds @ip
+ *	holds @ip. Not asked for a region of one instruction: indirect jumps lead to
+ *	where instructions start.
  *
  * All get the caller's @arg of tramp_x86_check_region().
  */
@@ -50,8 +57,8 @@ struct tramp_x86_world {
 /**
  * struct tramp_x86_verdict - what was found out about a region
  * @why: why not, or TRAMP_X86_SAFE
- * @len: bytes of the region: a jump and what is left of its last instruction. 0
- *	unless all of it could be decoded
+ * @len: bytes of the region: a jump and what is left of its last instruction. 0 with
+ *	UNDECODABLE and SHORT, which is when it is not known
  * @reloc: with TRAMP_X86_STUCK: enum tramp_x86_reloc
  * @held: with TRAMP_X86_HELD: what held() returned
  * @where: the address it is about
@@ -73,8 +80,9 @@ struct tramp_x86_verdict {
  * @arg: passed to its functions
  * @v: (out) the verdict
  *
- * Bytes behind an instruction that does not fall through need not be relocated:
- * if nothing branches there they are never executed.
+ * Bytes behind an instruction that does not fall through are never executed if nothing
+ * branches there. They need not relocate, have no fix-ups asked for, and need not even
+ * decode: the region has whole instructions as far as they do, and at least 5 bytes.
  *
  * Whether the detour is within reach of what its instructions refer to is found out
  * when it is emitted.
