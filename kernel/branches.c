@@ -84,15 +84,20 @@ bool tramp_branches_reserved(unsigned long start, unsigned long end)
 	return find_next_bit(area->reserved, last, start - area->start) < last;
 }
 
+static bool in_area(const struct area *area, unsigned long addr)
+{
+	return addr >= area->start && addr < area->end;
+}
+
 static void mark(struct area *area, unsigned long addr)
 {
-	if (addr >= area->start && addr < area->end)
+	if (in_area(area, addr))
 		__set_bit(addr - area->start, area->targets);
 }
 
 static void reserve(struct area *area, unsigned long addr, u32 len)
 {
-	if (addr >= area->start && addr + len <= area->end)
+	if (in_area(area, addr) && addr + len <= area->end)
 		bitmap_set(area->reserved, addr - area->start, len);
 }
 
@@ -136,9 +141,14 @@ static u32 label_size(const u8 *code)
 static void read_labels(struct area *area, const struct jump_entry *e,
 			const struct jump_entry *end)
 {
+	unsigned long code;
+
 	for (; e < end; e++) {
+		code = jump_entry_code(e);
 		mark(area, jump_entry_target(e));
-		reserve(area, jump_entry_code(e), label_size((const u8 *)jump_entry_code(e)));
+		/* Those of init text are in the table, too; the text is gone. */
+		if (in_area(area, code))
+			reserve(area, code, label_size((const u8 *)code));
 	}
 }
 
