@@ -39,10 +39,12 @@
  *	  ...
  *	rbp - 168 r15
  *
- * In the third form nothing that is saved is read, so it goes below what is. Then
+ * In the third form no register that is saved is read, so they go below what is. Then
  * `leave` drops what is read at no cost, while in the first it must be stepped over
  * wherever it stands below what is restored. For the same reason flags that are only
- * saved are in the place of orig_ax, if that is not read either.
+ * saved are in the place of orig_ax, if that is not read either, and flags that are
+ * read together with bx (or another one like it) and none of the saved registers
+ * are there twice.
  *
  * The code, with one program that reads all
  * =========================================
@@ -106,6 +108,7 @@ enum {
 
 #define MEMBER(n)		(1u << (n))
 #define SAVED_REGS	(MEMBER(M_DI + 1) - MEMBER(M_R11))
+#define CALLEE_SAVED	(MEMBER(M_R11) - 1)
 
 /* The general-purpose ones among them; 0 (rax) where there is none. */
 static const u8 reg_of[NR_MEMBERS] = {
@@ -117,10 +120,16 @@ static const u8 reg_of[NR_MEMBERS] = {
 #define NEED_RUN_CTX	(TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP)
 #define CALL_FLAGS	(NEED_RUN_CTX | TRAMP_X86_CALL_NARGS)
 
-/* A member of pt_regs on the stack, and the bytes left out above it. */
+/**
+ * struct member - a member of pt_regs on the stack
+ * @what: M_*
+ * @room: bytes that are left out above it
+ * @saved: it is restored from here
+ */
 struct member {
-	u8 index;
+	u8 what;
 	u8 room;
+	bool saved;
 };
 
 struct image {
@@ -129,9 +138,8 @@ struct image {
 	struct tramp_guard g;
 
 	u32 run_ctx_words;	/* with @saved */
-	u32 flags_at;		/* the place of the flags in pt_regs, or where they do no harm */
-	u32 saved;		/* the places that are restored */
-	struct member stack[NR_MEMBERS];	/* in the order they are pushed */
+	/* in the order they are pushed; the flags may be there twice */
+	struct member stack[NR_MEMBERS + 1];
 	u32 nr;
 	s32 bottom;		/* of the frame, from rbp */
 	s32 sp;			/* pt_regs.sp, from rbp */
@@ -143,33 +151,54 @@ struct image {
 
 /* The frame ------------------------------------------------------------- */
 
-static void place(struct image *img, u32 index, u32 room)
+static void place(struct image *img, u32 at, u32 room, bool read, bool saved)
 {
-	img->stack[img->nr++] = (struct member){ .index = index, .room = room };
+	struct member *m = &img->stack[img->nr++];
+
+	*m = (struct member){ .what = at, .room = room, .saved = saved };
+	if (saved && !(SAVED_REGS & MEMBER(at)))
+		m->what = M_FLAGS;
 	img->bottom -= (s32)room + 8;
-	if (index == M_SP)
+	if (m->what == M_SP)
 		img->sp = img->bottom;
-	if (img->req->regs & MEMBER(index))
-		img->g.ctx = img->bottom - 8 * (s32)index;
+	if (read)
+		img->g.ctx = img->bottom - 8 * (s32)at;
 }
 
 /*
- * The members in @which in their order. Between two of them there is room for those
- * that are not, if programs read one of @which above and one below.
+ * The members that are @read and those that are @saved, in their order. Between two
+ * of them there is room for those that are neither, if one above and one below is
+ * read. One in @saved that is no register stands for the flags.
  */
-static void place_all(struct image *img, u32 which)
+static void place_all(struct image *img, u32 read, u32 saved)
 {
-	u32 regs = img->req->regs & which, index, last = NR_MEMBERS, room;
+	u32 at, last = NR_MEMBERS, room;
 
-	for (index = NR_MEMBERS; index-- > 0; ) {
-		if (!(which & MEMBER(index)))
+	for (at = NR_MEMBERS; at-- > 0; ) {
+		if (!((read | saved) & MEMBER(at)))
 			continue;
-		room = 8 * (last - index - 1);
-		if (regs < 2 * MEMBER(index) || !(regs & (2 * MEMBER(index) - 1)))
+		room = 8 * (last - at - 1);
+		if (read < MEMBER(at + 1) || !(read & (MEMBER(at + 1) - 1)))
 			room = 0;
-		place(img, index, room);
-		last = index;
+		place(img, at, room, read & MEMBER(at), saved & MEMBER(at));
+		last = at;
 	}
+}
+
+/* Which form needs the fewest instructions; see above. */
+static void place_members(struct image *img)
+{
+	u32 regs = img->req->regs, flags_at = M_ORIG_AX;
+	bool flags_read = regs & MEMBER(M_FLAGS);
+
+	if (!(regs & SAVED_REGS) && (!flags_read || (regs & CALLEE_SAVED))) {
+		place_all(img, regs, 0);
+		place_all(img, 0, SAVED_REGS | MEMBER(M_ORIG_AX));
+		return;
+	}
+	if (flags_read || (regs & MEMBER(M_ORIG_AX)))
+		flags_at = M_FLAGS;
+	place_all(img, regs, SAVED_REGS | MEMBER(flags_at));
 }
 
 static void lay_out(struct image *img)
@@ -188,18 +217,7 @@ static void lay_out(struct image *img)
 		g->run_ctx = img->bottom;
 		g->cookie = g->run_ctx + (s32)req->env->trace_ctx_cookie;
 	}
-
-	/* next to di they need not be reached over anything when they are restored */
-	img->flags_at = M_ORIG_AX;
-	if (req->regs & (MEMBER(M_FLAGS) | MEMBER(M_ORIG_AX)))
-		img->flags_at = M_FLAGS;
-	img->saved = SAVED_REGS | MEMBER(img->flags_at);
-	if (req->regs & img->saved) {
-		place_all(img, req->regs | img->saved);
-	} else {
-		place_all(img, req->regs);
-		place_all(img, img->saved);
-	}
+	place_members(img);
 	/* programs that read nothing get an address in the frame all the same */
 	if (!req->regs)
 		g->ctx = img->bottom;
@@ -214,27 +232,36 @@ static void move_rsp(struct tasm *a, s32 by)
 		tasm_lea(a, TASM_RSP, tasm_at(TASM_RSP, by));
 }
 
-static void push_member(struct image *img, u32 index)
+static void push_flags(struct image *img, bool saved)
 {
 	const struct tramp_x86_detour_req *req = img->req;
 	struct tasm *a = &img->g.hot.a;
 
-	if (index == img->flags_at)
-		index = M_FLAGS;
-	switch (index) {
+	tasm_pushfq(a);
+	if (!saved)
+		return;
+	/* from here on they may change */
+	if (req->env->smap)
+		tasm_clac(a);
+	tasm_cld(a);
+	if (req->regs & MEMBER(M_SP))
+		tasm_add_imm8(a, true, tasm_at(TASM_RBP, img->sp), 16);
+}
+
+static void push_member(struct image *img, const struct member *m)
+{
+	const struct tramp_x86_detour_req *req = img->req;
+	struct tasm *a = &img->g.hot.a;
+
+	switch (m->what) {
 	case M_SS:
 		tasm_push_imm(a, req->env->ss);
 		break;
 	case M_SP:
-		tasm_push(a, TASM_RBP);		/* made right as soon as flags may change */
+		tasm_push(a, TASM_RBP);		/* made right in push_flags() */
 		break;
 	case M_FLAGS:
-		tasm_pushfq(a);
-		if (req->env->smap)
-			tasm_clac(a);
-		tasm_cld(a);
-		if (req->regs & MEMBER(M_SP))
-			tasm_add_imm8(a, true, tasm_at(TASM_RBP, img->sp), 16);
+		push_flags(img, m->saved);
 		break;
 	case M_CS:
 		tasm_push_imm(a, req->env->cs);
@@ -249,7 +276,7 @@ static void push_member(struct image *img, u32 index)
 		tasm_push_mem(a, tasm_at(TASM_RBP, 0));
 		break;
 	default:
-		tasm_push(a, reg_of[index]);
+		tasm_push(a, reg_of[m->what]);
 	}
 }
 
@@ -265,7 +292,7 @@ static void emit_save(struct image *img)
 		tasm_push_imm(a, 0);
 	for (i = 0; i < img->nr; i++) {
 		move_rsp(a, -(s32)img->stack[i].room);
-		push_member(img, img->stack[i].index);
+		push_member(img, &img->stack[i]);
 	}
 }
 
@@ -287,26 +314,26 @@ static void emit_programs(struct image *img)
 	tramp_guard_close(&img->g);
 }
 
-/* The other way round; the flags are the last to be restored. */
+/* The other way round; what is above the flags goes with rbp's frame. */
 static void emit_restore(struct image *img)
 {
 	struct tasm *a = &img->g.hot.a;
-	u32 i, index = NR_MEMBERS;
+	const struct member *m = &img->stack[img->nr];
 	s32 skip = 0;
 
-	for (i = img->nr; index != img->flags_at; ) {
-		index = img->stack[--i].index;
-		if (!(img->saved & MEMBER(index))) {
-			skip += 8 + img->stack[i].room;
+	do {
+		m--;
+		if (!m->saved) {
+			skip += 8 + m->room;
 			continue;
 		}
 		move_rsp(a, skip);
-		if (index == img->flags_at)
-			tasm_popfq(a);
-		else
-			tasm_pop(a, reg_of[index]);
-		skip = img->stack[i].room;
-	}
+		if (m->what == M_FLAGS)
+			break;
+		tasm_pop(a, reg_of[m->what]);
+		skip = m->room;
+	} while (m > img->stack);
+	tasm_popfq(a);
 	tasm_leave(a);
 	move_rsp(a, 8);
 }
@@ -416,7 +443,9 @@ enum tramp_x86_err tramp_x86_emit_detour(const struct tramp_x86_detour_req *req,
 					 u8 *buf, size_t len, u64 addr,
 					 struct tramp_x86_detour_out *out)
 {
-	struct image img = { .req = req, .out = out, .g.env = req->env };
+	struct image img = {
+		.req = req, .out = out, .g.env = req->env, .g.rcu_inside = true,
+	};
 	struct tasm *hot = &img.g.hot.a, *cold = &img.g.cold.a;
 	enum tramp_x86_err err = TRAMP_X86_OK;
 	u32 hot_size, size;

@@ -384,6 +384,7 @@ static void prepare(struct hit *h)
 	memcpy(h->call.in, h->regs, sizeof(h->regs));
 	h->call.in_flags = h->flags | FLAG_IF | 2;
 	h->call.odd = h->odd_stack;
+	h->call.nr_stack = 2;	/* for what the function may drop */
 }
 
 /* The function, probed or not, and where to call it. */
