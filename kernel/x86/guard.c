@@ -139,7 +139,7 @@ void tramp_guard_open(struct tramp_guard *g)
 	if (g->open)
 		return;
 	tasm_inc(&g->hot.a, false, tramp_part_percpu(&g->hot, env->preempt_count));
-	if (env->rcu_read_lock)
+	if (env->rcu_read_lock && !g->rcu_inside)
 		tramp_guard_call(g, &g->hot, env->rcu_read_lock);
 	g->open = true;
 	g->out = TASM_LABEL_INIT;
@@ -153,7 +153,7 @@ void tramp_guard_close(struct tramp_guard *g)
 	if (!g->open)
 		return;
 	tramp_part_bind(hot, &g->out);
-	if (env->rcu_read_unlock)
+	if (env->rcu_read_unlock && !g->rcu_inside)
 		tramp_guard_call(g, hot, env->rcu_read_unlock);
 	tasm_dec(&hot->a, false, tramp_part_percpu(hot, env->preempt_count));
 	if (env->resched) {
@@ -292,6 +292,8 @@ void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c,
 	u32 i;
 
 	take_counter(g, c, nr, &next);
+	if (g->env->rcu_read_lock && g->rcu_inside)
+		tramp_guard_call(g, &g->hot, g->env->rcu_read_lock);
 	for (i = 0; i < nr; i++)
 		g->in_run_ctx |= needs_run_ctx(g, &c[i]);
 	if (g->in_run_ctx)
@@ -304,6 +306,8 @@ void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c,
 	if (g->in_run_ctx)
 		leave_run_ctx(g, &g->hot);
 	g->in_run_ctx = false;
+	if (g->env->rcu_read_unlock && g->rcu_inside)
+		tramp_guard_call(g, &g->hot, g->env->rcu_read_unlock);
 	release_counter(g, c, &next);
 }
 
