@@ -46,7 +46,8 @@
  * (1) With preemption off the task stays on its CPU, and a region with
  *     preemption off is an RCU reader: that is what rcu_read_lock() and
  *     migrate_disable() around a program are for. Kernels whose checkers must
- *     see rcu_read_lock() get the call as well (env->rcu_read_lock).
+ *     see rcu_read_lock() get the call as well (env->rcu_read_lock). Around the programs
+ *     of probes it comes with the recursion counter up, since it may be probed.
  *
  * (2) The recursion counter needs no atomic instruction. It belongs to this
  *     CPU and the task cannot leave it, so only an interrupt or an NMI can come

@@ -215,21 +215,36 @@ static void oracle_program(struct oracle *o, u32 i)
 		event(o, T_STATS_EXIT, c->prog, start);
 }
 
+/*
+ * Neighbours from @first on that share a counter. rcu_read_lock() is called with
+ * the counter up, since it may be probed. Return: how many they are.
+ */
+static u32 oracle_programs(struct oracle *o, u32 first)
+{
+	const struct hit *h = o->h;
+	u32 word = h->progs[first].word, i = first;
+	bool rcu = h->env.rcu_read_lock && !h->taken[word];
+
+	if (rcu)
+		event(o, T_RCU_LOCK, word, 0);
+	for (; i < h->nr && h->progs[i].word == word; i++)
+		oracle_program(o, i);
+	if (rcu)
+		event(o, T_RCU_UNLOCK, word, 0);
+	return i - first;
+}
+
 /* The list of calls, and behind it the preemption count when all is over. */
 static void make_log(struct hit *h)
 {
 	struct oracle o = { .h = h, .preempt = h->preempt_start };
-	u32 i;
+	u32 i, nr;
 
 	h->nr_log = 0;
 	if (h->nr && (h->form == HIT_JUMP || h->form == HIT_ENTRY)) {
 		o.preempt++;
-		if (h->env.rcu_read_lock)
-			event(&o, T_RCU_LOCK, 0, 0);
-		for (i = 0; i < h->nr; i++)
-			oracle_program(&o, i);
-		if (h->env.rcu_read_unlock)
-			event(&o, T_RCU_UNLOCK, 0, 0);
+		for (i = 0; i < h->nr; i += nr)
+			nr = oracle_programs(&o, i);
 		o.preempt--;
 		if (!o.preempt && h->env.resched) {
 			event(&o, T_RESCHED, 0, 0);
@@ -347,6 +362,8 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 		HIT_CHECK_EQ(h, f->regs[RDI], e->a0, "first argument of thunk %u", thunk);
 	if (thunk == T_STATS_EXIT)
 		HIT_CHECK_EQ(h, f->regs[RSI], e->a1, "start time of the statistics");
+	if (thunk == T_RCU_LOCK || thunk == T_RCU_UNLOCK)
+		HIT_CHECK_EQ(h, *h->word[e->a0], 1, "recursion counter in thunk %u", thunk);
 	if (thunk == T_MISSED)
 		h->missed[(f->regs[RDI] - MISSED_ARG(0)) / 0x40 % HIT_MAX_PROGS]++;
 	else if (thunk == T_RESCHED)

@@ -158,13 +158,23 @@ static void call_depth(void)
 
 static void rcu_read_lock(void)
 {
-	begin("rcu_read_lock", 3);
-	h.env.rcu_read_lock = machine_thunk(T_RCU_LOCK);
-	h.env.rcu_read_unlock = machine_thunk(T_RCU_UNLOCK);
-	h.progs[1].resched_due = true;
-	hit_run(&h);
-	hit_execute(&h, HIT_JUMP);
-	CHECK_EQ(h.pos, 3 + 2 + 1, "calls");
+	u32 i;
+
+	for (i = 0; i < 8; i++) {
+		begin("rcu_read_lock", 4);
+		h.env.rcu_read_lock = machine_thunk(T_RCU_LOCK);
+		h.env.rcu_read_unlock = machine_thunk(T_RCU_UNLOCK);
+		h.env.has_call_depth = i & 1;
+		h.stats_on = i & 2;
+		h.progs[1].resched_due = true;
+		h.calls[2].flags = COOKIE;
+		hit_word(&h, &h.progs[3], 1);
+		h.taken[1] = i & 4;
+		hit_run(&h);
+		hit_execute(&h, HIT_JUMP);
+		if (!h.stats_on)
+			CHECK_EQ(h.pos, 3 + 2 + (h.taken[1] ? 1 : 3) + 1, "calls");
+	}
 }
 
 static void interpreter_argument(void)
