@@ -33,6 +33,7 @@ struct tramp_query;
  * @exec: its memory and name
  * @len: bytes of the original instructions that it executes
  * @copy: where it executes them, without any program
+ * @regs: members of struct pt_regs that it builds
  * @nr: programs
  * @slots: a reference to each
  * @call_off: where each is called, see struct tramp_x86_detour_out
@@ -40,6 +41,7 @@ struct tramp_query;
 struct tramp_probe_image {
 	struct tramp_exec exec;
 	u32 len;
+	u32 regs;
 	u32 nr;
 	unsigned long copy;
 	struct tramp_slot **slots;

@@ -38,7 +38,7 @@ static int emit(struct tramp_probe_image *image, const struct tramp_probe *probe
 		.len = image->len,
 		.progs = calls,
 		.nr_progs = image->nr,
-		.regs = TRAMP_X86_REGS_ALL,
+		.regs = image->regs,
 	};
 	struct tramp_x86_detour_out out = { .call_off = image->call_off };
 	enum tramp_x86_err err = tramp_x86_emit_detour(&req, buf, len, code, &out);
@@ -72,6 +72,7 @@ struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *pro
 	for (i = 0; i < nr; i++) {
 		image->slots[i] = tramp_slot_get(slots[i]);
 		tramp_slot_call(slots[i], &calls[i]);
+		image->regs |= slots[i]->regs;
 	}
 	image->nr = nr;
 

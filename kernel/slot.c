@@ -6,6 +6,7 @@
 #include "compat.h"
 #include "helpers.h"
 #include "ksyms.h"
+#include "prog_scan.h"
 #include "slot.h"
 #include "tramp.h"
 
@@ -46,62 +47,9 @@ void tramp_counts_sum(const struct tramp_counts *counts, u64 *hits, u64 *misses)
 	}
 }
 
-#define NEEDS_ALL (TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP | TRAMP_X86_CALL_NARGS)
-
 static bool is_kprobe(const struct bpf_prog *prog)
 {
 	return prog->type == BPF_PROG_TYPE_KPROBE;
-}
-
-/*
- * One function of a program. bpf_get_func_arg*() and bpf_get_func_ret() are
- * inlined by the verifier as loads from ctx-8 (do_misc_fixups()), so a load at
- * offset -8 from anything but the frame pointer may be one. A cookie is read by
- * a call of one helper.
- */
-static u32 scan_insns(const struct bpf_insn *insn, u32 len, unsigned long cookie_helper)
-{
-	u32 i, needs = 0;
-
-	for (i = 0; i < len; i++, insn++) {
-		u8 class = BPF_CLASS(insn->code);
-
-		if (class == BPF_LDX && insn->off == -8 && insn->src_reg != BPF_REG_10)
-			needs |= TRAMP_X86_CALL_NARGS;
-		if (class != BPF_JMP && class != BPF_JMP32)
-			continue;
-		/* What a tail call reaches is chosen at run time: it may use anything. */
-		if (insn->code == (BPF_JMP | BPF_TAIL_CALL))
-			return NEEDS_ALL;
-		if (insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == 0 &&
-		    (!cookie_helper ||
-		     (unsigned long)__bpf_call_base + insn->imm == cookie_helper))
-			needs |= TRAMP_X86_CALL_COOKIE;
-	}
-	return needs;
-}
-
-/*
- * What may be left out of the image, since the program provably does not look at
- * it. The interpreter's program and freplace's victims are not looked through:
- * an extension that comes later may use what the original does not.
- */
-static u32 scan_prog(const struct bpf_prog *prog)
-{
-	unsigned long helper = tramp_ksyms.bpf_get_attach_cookie_tracing;
-	u32 i, needs = 0;
-
-	if (is_kprobe(prog))
-		helper = tramp_ksyms.bpf_get_attach_cookie_trace;
-
-	if (!prog->jited || prog->expected_attach_type == BPF_MODIFY_RETURN)
-		return NEEDS_ALL;
-	if (prog->call_get_func_ip)
-		needs |= TRAMP_X86_CALL_IP;
-	needs |= scan_insns(prog->insnsi, prog->len, helper);
-	for (i = 0; i < prog->aux->func_cnt && prog->aux->func; i++)
-		needs |= scan_insns(prog->aux->func[i]->insnsi, prog->aux->func[i]->len, helper);
-	return needs;
 }
 
 /*
@@ -115,6 +63,7 @@ static void set_kprobe_flags(struct tramp_slot *slot)
 	if (slot->func_ip)
 		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
 	slot->call_flags &= TRAMP_X86_CALL_COOKIE;
+	slot->regs = tramp_scan_regs(slot->prog);
 }
 
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
@@ -129,7 +78,7 @@ struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *
 	if (prog) {
 		bpf_prog_inc(prog);
 		slot->prog = prog;
-		slot->call_flags = scan_prog(prog);
+		slot->call_flags = tramp_scan_flags(prog);
 		if (is_kprobe(prog)) {
 			set_kprobe_flags(slot);
 		} else if (!tramp_inline_guards() || tramp_prog_sleepable(prog)) {

@@ -33,6 +33,7 @@ struct tramp_counts {
 struct tramp_slot {
 	refcount_t ref;
 	u32 call_flags;			/* TRAMP_X86_CALL_* */
+	u32 regs;			/* a kprobe program: what it reads of pt_regs */
 	u64 cookie;
 	struct bpf_prog *prog;		/* NULL only in the self-test */
 	struct tramp_counts *counts;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a program uses of its context, so that images leave out the rest. */
+#ifndef TRAMP_PROG_SCAN_H
+#define TRAMP_PROG_SCAN_H
+
+#include <linux/bpf.h>
+#include "tramp.h"
+
+/**
+ * tramp_scan_flags() - what is beside the arguments
+ * @prog: a program that can be attached
+ *
+ * Return: TRAMP_X86_CALL_COOKIE, _IP and _NARGS, each unless the program provably does
+ * without.
+ */
+u32 tramp_scan_flags(const struct bpf_prog *prog);
+
+/**
+ * tramp_scan_regs() - which members of struct pt_regs a kprobe program may read
+ * @prog: the program
+ *
+ * Context: may sleep.
+ * Return: bit n for the u64 at 8 * n; TRAMP_X86_REGS_ALL if that cannot be told.
+ */
+u32 tramp_scan_regs(const struct bpf_prog *prog);
+
+#endif /* TRAMP_PROG_SCAN_H */
