@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the fuzz targets share. Each is a libFuzzer target: it takes bytes, makes
+ * a question to the pure core (kernel/x86/) of them, and states what must hold of the
+ * answer. A statement that does not hold ends the process, as a finding of the
+ * address sanitizer does.
+ *
+ * Memory that the core may use is always allocated at its exact size, so that
+ * the sanitizer sees the first byte beyond it.
+ */
+#ifndef SELFTESTS_FUZZ_FUZZ_H
+#define SELFTESTS_FUZZ_FUZZ_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../kernel/x86/types.h"
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+#define FUZZ_CHECK(cond)							\
+	do {									\
+		if (!(cond)) {							\
+			fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #cond); \
+			abort();						\
+		}								\
+	} while (0)
+
+/* The input, taken from its start. What is beyond its end is 0. */
+struct fuzz_input {
+	const u8 *data;
+	size_t size;
+};
+
+static inline u64 fuzz_take(struct fuzz_input *in, u32 bytes)
+{
+	u64 v = 0;
+	u32 i;
+
+	for (i = 0; i < bytes && in->size; i++, in->data++, in->size--)
+		v |= (u64)*in->data << 8 * i;
+	return v;
+}
+
+/* A copy of exactly that size, to be freed. */
+static inline u8 *fuzz_exact(const u8 *from, size_t size)
+{
+	u8 *p = malloc(size ? size : 1);
+
+	FUZZ_CHECK(p);
+	if (size)
+		memcpy(p, from, size);
+	/* malloc(0) could not be told from one byte */
+	return size ? p : p + 1;
+}
+
+static inline void fuzz_free(u8 *p, size_t size)
+{
+	free(size ? p : p - 1);
+}
+
+/*
+ * An address for code that stands at @ip: where a copy can be, mostly within reach,
+ * sometimes at its very limit, sometimes anywhere.
+ */
+static inline u64 fuzz_near(struct fuzz_input *in, u64 ip)
+{
+	u64 mode = fuzz_take(in, 1), where = fuzz_take(in, 8);
+
+	switch (mode % 4) {
+	case 0:
+		return ip + (u64)(s64)(s32)where;
+	case 1:
+		return ip + 0x80000000ULL + (u64)(s64)(s8)where;
+	case 2:
+		return ip - 0x80000000ULL + (u64)(s64)(s8)where;
+	default:
+		return where;
+	}
+}
+
+/* An address in text: of the kernel mostly, where 32 bits are sign-extended. */
+static inline u64 fuzz_text(struct fuzz_input *in)
+{
+	u64 mode = fuzz_take(in, 1), where = fuzz_take(in, 8);
+
+	return mode % 4 ? (u64)(s64)(s32)where : where;
+}
+
+#endif /* SELFTESTS_FUZZ_FUZZ_H */
