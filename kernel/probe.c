@@ -198,14 +198,19 @@ static int clear_regions(unsigned long addr, struct tramp_refusal *why)
 static int start_int3(struct tramp_probe *probe, const struct tramp_place *place,
 		      struct tramp_refusal *why)
 {
-	u32 len;
+	u32 len = tramp_probe_evaluate(probe, place) ?: probe->insn_len;
+	struct tramp_refusal first = {};
 	int err;
 
-	err = clear_regions(probe->addr, why);
-	if (err)
-		return err;
-	len = tramp_probe_evaluate(probe, place) ?: probe->insn_len;
-	err = tramp_probe_new_image(probe, len, why);
+	err = tramp_probe_new_image(probe, len, &first);
+	if (err && len != probe->insn_len) {
+		/* Another instruction of the region may be what is out of reach. */
+		probe->reason = first.reason;
+		probe->region = 0;
+		err = tramp_probe_new_image(probe, probe->insn_len, why);
+	} else if (err && why) {
+		*why = first;
+	}
 	if (err)
 		return err;
 	err = tramp_probe_arm(probe, why);
@@ -248,7 +253,10 @@ static int start_as(struct tramp_probe *probe, const struct tramp_place *place,
 	int err;
 
 	probe->mode = mode;
-	if (mode == TRAMP_MODE_INT3)
+	err = clear_regions(probe->addr, why);
+	if (err)
+		;
+	else if (mode == TRAMP_MODE_INT3)
 		err = start_int3(probe, place, why);
 	else
 		err = start_callback(probe, why);
@@ -306,19 +314,21 @@ static int check_program(const struct tramp_probe *probe, const struct bpf_prog 
 }
 
 /* One more program at a probe that is there. */
-static int join(struct tramp_probe *probe, const struct tramp_link *link,
+static int join(struct tramp_probe *probe, const struct tramp_link *link, u32 flags,
 		struct tramp_refusal *why)
 {
-	int err;
-
 	if (probe->nr >= TRAMP_MAX_PROGS)
 		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, probe->addr, "%u programs",
 				    TRAMP_MAX_PROGS);
 	if (probe->mode == TRAMP_MODE_FTRACE_OPS && wants_func_ip(link))
 		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, probe->addr,
 				    "another program is there already");
-	err = check_program(probe, link->slot->prog, why);
-	return err;
+	if ((probe->mode == TRAMP_MODE_KPROBE && (flags & TRAMP_ATTACH_F_NO_KPROBE)) ||
+	    (probe->mode == TRAMP_MODE_FTRACE_OPS && (flags & TRAMP_ATTACH_F_NO_OPS)))
+		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_SITE_HELD, probe->addr,
+				    "other programs are there in mode %s",
+				    tramp_mode_name(probe->mode));
+	return check_program(probe, link->slot->prog, why);
 }
 
 int tramp_probe_attach(struct tramp_link *link, const struct tramp_probe_at *at, u32 flags,
@@ -341,7 +351,7 @@ int tramp_probe_attach(struct tramp_link *link, const struct tramp_probe_at *at,
 		probe = new_probe(&place, why);
 	if (!probe)
 		return -ENOMEM;
-	err = fresh ? 0 : join(probe, link, why);
+	err = fresh ? 0 : join(probe, link, flags, why);
 	if (err)
 		return err;
 

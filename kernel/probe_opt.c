@@ -148,6 +148,15 @@ static bool prepare(struct tramp_probe *probe)
 	return len;
 }
 
+/* It can be restored, or somebody uses it again. */
+static void stop_lingering(struct tramp_probe *probe)
+{
+	if (!probe->lingers)
+		return;
+	probe->lingers = false;
+	module_put(THIS_MODULE);	/* exit flushes this work before the text goes */
+}
+
 /* Those whose text was restored are gone; the others linger. */
 static void finish_restore(struct list_head *list)
 {
@@ -156,8 +165,7 @@ static void finish_restore(struct list_head *list)
 	list_for_each_entry_safe(probe, tmp, list, opt) {
 		list_del_init(&probe->opt);
 		if (probe->text == TRAMP_TEXT_ORIGINAL) {
-			if (probe->lingers)
-				module_put(THIS_MODULE);	/* exit flushes this work */
+			stop_lingering(probe);
 			tramp_probe_remove(probe);
 			continue;
 		}
@@ -181,15 +189,14 @@ static struct tramp_probe *next_queued(void)
 }
 
 /* An address in the queue whose surroundings have not been read; 0: none. */
-static unsigned long first_unread(unsigned long failed)
+static unsigned long first_unread(void)
 {
 	struct tramp_probe *probe;
 	unsigned long addr = 0;
 
 	mutex_lock(&tramp_mutex);
 	list_for_each_entry(probe, &queue, opt) {
-		if (probe->nr && probe->addr != failed && !probe->no_jump &&
-		    !tramp_branches_ready(probe->addr)) {
+		if (probe->nr && !probe->no_jump && !tramp_branches_ready(probe->addr)) {
 			addr = probe->addr;
 			break;
 		}
@@ -200,13 +207,14 @@ static unsigned long first_unread(unsigned long failed)
 
 static void read_branches(void)
 {
-	unsigned long addr, failed = 0;
+	unsigned long addr;
 
 	if (!tramp_probe_optimising())
 		return;
-	while ((addr = first_unread(failed))) {
+	/* Without memory they stay int3s until somebody queues them again. */
+	while ((addr = first_unread())) {
 		if (tramp_branches_read(addr))
-			failed = addr;
+			break;
 	}
 }
 
@@ -224,7 +232,10 @@ static void optimise_work(struct work_struct *work)
 	while ((probe = next_queued())) {
 		if (!probe->nr) {
 			list_add_tail(&probe->opt, &restore);
-		} else if (prepare(probe)) {
+			continue;
+		}
+		stop_lingering(probe);
+		if (prepare(probe)) {
 			probe->waiting = true;
 			if (probe->image->len == probe->insn_len)
 				probe->quiesced = true;
