@@ -72,6 +72,16 @@ static bool is_call(const struct job *j)
 	return j->kind == TRAMP_X86_CALL || j->kind == TRAMP_X86_CALL_IND;
 }
 
+/* call through memory just below rsp, where the call's own push goes */
+static bool pushes_over_operand(const struct job *j)
+{
+	const u8 *p = j->insn.bytes + j->insn.modrm_off;
+	s32 disp = tramp_x86_disp(&j->insn);
+
+	return j->kind == TRAMP_X86_CALL_IND && p[0] >> 6 != 3 && (p[0] & 7) == 4 &&
+	       !(j->insn.rex & 3) && p[1] == 0x24 && disp > -16 && disp < 0;
+}
+
 static void measure(struct job *j)
 {
 	struct tasm a = { 0 };
@@ -82,6 +92,7 @@ static void measure(struct job *j)
 	FUZZ_CHECK(j->err != TRAMP_X86_RELOC_REACH);
 	FUZZ_CHECK((j->err == TRAMP_X86_RELOC_FIXED) == (j->kind == TRAMP_X86_FIXED));
 	FUZZ_CHECK(j->err != TRAMP_X86_RELOC_RSP || j->kind == TRAMP_X86_CALL_IND);
+	FUZZ_CHECK(j->err != TRAMP_X86_RELOC_OK || !pushes_over_operand(j));
 	if (is_call(j))
 		FUZZ_CHECK((j->err == TRAMP_X86_RELOC_RETURN) ==
 			   !tasm_fits_s32((s64)(j->ip + j->insn.len)));

@@ -117,6 +117,13 @@ static void check_safe(const struct world *w, const u8 *code, const struct tramp
 		if (kind == TRAMP_X86_CALL || kind == TRAMP_X86_CALL_IND || tramp_x86_is_sti(&insn))
 			FUZZ_CHECK((off == v->len) == !tramp_x86_is_sti(&insn));
 	} while (off < v->len && tramp_x86_falls_through(kind));
+
+	/* what is dead is nowhere that an indirect jump could land either */
+	FUZZ_CHECK(off == v->len || !w->indirect);
+	while (off < v->len && tramp_x86_decode(code + off, w->avail - off, &insn)) {
+		FUZZ_CHECK(!tramp_x86_is_endbr(&insn));
+		off += insn.len;
+	}
 }
 
 /* A reason is one for the byte that it names. */
