@@ -92,7 +92,7 @@ GOALS := $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
 # nothing.
 ifneq ($(filter-out $(NO_DEPS_GOALS),$(GOALS)),)
 ifeq ($(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS)))),)
-$(shell tools/deps $(if $(filter check,$(GOALS)),build vm check,build vm) >&2)
+$(shell tools/deps build vm $(filter check fuzz,$(GOALS)) >&2)
 ifneq ($(.SHELLSTATUS),0)
 $(error Debian packages are missing, see above)
 endif
@@ -132,7 +132,7 @@ test: $(ALL) $(UNIT_TESTS) $(HOST_TESTS) $(VM_READY)
 	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS) -- host $(HOST_TESTS) -- $(VM_SECTION)
 
 deps:
-	$(Q)tools/deps --update build vm check
+	$(Q)tools/deps --update build vm check fuzz
 
 install: $(INSTALL_DEPS) install-hooks
 install-hooks::

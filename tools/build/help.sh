@@ -14,6 +14,7 @@ Goals:
   test-unit    tests that need no machine; seconds
   test-host    tests that run here and boot machines: the VM runner, the demo
   test-vm      tests inside the guests
+  fuzz         libFuzzer with sanitizers on what decodes, relocates and emits code; minutes
   check        format, linters, sparse; sees what differs from BASE (default: HEAD~1)
   install      library, headers, trampctl, man pages below PREFIX
   install-dkms sources of the module where dkms finds them
@@ -25,6 +26,7 @@ Variables:
   K=KERNEL     narrow modules, demo, shell and tests to 6.1, 6.12, 6.1-rt or 6.12-rt;
                several in quotes. Default: tests 6.1 6.12 6.12-rt, demo and shell 6.12
   T=TEST       narrow tests to a name, program.name or program; shell patterns work
+  RUNS=N       inputs for each of the targets of fuzz, default 1000000
   JOBS=N       machines side by side in test-vm, default one for each processor
   V=1          show every command
   O=DIR        build folder, default build
