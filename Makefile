@@ -92,7 +92,8 @@ GOALS := $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
 # nothing.
 ifneq ($(filter-out $(NO_DEPS_GOALS),$(GOALS)),)
 ifeq ($(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS)))),)
-$(shell tools/deps build vm $(filter check fuzz,$(GOALS)) >&2)
+$(shell tools/deps build vm $(filter check fuzz,$(GOALS)) \
+	$(if $(filter debug-kernel test-debug,$(GOALS)),debug) >&2)
 ifneq ($(.SHELLSTATUS),0)
 $(error Debian packages are missing, see above)
 endif
@@ -117,6 +118,7 @@ include tools/build/kernel.mk
 -include $(wildcard docs/build.mk)
 -include $(wildcard selftests/*/build.mk)
 include tools/build/test.mk
+include tools/build/debug.mk
 include tools/build/check.mk
 
 # ------------------------------------------------------------------- goals --

@@ -25,6 +25,15 @@
 #define MAX_REASONS	10
 #define DEFAULT_SECONDS	60
 
+/* @seconds of a test, longer where the environment says that all is slow. */
+static unsigned int time_limit(const struct ktap_test *t)
+{
+	const char *scale = getenv("TIME_SCALE");
+	unsigned int seconds = t->seconds ? t->seconds : DEFAULT_SECONDS;
+
+	return scale && atoi(scale) > 0 ? seconds * atoi(scale) : seconds;
+}
+
 /* What the child has to say to its parent. */
 static char *reason;
 #define REASON_SIZE	4096
@@ -129,7 +138,7 @@ static int run_test(const struct ktap_test *t)
 		return EXIT_FAILED;
 	}
 	if (pid == 0) {
-		alarm(t->seconds ? t->seconds : DEFAULT_SECONDS);
+		alarm(time_limit(t));
 		t->run();
 		exit(failures ? EXIT_FAILED : EXIT_PASSED);
 	}
@@ -141,8 +150,7 @@ static int run_test(const struct ktap_test *t)
 	}
 	if (WIFSIGNALED(status)) {
 		if (WTERMSIG(status) == SIGALRM)
-			snprintf(reason, REASON_SIZE, "took longer than %u s",
-				 t->seconds ? t->seconds : DEFAULT_SECONDS);
+			snprintf(reason, REASON_SIZE, "took longer than %u s", time_limit(t));
 		else
 			snprintf(reason, REASON_SIZE, "killed by signal %d (%s)",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));

@@ -21,7 +21,8 @@
  * struct ktap_test - one test
  * @name: as shown, listed and selected; no blanks
  * @run: the test, in a process of its own
- * @seconds: after that long it is killed and has failed; 0: 60
+ * @seconds: after that long, times TIME_SCALE of the environment if that is set, it is
+ *	killed and has failed; 0: 60
  */
 struct ktap_test {
 	const char *name;

@@ -14,6 +14,9 @@ Goals:
   test-unit    tests that need no machine; seconds
   test-host    tests that run here and boot machines: the VM runner, the demo
   test-vm      tests inside the guests
+  debug-kernel a 6.1 kernel with KASAN, lockdep and their like, as the kernel called debug; a
+               quarter of an hour the first time
+  test-debug   the tests inside the guests, and the machines they boot, on that kernel; an hour
   fuzz         libFuzzer with sanitizers on what decodes, relocates and emits code; minutes
   check        format, linters, sparse; sees what differs from BASE (default: HEAD~1)
   install      library, headers, trampctl, man pages below PREFIX
@@ -30,6 +33,7 @@ Variables:
   JOBS=N       machines side by side in test-vm, default one for each processor
   V=1          show every command
   O=DIR        build folder, default build
+  DEBUG_DIR=D  sources and objects of the debug kernel, 3 GB, default O/debug-kernel
   PREFIX=DIR   where install goes, default /usr/local; DESTDIR is put before it
 
 One command in a guest:  tools/vm run --kernel 6.12 -- trampctl trace do_unlinkat -n 3

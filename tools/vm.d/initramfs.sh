@@ -108,6 +108,7 @@ write_command() {
 write_settings() {
 	echo "load_module=$load_module"
 	echo "churn=$((1 - quiet_guest))"
+	echo "export TIME_SCALE=$TIME_SCALE"
 	echo "interactive=$interactive"
 	echo "stdin_file=$([ "$read_stdin" = 0 ] || echo /opt/vm/stdin)"
 	echo "term='${TERM//[^a-zA-Z0-9+._-]/}'"

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The debug kernel, one more kernel by the name of `debug`, and the tests on it:
+# every test that runs in a machine, with KASAN, lockdep and their like looking on.
+# tools/debug-kernel has how it is made, tools/debug-kernel.config what it has.
+#
+# It is none of $(KERNELS) and no part of `make test`: building it takes a quarter of
+# an hour, and under emulation it is about ten times as slow as Debian's.
+
+.PHONY: debug-kernel test-debug
+
+# Sources and objects of the kernel, 3 GB: another place outlives `make clean`.
+DEBUG_DIR	?= $(O)/debug-kernel
+# Every time limit is multiplied by it: of the machine, of tests, inside tests.
+DEBUG_TIME_SCALE ?= 10
+
+$(O)/kernels/debug/release: FORCE
+	$(Q)tools/debug-kernel $(DEBUG_DIR) $(@D)
+
+$(O)/kernels/debug/vmlinuz $(O)/kernels/debug/vmlinux: $(O)/kernels/debug/release ;
+
+debug-kernel: $(call vm-images,debug) $(call vm-modules,debug)
+
+# What boots machines of its own to test the module in them.
+DEBUG_HOST_TESTS = $(filter selftests/vm/%,$(HOST_TESTS))
+# The last one looks at what all the others have left, whatever T= narrows them to.
+DEBUG_GUEST_TESTS = $(GUEST_TESTS) selftests/debug/test_checkers
+
+test-debug: $(call vm-images,debug) $(call vm-modules,debug) $(TRAMPCTL) $(O)/guest-files \
+		$(DEBUG_GUEST_TESTS) $(DEBUG_HOST_TESTS)
+	$(Q)O=$(O) TEST_KERNELS=debug TIME_SCALE=$(DEBUG_TIME_SCALE) VM_MEMORY=3G tools/test \
+		$(if $(T),--match '@($(T)|test_checkers)') vm debug : $(DEBUG_GUEST_TESTS) \
+		-- host $(DEBUG_HOST_TESTS)
