@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * /dev/trampoline_test: has the targets called. trampoline_test.h describes the
- * commands. An open file holds the module, so it cannot be unloaded under a call.
+ * commands, probe_abi.h the ioctls. An open file holds the module, so it cannot be
+ * unloaded under a call.
  */
 #include <linux/kernel.h>
 #include <linux/atomic.h>
@@ -13,16 +14,19 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include "probe_abi.h"
 #include "trampoline_test.h"
 
 static struct tt_target *const tt_tables[] = {
 	tt_scalar_targets, tt_struct_targets, tt_shape_targets, tt_context_targets,
+	tt_probe_targets,
 };
 
 struct tt_file {
 	struct mutex lock;
 	size_t len;
 	char reply[TT_REPLY_MAX];
+	struct tt_kprobes *kprobes;
 };
 
 static struct tt_target *tt_find(const char *name)
@@ -94,7 +98,7 @@ static int tt_cmd_call(struct tt_file *f, char *args)
 			if (err)
 				return err;
 		} else if (!strcmp(word, "ctx=task") || !strcmp(word, "ctx=irq") ||
-			   !strcmp(word, "ctx=softirq")) {
+			   !strcmp(word, "ctx=softirq") || !strcmp(word, "ctx=nmi")) {
 			ctx = word[4];
 		} else {
 			if (nr == TT_MAX_VALUES)
@@ -112,6 +116,8 @@ static int tt_cmd_call(struct tt_file *f, char *args)
 	ran = atomic64_read(&tt_ran);
 	if (ctx == 'i')
 		result = tt_run_in_irq(t, v, n, &different);
+	else if (ctx == 'n')
+		result = tt_run_in_nmi(t, v, n, &different);
 	else if (ctx == 's')
 		result = tt_run_in_softirq(t, v, n, &different);
 	else
@@ -190,7 +196,10 @@ static int tt_open(struct inode *inode, struct file *file)
 
 static int tt_release(struct inode *inode, struct file *file)
 {
-	kfree(file->private_data);
+	struct tt_file *f = file->private_data;
+
+	tt_kprobes_drop(&f->kprobes);
+	kfree(f);
 	return 0;
 }
 
@@ -229,12 +238,51 @@ static ssize_t tt_read(struct file *file, char __user *buf, size_t len, loff_t *
 	return ret;
 }
 
+static long tt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct tt_file *f = file->private_data;
+	void __user *user = (void __user *)arg;
+	long ret;
+
+	ret = mutex_lock_killable(&f->lock);
+	if (ret)
+		return ret;
+	switch (cmd) {
+	case TT_IOC_FORM_INFO:
+		ret = tt_form_info(user);
+		break;
+	case TT_IOC_FORM_RUN:
+		ret = tt_form_run(user);
+		break;
+	case TT_IOC_JUDGE:
+		ret = tt_judge(user);
+		break;
+	case TT_IOC_KPROBES_ON:
+		ret = tt_kprobes_on(&f->kprobes, user);
+		break;
+	case TT_IOC_KPROBES_OFF:
+		ret = tt_kprobes_off(&f->kprobes, user);
+		break;
+	case TT_IOC_TEXT:
+		ret = tt_text(user);
+		break;
+	case TT_IOC_TOGGLE:
+		ret = tt_toggle(user);
+		break;
+	default:
+		ret = -ENOTTY;
+	}
+	mutex_unlock(&f->lock);
+	return ret;
+}
+
 static const struct file_operations tt_fops = {
 	.owner = THIS_MODULE,
 	.open = tt_open,
 	.release = tt_release,
 	.read = tt_read,
 	.write = tt_write,
+	.unlocked_ioctl = tt_ioctl,
 };
 
 static struct miscdevice tt_misc = {

@@ -116,4 +116,9 @@ u64 tt_sleep(u64 token);
 int security_tt_check(int a, u64 b);
 int tt_sleepable(int a, u64 addr);
 
+/* probe_targets.c */
+u64 tt_patched(u64 a);
+u64 tt_steps(u64 seed, u64 rounds);
+u64 tt_long(u64 x);
+
 #endif /* TRAMPOLINE_TEST_TARGETS_H */

@@ -12,9 +12,9 @@
  *
  *   list
  *	one line a target: "NAME SPEC", see below.
- *   call NAME [ctx=task|irq|softirq] [n=COUNT] [VALUE...]
+ *   call NAME [ctx=task|irq|softirq|nmi] [n=COUNT] [VALUE...]
  *	calls the target COUNT times (default 1) with the values, in the writer's
- *	own context, in a hard interrupt or in a softirq, on the CPU the writer
+ *	own context, in a hard interrupt, a softirq or an NMI, on the CPU the writer
  *	runs on. Reply: "result=HEX calls=N different=N ran=N": the last result,
  *	how many calls were made (fewer if the writer was killed), how many of
  *	them had another result than the first, and how often the target's own
@@ -102,10 +102,12 @@ extern struct tt_target tt_scalar_targets[];
 extern struct tt_target tt_struct_targets[];
 extern struct tt_target tt_shape_targets[];
 extern struct tt_target tt_context_targets[];
+extern struct tt_target tt_probe_targets[];
 
 /* contexts.c */
 u64 tt_run_in_irq(struct tt_target *t, const u64 *v, u64 n, u64 *different);
 u64 tt_run_in_softirq(struct tt_target *t, const u64 *v, u64 n, u64 *different);
+u64 tt_run_in_nmi(struct tt_target *t, const u64 *v, u64 n, u64 *different);
 void tt_wake_all(void);
 int tt_sleepers(void);
 u64 tt_repeat(struct tt_target *t, const u64 *v, u64 n, u64 *different);

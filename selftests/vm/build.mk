@@ -4,13 +4,15 @@
 # linked with what they share, and the BPF programs they load.
 
 VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe errors modules \
-		  churn
+		  churn failnth
+# Probes at instructions: with what only they share.
+VM_PROBES	= probe_regs
 # What cannot run beside others: booted by a script on this side.
 VM_ALONE	= lockdown
 VM_COMMON	= testmod guest attach memory
 VM_BPF		= $(basename $(basename $(notdir $(wildcard selftests/vm/*.bpf.c))))
 
-VM_TESTS	= $(VM_SUBJECTS:%=$(O)/selftests/vm/test_%)
+VM_TESTS	= $(patsubst %,$(O)/selftests/vm/test_%,$(VM_SUBJECTS) $(VM_PROBES))
 VM_TESTS_ALONE	= $(VM_ALONE:%=$(O)/selftests/vm/test_%)
 VM_OBJS		= $(VM_COMMON:%=$(O)/selftests/vm/%.o) $(O)/selftests/lib/ktap.o
 
@@ -28,6 +30,10 @@ $(VM_ALL_TESTS:=.o): $(VM_BPF:%=$(O)/selftests/vm/%.skel.h)
 $(VM_ALL_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -pthread -o $@ $^ $(LDLIBS_BPF)
+
+$(VM_PROBES:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/probe.o
+$(O)/selftests/vm/probe.o: CFLAGS += -I$(O) -Iselftests/vm
+$(O)/selftests/vm/probe.o: $(O)/selftests/vm/probe_progs.skel.h
 
 # Programs have the signature they are called with, whatever they use of it.
 $(VM_BPF:%=$(O)/selftests/vm/%.bpf.o): BPF_CFLAGS += -Wno-unused-parameter

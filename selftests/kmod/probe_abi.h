@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The ioctls of /dev/trampoline_test: what the tests of probes need and text
+ * commands (trampoline_test.h) would be too slow or too clumsy for. Shared by the
+ * module's C, its assembly, and the tests.
+ *
+ *  - The forms of instructions in probe_forms.S: which there are, and running one
+ *    with given registers.
+ *  - A second opinion about addresses: what the kernel's own kprobes say of them.
+ *  - The kernel's text as it is in memory.
+ *  - Things that patch text next to probes: a static key, a static call.
+ */
+#ifndef TRAMPOLINE_TEST_PROBE_ABI_H
+#define TRAMPOLINE_TEST_PROBE_ABI_H
+
+/* What a form's test says of the probe at its region's start. */
+#define TT_EXPECT_JUMP		0	/* can become a jump */
+#define TT_EXPECT_CALL		1	/* stays an int3: a call returns into the region */
+#define TT_EXPECT_STUCK		2	/* stays an int3: cannot be relocated */
+#define TT_EXPECT_REFUSED	3	/* cannot even be an int3 */
+#define TT_EXPECT_INDIRECT	4	/* stays an int3: something may jump into the region */
+
+#define TT_FORM_F_BARE		1	/* nothing runs between the inputs and the probe but rbp = rsp */
+#define TT_FORM_F_DEAD		2	/* must not be run */
+
+/* 8-byte words of memory that forms refer to: through rbx, and relative to rip. */
+#define TT_FORM_WORDS		64
+
+#ifndef __ASSEMBLY__
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/**
+ * struct tt_form_info - FORM_INFO: one form at one place
+ * @index: in: from 0; ENOENT if there are no more
+ * @place: 1, 2, 3: where the form is among the region's instructions
+ * @expect: TT_EXPECT_*
+ * @flags: TT_FORM_F_*
+ * @func: the function
+ * @probe: where the region begins: the address to probe
+ * @form: the form; the same as @probe if @place is 1
+ * @taken: where a taken branch goes
+ * @end: behind the form
+ * @name: of the function
+ */
+struct tt_form_info {
+	__u32 index;
+	__u32 place;
+	__u32 expect;
+	__u32 flags;
+	__u64 func;
+	__u64 probe;
+	__u64 form;
+	__u64 taken;
+	__u64 end;
+	char name[64];
+};
+
+/* gpr[] is in hardware order: rax rcx rdx rbx rsp rbp rsi rdi r8 ... r15. */
+struct tt_form_regs {
+	__u64 gpr[16];
+	__u64 flags;
+};
+
+/**
+ * struct tt_form_run - FORM_RUN: run a form
+ * @index: as in struct tt_form_info
+ * @times: how often, at least once; inputs are the same each time
+ * @regs: in: registers; rbx, r12, rsp and rbp are set by the module, r8 is made
+ *	a flags word. Out: after the last time. A value that points into the current
+ *	stack is given as TT_STACK + its distance from @entry_sp
+ * @memory: in and out: the words that rbx points to
+ * @data: in and out: the words at tt_form_data
+ * @entry_sp: out: rsp on entry of the function, the last time
+ * @different: out: runs that did not come out like the first one
+ */
+struct tt_form_run {
+	__u32 index;
+	__u32 times;
+	struct tt_form_regs regs;
+	__u64 memory[TT_FORM_WORDS];
+	__u64 data[TT_FORM_WORDS];
+	__u64 entry_sp;
+	__u64 different;
+};
+#define TT_STACK		0x5354414b00000000ULL
+
+/* What struct tt_addrs asks about each address; the answer is 0 or an errno. */
+#define TT_JUDGE_REGISTER	0	/* register_kprobe(), not armed */
+#define TT_JUDGE_OPTIMISE	1	/* arch_prepare_optimized_kprobe() */
+#define TT_JUDGE_BLACKLIST	2	/* within the kprobe blacklist: EINVAL, otherwise 0 */
+
+/**
+ * struct tt_addrs - JUDGE, KPROBES_ON, KPROBES_OFF: many addresses
+ * @what: JUDGE: TT_JUDGE_*; KPROBES_ON: TT_KPROBE_*
+ * @nr: how many, at most TT_MAX_ADDRS
+ * @addrs: user pointer to their __u64s
+ * @results: user pointer to __s32s: 0 or an errno, one for each
+ * @hits: KPROBES_OFF: user pointer to __u64s: how often each was hit
+ * @missed: KPROBES_OFF: user pointer to __u64s: how often each was missed
+ * @regs: KPROBES_OFF: user pointer to 21 __u64s for each: struct pt_regs as its handler
+ *	saw it last; 0 for none
+ *
+ * KPROBES_ON puts a kprobe of the kernel on each address, one that counts; what
+ * cannot be had gets its errno. KPROBES_OFF takes them away and must be given as
+ * many. They belong to the open file and go with it.
+ */
+struct tt_addrs {
+	__u32 what;
+	__u32 nr;
+	__u64 addrs;
+	__u64 results;
+	__u64 hits;
+	__u64 missed;
+	__u64 regs;
+};
+#define TT_MAX_ADDRS		65536
+
+#define TT_KPROBE_COUNT		0	/* only count */
+#define TT_KPROBE_CALL		1	/* call tt_hot3() from the handler, as in an NMI */
+#define TT_KPROBE_NO_JUMP	2	/* have a post handler, so that it is not optimised */
+
+/**
+ * struct tt_text - TEXT: kernel memory as it is
+ * @addr: address
+ * @len: bytes, at most TT_MAX_TEXT
+ * @buf: user pointer
+ * EFAULT if it cannot be read.
+ */
+struct tt_text {
+	__u64 addr;
+	__u64 len;
+	__u64 buf;
+};
+#define TT_MAX_TEXT		(1 << 20)
+
+/**
+ * struct tt_toggle - TOGGLE: patch next to probes
+ * @times: how often the static key and the static call of tt_patched() change;
+ *	both are as at the beginning afterwards if it is even
+ */
+struct tt_toggle {
+	__u64 times;
+};
+
+#define TT_IOC			0xBB
+#define TT_IOC_FORM_INFO	_IOWR(TT_IOC, 0, struct tt_form_info)
+#define TT_IOC_FORM_RUN		_IOWR(TT_IOC, 1, struct tt_form_run)
+#define TT_IOC_JUDGE		_IOWR(TT_IOC, 2, struct tt_addrs)
+#define TT_IOC_KPROBES_ON	_IOWR(TT_IOC, 3, struct tt_addrs)
+#define TT_IOC_KPROBES_OFF	_IOWR(TT_IOC, 4, struct tt_addrs)
+#define TT_IOC_TEXT		_IOWR(TT_IOC, 5, struct tt_text)
+#define TT_IOC_TOGGLE		_IOWR(TT_IOC, 6, struct tt_toggle)
+
+#ifdef __KERNEL__
+struct file;
+
+/* probe_forms_run.c */
+long tt_form_info(void __user *arg);
+long tt_form_run(void __user *arg);
+
+/* probe_judge.c */
+struct tt_kprobes;
+long tt_judge(void __user *arg);
+long tt_kprobes_on(struct tt_kprobes **on, void __user *arg);
+long tt_kprobes_off(struct tt_kprobes **on, void __user *arg);
+void tt_kprobes_drop(struct tt_kprobes **on);
+long tt_text(void __user *arg);
+
+/* probe_targets.c */
+long tt_toggle(void __user *arg);
+#endif
+
+#endif /* __ASSEMBLY__ */
+#endif /* TRAMPOLINE_TEST_PROBE_ABI_H */
