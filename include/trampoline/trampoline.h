@@ -151,7 +151,8 @@ TRAMP_API tramp_print_fn_t tramp_set_print(tramp_print_fn_t fn);
 	  "the program is attached by the kernel itself, not through the module") \
 	X(1017, NO_FILE, "no-file", "nothing can be opened at that path") \
 	X(1018, SYSTEM, "system", "a system call failed") \
-	X(1019, BAD_PLACE, "bad-place", "the place of a probe is malformed")
+	X(1019, BAD_PLACE, "bad-place", "the place of a probe is malformed") \
+	X(1020, NO_IMAGE, "no-image", "hits reach the program without an image")
 
 enum tramp_lib_reason {
 #define TRAMP_LIB_REASON_ENUM(value, NAME, name, sentence) TRAMP_LIB_##NAME = value,
@@ -605,8 +606,9 @@ TRAMP_API int tramp_for_each(tramp_link_cb cb, void *ctx);
  * @info: filled as by tramp_link_info_by_id(), of the same moment as the code:
  *	@image_size bytes, running at @image_addr
  *
- * Errors: -ENOENT (LINK_GONE, also for a link that was detached), -EPERM
- * (HIDDEN_ADDRESS: the caller may not see kernel addresses), -ENOMEM.
+ * Errors: -ENOENT (LINK_GONE, also for a link that was detached; TRAMP_LIB_NO_IMAGE for a
+ * probe through ftrace or through a kprobe of the kernel), -EPERM (HIDDEN_ADDRESS: the
+ * caller may not see kernel addresses), -ENOMEM.
  * Return: the bytes, to be freed with free(); NULL and errno on failure.
  */
 TRAMP_API void *tramp_link_image(uint32_t id, struct tramp_link_info *info);

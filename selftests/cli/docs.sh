@@ -132,6 +132,14 @@ t_completion_completes() {
 	[ "$(offered dump --in)" = --intel ] || fail "dump --in: $(offered dump --in)"
 	[ "$(offered help exp)" = explain ] || fail "help exp: $(offered help exp)"
 	[ -z "$(offered trace -n '')" ] || fail "the argument of -n is not a function"
+	[ "$(offered pr)" = probe ] || fail "pr: $(offered pr)"
+	[ "$(offered explain --c)" = --code ] || fail "explain --c: $(offered explain --c)"
+	# Behind the place come registers, also behind a name, which the shell cuts off.
+	[ "$(offered probe f %d)" = "%di %dx" ] || fail "probe f %d: $(offered probe f %d)"
+	[ "$(offered probe -n 3 f %fl)" = %flags ] || fail "probe -n 3 f %fl: $(offered probe -n 3 f %fl)"
+	[ "$(offered probe f x = %si)" = %si ] || fail "probe f x=%si: $(offered probe f x = %si)"
+	[ "$(offered probe f x = | wc -w)" = 18 ] || fail "probe f x=: $(offered probe f x =)"
+	[ -z "$(offered probe -n 3 %d)" ] || fail "a register is no place"
 }
 
 t_help_has_every_command() {
@@ -162,7 +170,7 @@ t_help_json_is_valid() {
 
 t_later_commands_are_not_listed() {
 	local c
-	for c in count hist probe stats run; do
+	for c in count hist stats run; do
 		! commands | grep -qx "$c" || fail "$c is listed"
 		! "$TRAMPCTL" help | grep -q "^  $c " || fail "help lists $c"
 	done

@@ -6,7 +6,7 @@
 
 LTT		:= selftests/libtrampoline
 LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols glob proto errors memory places)
-LTT_GUEST	:= $(O)/$(LTT)/test_libtrampoline
+LTT_GUEST	:= $(addprefix $(O)/$(LTT)/test_lib_,attach links ask probes)
 LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
 LTT_VMLINUX	:= $(O)/kernels/$(VMLINUX_H_KERNEL)/vmlinux
@@ -16,10 +16,15 @@ GUEST_TESTS	+= $(LTT_GUEST) $(LTT)/test_example
 
 $(O)/$(LTT)/test_proto.o: CFLAGS += -DVMLINUX='"$(abspath $(LTT_VMLINUX))"'
 $(O)/$(LTT)/test_proto: | $(LTT_VMLINUX)
-$(O)/$(LTT)/test_errors.o $(LTT_GUEST).o: CFLAGS += -I$(O)/$(LTT)
-$(O)/$(LTT)/test_errors.o $(LTT_GUEST).o: $(O)/$(LTT)/kinds.skel.h
-$(O)/$(LTT)/test_places.o: CFLAGS += -I$(O)/$(LTT)
-$(O)/$(LTT)/test_places.o: $(O)/$(LTT)/probes.skel.h
+
+# Who includes which skeleton.
+LTT_KINDS	:= $(O)/$(LTT)/test_errors.o $(O)/$(LTT)/guest.o $(LTT_GUEST:%=%.o)
+LTT_PROBES	:= $(O)/$(LTT)/test_places.o $(O)/$(LTT)/test_lib_probes.o
+$(LTT_KINDS) $(LTT_PROBES): CFLAGS += -I$(O)/$(LTT)
+$(LTT_KINDS): $(O)/$(LTT)/kinds.skel.h
+$(LTT_PROBES): $(O)/$(LTT)/probes.skel.h
+$(LTT_GUEST): $(O)/$(LTT)/guest.o
+
 # Programs take their context whether they use it or not.
 $(O)/$(LTT)/kinds.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
 
@@ -33,7 +38,7 @@ $(filter-out %_memory,$(LTT_UNIT)) $(LTT_GUEST): LTT_LINK = -static
 
 $(LTT_UNIT) $(LTT_GUEST): $(O)/$(LTT)/test_%: $(O)/$(LTT)/test_%.o $(LTT_COMMON) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LTT_LINK) -pthread -o $@ $^ $(LDLIBS_BPF)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LTT_LINK) -pthread -o $@ $(filter %.o,$^) $(LIBTRAMP_A) $(LDLIBS_BPF)
 
 # A script: what it looks at has to be there.
 $(LTT)/install.sh: | $(LIBTRAMP_A) $(LIBTRAMP_SO) $(O)/vmlinux.h

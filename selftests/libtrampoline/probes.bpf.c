@@ -55,6 +55,15 @@ int on_call(u64 *ctx)
 	return 0;
 }
 
+/* The test writes an offset of the running kernel over this one. */
+SEC("?kprobe/do_unlinkat+0x000")
+int at_offset(struct pt_regs *ctx)
+{
+	if (ours())
+		__sync_fetch_and_add(&hits, 1);
+	return 0;
+}
+
 SEC("?kprobe/do_unlinkat+010")
 int on_octal(struct pt_regs *ctx)
 {

@@ -50,7 +50,8 @@ static bool prog_info(int prog_fd, struct bpf_prog_info *info)
 	__u32 len = sizeof(*info);
 
 	memset(info, 0, sizeof(*info));
-	return !bpf_obj_get_info_by_fd(prog_fd, info, &len);
+	return libtramp_fd_is(prog_fd, "prog") &&
+	       !bpf_obj_get_info_by_fd(prog_fd, info, &len);
 }
 
 uint32_t libtramp_prog_id(int prog_fd)
@@ -193,7 +194,7 @@ struct tramp_link *libtramp_attach(const struct bpf_program *prog,
 {
 	struct libtramp_failure unsupported = { .err = -EOPNOTSUPP,
 						.reason = TRAMP_REASON_NOT_BUILT };
-	char subject[LIBTRAMP_SUBJECT_LEN];
+	char subject[LIBTRAMP_SUBJECT_LEN], text[LIBTRAMP_PLACE_LEN];
 	struct tramp_place place;
 	const char *why;
 	bool probe;
@@ -221,6 +222,10 @@ struct tramp_link *libtramp_attach(const struct bpf_program *prog,
 		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_LOADED, subject, NO_DETAIL);
 		return NULL;
 	}
+	/* Its section is not where it goes. */
+	if (probe && libtramp_opts_have_place(opts))
+		snprintf(subject, sizeof(subject), "program '%s' at %s", bpf_program__name(prog),
+			 libtramp_place_text(&place, text, sizeof(text)));
 	return attach_fd(fd, opts, probe ? &place : NULL, subject, bpf_program__name(prog));
 }
 

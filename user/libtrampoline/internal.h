@@ -159,6 +159,15 @@ struct tramp_link {
 /* A handle that owns @fd; closes it on failure. @name may be NULL. */
 struct tramp_link *libtramp_link_new(int fd, uint32_t id, const char *name);
 
+/**
+ * libtramp_fd_is() - is a descriptor a BPF object of a sort?
+ * @sort: "link" or "prog"
+ *
+ * The kernel answers info requests for programs, maps and links alike, with structs
+ * that only look the same: the name of the anonymous inode tells them apart.
+ */
+bool libtramp_fd_is(int fd, const char *sort);
+
 /* "link 12" into @buf; returns @buf. */
 const char *libtramp_link_subject(char *buf, size_t len, uint32_t id);
 

@@ -53,14 +53,9 @@ const char *tramp_link__pin_path(const struct tramp_link *link)
 	return link->pin_path;
 }
 
-/*
- * Is the descriptor a BPF link at all? The kernel answers info requests for
- * programs, maps and links alike, with structs that only look the same: the
- * name of the anonymous inode tells them apart.
- */
-static bool is_bpf_link(int fd)
+bool libtramp_fd_is(int fd, const char *sort)
 {
-	char path[64], name[64];
+	char path[64], name[64], wanted[32];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -68,7 +63,12 @@ static bool is_bpf_link(int fd)
 	if (n < 0)
 		return false;
 	name[n] = '\0';
-	return strstr(name, "bpf_link") || strstr(name, "bpf-link");
+	/* bpf-prog, bpf-map, and bpf_link or, later, bpf-link. */
+	snprintf(wanted, sizeof(wanted), "bpf-%s", sort);
+	if (strstr(name, wanted))
+		return true;
+	wanted[strlen("bpf")] = '_';
+	return strstr(name, wanted);
 }
 
 /* A handle for a descriptor that claims to be a link of ours; closes it on failure. */
@@ -79,7 +79,7 @@ static struct tramp_link *adopt(int fd, const char *subject)
 	__u32 len = sizeof(info);
 	int dev, err;
 
-	if (!is_bpf_link(fd)) {
+	if (!libtramp_fd_is(fd, "link")) {
 		err = LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_OUR_LINK, subject,
 				    "it is not a BPF link at all");
 		goto out_close;

@@ -163,7 +163,6 @@ int libtramp_fail_place(int dev, int err, const struct tramp_refusal *refusal,
 			break;
 		return fail_unknown(&f, place, syms);
 	case TRAMP_REASON_NOT_BOUNDARY:
-	case TRAMP_REASON_OFFSET_RANGE:
 		code = libtramp_code(dev, place);
 		if (!code)
 			break;
@@ -173,11 +172,7 @@ int libtramp_fail_place(int dev, int err, const struct tramp_refusal *refusal,
 			break;
 		}
 		offset = place->addr ? place->addr - code->func_addr : place->offset;
-		if (refusal->reason == TRAMP_REASON_OFFSET_RANGE)
-			err = libtramp_fail(&f, "%s has 0x%llx bytes", code->func_name,
-					    (unsigned long long)code->func_size);
-		else
-			err = fail_between(&f, code, offset);
+		err = fail_between(&f, code, offset);
 		tramp_code__free(code);
 		return err;
 	default:

@@ -212,9 +212,12 @@ void *tramp_link_image(uint32_t id, struct tramp_link_info *user)
 			      libtramp_fail_refusal(err, &q.refusal, subject) :
 			      LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject,
 					    "TRAMP_IOC_QUERY: %s", strerror(-err));
-		else if (!q.image_size)
+		else if (!q.image_size && q.mode == TRAMP_MODE_NONE)
 			err = LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_LINK_GONE, subject,
 					    "it is detached");
+		else if (!q.image_size)
+			err = LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_IMAGE, subject, "mode %s",
+					    tramp_mode_name(q.mode));
 		else
 			libtramp_fill_info(&info, &q);
 		break;

@@ -20,13 +20,15 @@
 #include "json.h"
 #include "libcall.h"
 
-enum { OPT_PIN, OPT_COOKIE, OPT_DURATION, OPT_NO_OPS };
+enum { OPT_PIN, OPT_COOKIE, OPT_DURATION, OPT_NO_OPS, OPT_NO_JUMP, OPT_NO_KPROBE };
 
 static const struct cmd_opt attach_opts[] = {
 	{ "pin", 0, "DIR", "pin each link as DIR/PROGRAM in a BPF file system, and exit" },
 	{ "cookie", 0, "[PROG=]N", "what bpf_get_attach_cookie() returns, for all or one program" },
 	{ "duration", 'd', "SECONDS", "detach and exit after so long" },
 	{ "no-ops", 0, NULL, "refuse functions that only ftrace can share with their holder" },
+	{ "no-jump", 0, NULL, "probes stay int3s: they do not become jumps" },
+	{ "no-kprobe", 0, NULL, "refuse probes that only a kprobe of the kernel can be" },
 	{ NULL }
 };
 
@@ -34,7 +36,7 @@ static const struct cmd_opt attach_opts[] = {
 
 static const char *pin_dir;
 static uint64_t duration_ns;
-static bool no_ops;
+static uint32_t attach_flags;
 static struct tramp_prog_cookie given[MAX_COOKIES];	/* a NULL name: all programs */
 static size_t nr_given;
 
@@ -70,7 +72,13 @@ static int attach_option(int opt, const char *arg)
 	case OPT_DURATION:
 		return parse_seconds("--duration", arg, &duration_ns);
 	case OPT_NO_OPS:
-		no_ops = true;
+		attach_flags |= TRAMP_ATTACH_F_NO_OPS;
+		break;
+	case OPT_NO_JUMP:
+		attach_flags |= TRAMP_ATTACH_F_NO_JUMP;
+		break;
+	case OPT_NO_KPROBE:
+		attach_flags |= TRAMP_ATTACH_F_NO_KPROBE;
 		break;
 	}
 	return 0;
@@ -284,8 +292,7 @@ static int attach_run(int argc, char **argv)
 	if (rc)
 		goto close;
 	opts.cookies = cookies;
-	if (no_ops)
-		opts.attach_flags |= TRAMP_ATTACH_F_NO_OPS;
+	opts.attach_flags = attach_flags;
 
 	links = tramp_object__attach(obj, &opts);
 	if (!links) {
@@ -314,9 +321,10 @@ const struct cmd cmd_attach = {
 	.summary = "Attach the programs of a BPF object file",
 	.details =
 		"FILE is an object as libbpf takes it, with programs in SEC(\"fentry/FUNC\"),\n"
-		"SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") or their sleepable forms. All of them are\n"
-		"attached or none. They stay until Ctrl-C, SIGTERM or SIGHUP, and what each did is\n"
-		"shown then; with --pin they stay until their pins are removed or they are detached.\n",
+		"SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") or their sleepable forms, or in\n"
+		"SEC(\"kprobe/FUNC\") or SEC(\"kprobe/FUNC+OFFSET\"). All of them are attached or none.\n"
+		"They stay until Ctrl-C, SIGTERM or SIGHUP, and what each did is shown then; with --pin\n"
+		"they stay until their pins are removed or they are detached.\n",
 	.opts = attach_opts,
 	.min_args = 1,
 	.max_args = 1,

@@ -19,6 +19,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "calltrace.h"
+#include "filter.bpf.h"
 
 /*
  * The members followed below, in flavours of our own: the full types of
@@ -66,23 +67,6 @@ struct {
 	__uint(max_entries, 1 << 22);
 } events SEC(".maps");
 
-static __always_inline bool wanted(__u32 tgid, const char *comm)
-{
-	int i;
-
-	if (cfg.tgid && cfg.tgid != tgid)
-		return false;
-	if (!(cfg.flags & TRACE_F_COMM))
-		return true;
-	for (i = 0; i < TRACE_COMM_LEN; i++) {
-		if (comm[i] != cfg.comm[i])
-			return false;
-		if (!comm[i])
-			break;
-	}
-	return true;
-}
-
 /*
  * Reads the string that a pointer of the given kind leads to. User and kernel
  * addresses differ in their top bit, which says more than the prototype: BTF of
@@ -129,12 +113,12 @@ SEC("fentry")
 int trace_entry(void *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid(), frame = (__u64)ctx;
-	char comm[TRACE_COMM_LEN] = {};
+	char comm[FILTER_COMM_LEN] = {};
 	struct traced_call *e;
 	__u32 i, n = 0;
 
 	bpf_get_current_comm(comm, sizeof(comm));
-	if (!wanted(id >> 32, comm))
+	if (!task_wanted(&cfg.filter, id >> 32, comm))
 		return 0;
 
 	if (bpf_map_update_elem(&calls, &frame, &empty_call, BPF_ANY))

@@ -9,11 +9,12 @@
 #ifndef TRAMPCTL_CALLTRACE_H
 #define TRAMPCTL_CALLTRACE_H
 
+#include "filter.h"
+
 #define TRACE_MAX_SLOTS		12	/* register-sized argument slots */
 #define TRACE_MAX_STRS		5	/* strings of a call, the result's included */
 #define TRACE_STR_LEN		128	/* bytes of a string, with its zero */
 #define TRACE_STACK_DEPTH	32	/* frames of a kernel stack */
-#define TRACE_COMM_LEN		16
 #define TRACE_MAX_INFLIGHT	8192	/* calls that have entered and not returned */
 
 /* How the string behind a pointer is reached. */
@@ -29,30 +30,27 @@ enum trace_str_kind {
 /* trace_config::flags */
 #define TRACE_F_ENTRY_ONLY	(1U << 0)	/* no exit program: report at entry */
 #define TRACE_F_STACK		(1U << 1)	/* take the kernel stack at entry */
-#define TRACE_F_COMM		(1U << 2)	/* only tasks of that name */
-#define TRACE_F_RESULT		(1U << 3)	/* the function returns something */
+#define TRACE_F_RESULT		(1U << 2)	/* the function returns something */
 
 /**
  * struct trace_config - one traced function, constant once the program is loaded
  * @func: number of the function, copied to each record
  * @flags: TRACE_F_*
  * @nr_slots: argument slots to record, at most TRACE_MAX_SLOTS
- * @tgid: only this process; 0: all
+ * @filter: whose calls count
  * @str_kind: per slot: enum trace_str_kind
  * @ret_kind: the same for the result
  * @nr_strs: strings that are taken in all, at most TRACE_MAX_STRS
- * @comm: the task name wanted with TRACE_F_COMM
  */
 struct trace_config {
 	__u32 func;
 	__u32 flags;
 	__u32 nr_slots;
-	__u32 tgid;
+	struct task_filter filter;
 	__u8 str_kind[TRACE_MAX_SLOTS];
 	__u8 ret_kind;
 	__u8 nr_strs;
 	__u8 __pad[2];
-	char comm[TRACE_COMM_LEN];
 };
 
 /**
@@ -83,7 +81,7 @@ struct traced_call {
 	__u32 tid;
 	__s32 stack_len;
 	__s32 str_len[TRACE_MAX_STRS];
-	char comm[TRACE_COMM_LEN];
+	char comm[FILTER_COMM_LEN];
 	char str[TRACE_MAX_STRS][TRACE_STR_LEN];
 	__u64 stack[TRACE_STACK_DEPTH];
 };

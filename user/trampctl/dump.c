@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * trampctl dump: the code of a link's trampoline image, disassembled by Zydis.
- *
- * What an image refers to is shown by name: kernel functions, BPF programs and
- * data by /proc/kallsyms, per-CPU operands by the variable at that offset from
- * the GS base, branches inside the image by labels.
+ * trampctl dump: the code of a link's trampoline image, disassembled. Branches
+ * inside the image go to labels; what leaves it is shown by name (disasm.c).
  */
-#include <Zycore/Format.h>
-#include <Zydis/Zydis.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "disasm.h"
 #include "json.h"
-#include "kallsyms.h"
 #include "libcall.h"
 
 enum { OPT_INTEL, OPT_OPCODES };
@@ -40,55 +33,45 @@ static int dump_option(int opt, const char *arg)
 /* One instruction. */
 struct line {
 	uint32_t off, len;
-	char text[256];
+	char text[DISASM_TEXT];
 	int label;		/* number of the label here, -1: none */
-	bool bad;		/* not an instruction: a byte */
 };
 
 struct listing {
 	const uint8_t *code;
 	uint32_t size;
 	uint64_t addr;		/* 0 if hidden */
-	const struct ksyms *ks;
 	int *labels;		/* per byte of code: label number, -1: none */
 	struct line *lines;
 	size_t nr_lines;
-	ZydisFormatterFunc default_abs;
 };
 
-static void decoder_init(ZydisDecoder *d)
+static char *label_name(uint64_t addr, void *ctx)
 {
-	ZydisDecoderInit(d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	const struct listing *l = ctx;
+
+	if (addr - l->addr >= l->size || l->labels[addr - l->addr] <= 0)
+		return NULL;
+	return xasprintf("L%d", l->labels[addr - l->addr]);
 }
 
 /* First pass: finds the instructions, and numbers the branch targets inside. */
-static void find_lines(struct listing *l)
+static void find_lines(struct listing *l, struct disasm *d)
 {
-	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction insn;
-	ZydisDecoder decoder;
 	uint32_t off, i;
 	int nr = 0;
 
-	decoder_init(&decoder);
 	for (off = 0; off < l->size; off += l->lines[l->nr_lines++].len) {
 		struct line *line = &l->lines[l->nr_lines];
 		uint64_t target;
 
 		line->off = off;
 		line->label = -1;
-		if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, l->code + off, l->size - off,
-						       &insn, ops))) {
-			line->len = 1;
-			line->bad = true;
-			continue;
-		}
-		line->len = insn.length;
-		if (insn.meta.category == ZYDIS_CATEGORY_CALL || !insn.operand_count_visible ||
-		    ops[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !ops[0].imm.is_relative ||
-		    ZYAN_FAILED(ZydisCalcAbsoluteAddress(&insn, &ops[0], l->addr + off, &target)))
-			continue;
-		if (target - l->addr < l->size)
+		line->len = disasm_length(d, l->code + off, l->size - off);
+		if (!line->len)
+			line->len = 1;	/* not an instruction: a byte */
+		else if (disasm_branch_target(d, l->code + off, l->size - off, l->addr + off,
+					      &target) && target - l->addr < l->size)
 			l->labels[target - l->addr] = 0;
 	}
 	/* In the order of addresses, and only where an instruction begins. */
@@ -100,115 +83,44 @@ static void find_lines(struct listing *l)
 	}
 }
 
-/* The name of what an operand refers to, or NULL. To be freed. */
-static char *operand_name(const struct listing *l, const ZydisDecodedOperand *op, uint64_t addr)
-{
-	if (op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && addr - l->addr < l->size &&
-	    l->labels[addr - l->addr] > 0)
-		return xasprintf("L%d", l->labels[addr - l->addr]);
-	if (op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.segment == ZYDIS_REGISTER_GS)
-		return ksyms_percpu_text(l->ks, addr);
-	return ksyms_text(l->ks, addr);
-}
-
-/* Called by Zydis for each absolute address: branch targets, %rip and %gs operands. */
-static ZyanStatus print_address(const ZydisFormatter *f, ZydisFormatterBuffer *buf,
-				ZydisFormatterContext *ctx)
-{
-	struct listing *l = ctx->user_data;
-	ZyanString *string;
-	uint64_t addr;
-	char *name;
-
-	ZYAN_CHECK(ZydisCalcAbsoluteAddress(ctx->instruction, ctx->operand, ctx->runtime_address,
-					    &addr));
-	name = operand_name(l, ctx->operand, addr);
-	if (!name)
-		return l->default_abs(f, buf, ctx);
-	ZYAN_CHECK(ZydisFormatterBufferAppend(buf, ZYDIS_TOKEN_SYMBOL));
-	ZYAN_CHECK(ZydisFormatterBufferGetString(buf, &string));
-	ZYAN_CHECK(ZyanStringAppendFormat(string, "%s", name));
-	free(name);
-	return ZYAN_STATUS_SUCCESS;
-}
-
 /* Second pass: the texts. */
-static void format_lines(struct listing *l)
+static void format_lines(struct listing *l, struct disasm *d)
 {
-	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction insn;
-	ZydisFormatter formatter;
-	ZydisDecoder decoder;
 	size_t i;
-
-	decoder_init(&decoder);
-	ZydisFormatterInit(&formatter, intel_syntax ? ZYDIS_FORMATTER_STYLE_INTEL :
-						      ZYDIS_FORMATTER_STYLE_ATT);
-	ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
-	ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
-				  ZYDIS_PADDING_DISABLED);
-	ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_DISP_PADDING,
-				  ZYDIS_PADDING_DISABLED);
-	ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_IMM_PADDING,
-				  ZYDIS_PADDING_DISABLED);
-	/* 64-bit immediates are addresses more often than negative numbers. */
-	ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_IMM_SIGNEDNESS,
-				  ZYDIS_SIGNEDNESS_UNSIGNED);
-	l->default_abs = print_address;
-	ZydisFormatterSetHook(&formatter, ZYDIS_FORMATTER_FUNC_PRINT_ADDRESS_ABS,
-			      (const void **)&l->default_abs);
 
 	for (i = 0; i < l->nr_lines; i++) {
 		struct line *line = &l->lines[i];
 
-		if (line->bad ||
-		    ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, l->code + line->off, line->len,
-						       &insn, ops)) ||
-		    ZYAN_FAILED(ZydisFormatterFormatInstruction(&formatter, &insn, ops,
-								insn.operand_count_visible,
-								line->text, sizeof(line->text),
-								l->addr + line->off, l)))
-			snprintf(line->text, sizeof(line->text), ".byte 0x%02x",
-				 l->code[line->off]);
+		disasm_text(d, l->code + line->off, line->len, l->addr + line->off, line->text);
 	}
-}
-
-static void bytes_text(const struct listing *l, const struct line *line, char *buf, size_t len)
-{
-	size_t pos = 0;
-	uint32_t i;
-
-	buf[0] = 0;
-	for (i = 0; i < line->len && pos + 4 < len; i++)
-		pos += sprintf(buf + pos, "%s%02x", i ? " " : "", l->code[line->off + i]);
 }
 
 static void print_listing(const struct listing *l, const struct tramp_link_info *info)
 {
-	char *image = image_text(info), *func = func_text(info->module, info->func_name);
-	char bytes[64];
+	char *image = image_text(info), *place = place_text(info);
+	char bytes[DISASM_BYTES];
 	size_t i;
 
-	printf("%s: %u bytes at 0x%" PRIx64 ", for %s\n", image, l->size, l->addr, func);
+	printf("%s: %u bytes at 0x%" PRIx64 ", for %s\n", image, l->size, l->addr, place);
 	for (i = 0; i < l->nr_lines; i++) {
 		const struct line *line = &l->lines[i];
 
 		if (line->label > 0)
 			printf("L%d:\n", line->label);
-		bytes_text(l, line, bytes, sizeof(bytes));
+		disasm_bytes(l->code + line->off, line->len, bytes);
 		if (show_opcodes)
 			printf("%6x:  %-30s %s\n", line->off, bytes, line->text);
 		else
 			printf("%6x:  %s\n", line->off, line->text);
 	}
 	free(image);
-	free(func);
+	free(place);
 }
 
 static void print_listing_json(const struct listing *l, const struct tramp_link_info *info)
 {
 	json_object *j = link_to_json(info), *list = json_object_new_array(), *o;
-	char bytes[64], label[16];
+	char bytes[DISASM_BYTES], label[16];
 	size_t i;
 
 	for (i = 0; i < l->nr_lines; i++) {
@@ -220,7 +132,7 @@ static void print_listing_json(const struct listing *l, const struct tramp_link_
 			snprintf(label, sizeof(label), "L%d", line->label);
 			json_put_str(o, "label", label);
 		}
-		bytes_text(l, line, bytes, sizeof(bytes));
+		disasm_bytes(l->code + line->off, line->len, bytes);
 		json_put_str(o, "bytes", bytes);
 		json_put_str(o, "text", line->text);
 		json_object_array_add(list, o);
@@ -231,9 +143,11 @@ static void print_listing_json(const struct listing *l, const struct tramp_link_
 
 static int dump_run(int argc, char **argv)
 {
+	struct disasm_opts opts = { .intel = intel_syntax, .label = label_name };
 	TRAMP_OPTS(tramp_link_info, info);
 	struct listing l = { NULL };
-	struct ksyms *ks = NULL;
+	struct ksyms *ks;
+	struct disasm *d;
 	uint32_t id = 0, i;
 	uint8_t *code;
 	int rc;
@@ -245,29 +159,23 @@ static int dump_run(int argc, char **argv)
 	code = tramp_link_image(id, &info);
 	if (!code)
 		return fail_lib(NULL, NULL);
-	if (!info.image_size) {
-		struct problem p = { .exit_code = EXIT_NOT_FOUND, .err = ENOENT,
-				     .reason = tramp_reason_name(TRAMP_REASON_LINK_GONE) };
-
-		free(code);
-		return fail(&p, "link %u has no image: it is detached", id);
-	}
-	ks = ksyms_load();
-	if (!ks)
-		warn("/proc/kallsyms: %s: addresses are shown without names", strerror(errno));
+	ks = load_ksyms("addresses are shown without names");
+	opts.ks = ks;
+	opts.ctx = &l;
+	d = disasm_new(&opts);
 
 	l.code = code;
 	l.size = info.image_size;
 	l.addr = info.image_addr;
-	l.ks = ks;
 	l.lines = xcalloc(l.size, sizeof(*l.lines));
 	l.labels = xcalloc(l.size, sizeof(*l.labels));
 	for (i = 0; i < l.size; i++)
 		l.labels[i] = -1;
-	find_lines(&l);
-	format_lines(&l);
+	find_lines(&l, d);
+	format_lines(&l, d);
 	(json_output ? print_listing_json : print_listing)(&l, &info);
 
+	disasm_free(d);
 	free(l.labels);
 	free(l.lines);
 	ksyms_free(ks);

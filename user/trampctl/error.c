@@ -193,9 +193,11 @@ static int exit_code_of(const struct tramp_error *e)
 	case TRAMP_REASON_LINK_GONE:
 	case TRAMP_LIB_NO_MATCH:
 	case TRAMP_LIB_NO_FILE:
+	case TRAMP_LIB_NO_IMAGE:
 		return EXIT_NOT_FOUND;
 	case TRAMP_REASON_AMBIGUOUS:
 	case TRAMP_LIB_BAD_PATTERN:
+	case TRAMP_LIB_BAD_PLACE:
 		return EXIT_USAGE;
 	}
 	if (e->err == -EPERM || e->err == -EACCES)
@@ -247,6 +249,16 @@ int fail_lib(const struct tramp_syms *syms, const char *what)
 	fail(&p, "%s", msg);
 	free(msg);
 	return p.exit_code;
+}
+
+/* fail_lib() about a place: of [MODULE:]FUNCTION[+OFFSET] the function counts. */
+int fail_place(const struct tramp_syms *syms, const char *spec)
+{
+	char *func = strndup(spec, strcspn(spec, "+"));
+	int rc = fail_lib(syms, func);
+
+	free(func);
+	return rc;
 }
 
 /**

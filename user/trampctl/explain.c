@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * trampctl explain: could programs be attached to a function, and if not, why?
+ * What probes at its instructions would be is in explain_code.c.
  *
  * The module gives the verdict. Before it come the facts that a reader can check
  * for himself, each with where it was read: the symbol (/proc/kallsyms), its
@@ -14,8 +15,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explain.h"
 #include "json.h"
 #include "libcall.h"
+
+enum { OPT_CODE, OPT_INTEL, OPT_OPCODES };
+
+static const struct cmd_opt explain_opts[] = {
+	{ "code", 'c', NULL, "show what a probe at each instruction would be" },
+	{ "intel", 0, NULL, "instructions in Intel's syntax; AT&T's otherwise" },
+	{ "opcodes", 0, NULL, "show the bytes of each instruction" },
+	{ NULL }
+};
+
+static struct code_opts code_opts;
+
+static int explain_option(int opt, const char *arg)
+{
+	(void)arg;
+	switch (opt) {
+	case OPT_CODE:
+		code_opts.whole = true;
+		break;
+	case OPT_INTEL:
+		code_opts.intel = true;
+		break;
+	case OPT_OPCODES:
+		code_opts.opcodes = true;
+		break;
+	}
+	return 0;
+}
 
 /* Everything that was found out about one function. */
 struct findings {
@@ -93,12 +123,8 @@ static void put_verdict(json_object *j, const char *key, bool can, uint32_t reas
 	json_object *v = json_object_new_object();
 
 	json_put_bool(v, "possible", can);
-	if (!can) {
-		json_put_str(v, "reason", tramp_reason_name(reason));
-		json_put_str(v, "message", tramp_reason_sentence(reason));
-		if (tramp_reason_remedy(reason)[0])
-			json_put_str(v, "remedy", tramp_reason_remedy(reason));
-	}
+	if (!can)
+		json_put_reason(v, reason);
 	json_object_object_add(j, key, v);
 }
 
@@ -107,20 +133,15 @@ static json_object *to_json(const struct findings *f)
 	const struct tramp_explanation *ex = f->ex;
 	json_object *j = json_object_new_object();
 
-	json_put_str(j, "function", ex->name);
-	if (ex->module[0])
-		json_put_str(j, "module", ex->module);
+	json_put_func(j, ex->module, ex->name, ex->func_addr);
 	if (f->proto)
 		json_put_str(j, "prototype", f->proto->text);
 	json_put_str(j, "binding", symbol_kind(f->sym));
-	json_put_hex(j, "function_address", ex->func_addr);
 	json_put_hex(j, "site_address", ex->site_addr);
 	if (f->knows_traceable)
 		json_put_bool(j, "ftrace_can_patch", f->sym->flags & TRAMP_SYM_TRACEABLE);
+	json_put_btf(j, ex->btf_obj_id, ex->btf_id, ex->key);
 	if (ex->btf_id) {
-		json_put_u64(j, "btf_obj_id", ex->btf_obj_id);
-		json_put_u64(j, "btf_id", ex->btf_id);
-		json_put_u64(j, "key", ex->key);
 		json_put_u64(j, "args", ex->nr_args);
 		json_put_u64(j, "slots", ex->nr_slots);
 		json_put_u64(j, "result_size", ex->ret_size);
@@ -184,6 +205,12 @@ static int explain_one(struct tramp_syms *syms, const char *spec, json_object *a
 	return ex.can ? EXIT_OK : EXIT_REFUSED;
 }
 
+/* An instruction rather than a function: SYM+OFF, or an address. */
+static bool is_place(const char *arg)
+{
+	return strchr(arg, '+') || !strncasecmp(arg, "0x", 2);
+}
+
 static int explain_run(int argc, char **argv)
 {
 	json_object *all = json_output ? json_object_new_array() : NULL;
@@ -194,7 +221,10 @@ static int explain_run(int argc, char **argv)
 	if (rc)
 		goto out;
 	for (i = 0; i < argc; i++) {
-		rc = explain_one(syms, argv[i], all);
+		if (code_opts.whole || is_place(argv[i]))
+			rc = explain_code(syms, argv[i], &code_opts, all);
+		else
+			rc = explain_one(syms, argv[i], all);
 		if (rc && rc != EXIT_REFUSED)
 			goto out;
 		worst = rc ? rc : worst;
@@ -210,12 +240,17 @@ out:
 
 const struct cmd cmd_explain = {
 	.name = "explain",
-	.args = "FUNCTION...",
-	.summary = "Show whether programs could be attached to a function, or why not",
+	.args = "FUNCTION[+OFFSET]...",
+	.summary = "Show whether programs could be attached to a function or an instruction",
 	.details =
-		"FUNCTION is a name, or MODULE:NAME. Exits with 0 if programs can be attached to\n"
-		"each, with 6 if one of them can take none, with 3 if one does not exist.\n",
+		"FUNCTION is a name, or MODULE:NAME. With an offset, or with an address (0x...) in the\n"
+		"place of the whole, it shows what a probe at that instruction would be, and why it is\n"
+		"no better; with --code that of all instructions of the function. Exits with 0 if\n"
+		"programs can be attached to each, with 6 if one of them can take none, with 3 if one\n"
+		"does not exist.\n",
+	.opts = explain_opts,
 	.min_args = 1,
 	.max_args = -1,
+	.option = explain_option,
 	.run = explain_run,
 };

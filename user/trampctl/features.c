@@ -25,20 +25,6 @@ struct fact {
 
 enum { KERNEL_BTF, KERNEL_JIT, KERNEL_FTRACE, KERNEL_LOCKDOWN, KERNEL_ADDRESSES, NR_FACTS };
 
-static bool read_line(const char *path, char *buf, size_t len)
-{
-	FILE *f = fopen(path, "r");
-	bool ok;
-
-	if (!f)
-		return false;
-	ok = fgets(buf, len, f);
-	fclose(f);
-	if (ok)
-		buf[strcspn(buf, "\n")] = 0;
-	return ok;
-}
-
 static void set_fact(struct fact *f, const char *name, const char *what, bool ok,
 		     const char *value)
 {
@@ -123,6 +109,9 @@ static void print_module(const struct tramp_module_info *m)
 	printf("  now      %u links on %u functions, %u images (%" PRIu64
 	       " bytes), %u of them waiting to be freed\n",
 	       m->links, m->targets, m->images, m->image_bytes, m->retiring);
+	printf("  probes   %u addresses, %u of them jumps; %" PRIu64
+	       " grace periods waited for since it was loaded\n",
+	       m->probes, m->optimised, m->grace_periods);
 }
 
 static json_object *module_to_json(const struct tramp_module_info *m)
@@ -152,6 +141,9 @@ static json_object *module_to_json(const struct tramp_module_info *m)
 	json_put_u64(j, "images", m->images);
 	json_put_u64(j, "retiring", m->retiring);
 	json_put_u64(j, "image_bytes", m->image_bytes);
+	json_put_u64(j, "probes", m->probes);
+	json_put_u64(j, "optimised", m->optimised);
+	json_put_u64(j, "grace_periods", m->grace_periods);
 	return j;
 }
 
@@ -192,7 +184,8 @@ static int features_run(int argc, char **argv)
 	}
 	if (err)
 		return fail_lib(NULL, NULL);
-	if (!(m.features & (TRAMP_FEAT_FENTRY | TRAMP_FEAT_FEXIT | TRAMP_FEAT_FMOD_RET))) {
+	if (!(m.features & (TRAMP_FEAT_FENTRY | TRAMP_FEAT_FEXIT | TRAMP_FEAT_FMOD_RET |
+			     TRAMP_FEAT_KPROBE))) {
 		struct problem p = { .exit_code = EXIT_REFUSED, .err = EOPNOTSUPP,
 				     .reason = tramp_reason_name(TRAMP_REASON_MISSING_SYMBOL) };
 

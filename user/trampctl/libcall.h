@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What commands that talk to the library share: its errors, a link's row.
+ * What commands that talk to the library share: its errors, functions and links as
+ * text and as JSON.
  */
 #ifndef TRAMPCTL_LIBCALL_H
 #define TRAMPCTL_LIBCALL_H
@@ -8,10 +9,12 @@
 #include <json-c/json.h>
 #include <trampoline/trampoline.h>
 
+#include "kallsyms.h"
 #include "trampctl.h"
 
 /* error.c: */
 int fail_lib(const struct tramp_syms *syms, const char *what);
+int fail_place(const struct tramp_syms *syms, const char *spec);
 int fail_bpf(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* linkinfo.c: */
@@ -19,11 +22,17 @@ struct table *link_table_new(void);
 void link_table_row(struct table *t, const struct tramp_link_info *info);
 json_object *link_to_json(const struct tramp_link_info *info);
 char *func_text(const char *module, const char *func);
+char *place_text(const struct tramp_link_info *info);
+char *mode_text(uint32_t mode, uint32_t reason);
+void json_put_func(json_object *j, const char *module, const char *func, uint64_t addr);
+void json_put_btf(json_object *j, uint32_t obj_id, uint32_t id, uint64_t key);
+void json_put_reason(json_object *j, uint32_t reason);
 char *image_text(const struct tramp_link_info *info);
 int parse_link_id(const char *text, uint32_t *id);
 
 /* module.c: */
 int need_module(struct tramp_module_info *info);
 int load_syms(struct tramp_syms **syms);
+struct ksyms *load_ksyms(const char *without);
 
 #endif /* TRAMPCTL_LIBCALL_H */

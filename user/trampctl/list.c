@@ -58,7 +58,8 @@ const struct cmd cmd_list = {
 	.details =
 		"One line a link: its id, what it is attached as, how hits reach it (direct: the\n"
 		"function calls our image; ops: through ftrace, since another direct caller holds\n"
-		"the function), function, program, hits, misses, and the image's name in\n"
-		"/proc/kallsyms.\n",
+		"the function or a probe is at its entry; jump, int3, kprobe: a probe, with the reason\n"
+		"why it is no jump behind a colon), function, program, hits, misses, and the image's\n"
+		"name in /proc/kallsyms.\n",
 	.run = list_run,
 };

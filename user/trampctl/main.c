@@ -23,13 +23,13 @@ bool debug_output;
 const struct cmd *current_cmd;
 
 static const struct cmd *const cmds[] = {
-	&cmd_attach, &cmd_trace, &cmd_list, &cmd_show, &cmd_detach, &cmd_dump,
-	&cmd_explain, &cmd_features, &cmd_version, &cmd_help,
+	&cmd_attach, &cmd_trace, &cmd_probe, &cmd_list, &cmd_show, &cmd_detach,
+	&cmd_dump, &cmd_explain, &cmd_features, &cmd_version, &cmd_help,
 };
 #define NR_CMDS ((int)(sizeof(cmds) / sizeof(cmds[0])))
 
 /* Commands the documentation of later versions will have. */
-static const char *const later_cmds[] = { "count", "hist", "probe", "stats", "run" };
+static const char *const later_cmds[] = { "count", "hist", "stats", "run" };
 
 static const struct cmd_opt global_opts[] = {
 	{ "json", 'j', NULL, "print JSON, errors included" },
@@ -86,7 +86,8 @@ void cmd_print_table(FILE *f)
 	int i;
 
 	fputs("Usage: trampctl [OPTIONS] COMMAND [ARGUMENTS]\n\n"
-	      "Attach BPF programs to kernel functions through the trampoline module.\n\n"
+	      "Attach BPF programs to kernel functions and instructions through the trampoline\n"
+	      "module.\n\n"
 	      "Commands (any unambiguous beginning will do):\n", f);
 	for (i = 0; i < NR_CMDS; i++)
 		fprintf(f, "  %-10s %s%s%s%s\n", cmds[i]->name, cmds[i]->summary,

@@ -2,6 +2,9 @@
 /*
  * First questions of a command: is the module there, what functions are there.
  */
+#include <errno.h>
+#include <string.h>
+
 #include "libcall.h"
 
 /**
@@ -22,4 +25,14 @@ int load_syms(struct tramp_syms **syms)
 {
 	*syms = tramp_syms__load(NULL);
 	return *syms ? 0 : fail_lib(NULL, NULL);
+}
+
+/* Loads all names of the kernel; NULL after having warned of what is missing. */
+struct ksyms *load_ksyms(const char *without)
+{
+	struct ksyms *ks = ksyms_load();
+
+	if (!ks)
+		warn("/proc/kallsyms: %s: %s", strerror(errno), without);
+	return ks;
 }

@@ -25,20 +25,6 @@ struct holders {
 	size_t nr;
 };
 
-static bool file_first_line(const char *path, char *buf, size_t len)
-{
-	FILE *f = fopen(path, "r");
-	bool ok;
-
-	if (!f)
-		return false;
-	ok = fgets(buf, len, f);
-	fclose(f);
-	if (ok)
-		buf[strcspn(buf, "\n")] = 0;
-	return ok;
-}
-
 static bool fdinfo_is_link(const char *path, uint32_t id)
 {
 	FILE *f = fopen(path, "r");
@@ -93,7 +79,7 @@ static void find_holders(struct holders *h, uint32_t id)
 		n = &h->list[h->nr++];
 		n->pid = strtoul(e->d_name, NULL, 10);
 		snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
-		if (!file_first_line(path, n->comm, sizeof(n->comm)))
+		if (!read_line(path, n->comm, sizeof(n->comm)))
 			strcpy(n->comm, "?");
 	}
 	closedir(d);
@@ -136,6 +122,26 @@ static char *prototype(const struct tramp_link_info *info)
 	return text;
 }
 
+static void print_probe(const struct tramp_link_info *info)
+{
+	if (info->probe_addr)
+		printf("  probe      at 0x%" PRIx64 "\n", info->probe_addr);
+	if (info->region_len)
+		printf("  covers     %u bytes\n", info->region_len);
+}
+
+/* How hits arrive, and why not in a better way. */
+static void print_mode(const struct tramp_link_info *info)
+{
+	printf("  mode       %s", tramp_mode_name(info->mode));
+	if (info->mode_reason)
+		printf(": %s [%s]", tramp_reason_sentence(info->mode_reason),
+		       tramp_reason_name(info->mode_reason));
+	if (info->reason_addr && info->reason_addr != info->probe_addr)
+		printf(", 0x%" PRIx64, info->reason_addr);
+	putchar('\n');
+}
+
 static void print_attachment(const struct tramp_link_info *info, const char *proto)
 {
 	char *image = image_text(info);
@@ -146,39 +152,47 @@ static void print_attachment(const struct tramp_link_info *info, const char *pro
 		printf("  address    0x%" PRIx64 "\n", info->func_addr);
 	else
 		printf("  address    hidden (kernel.kptr_restrict)\n");
-	printf("  BTF        object %u, type %u\n", info->btf_obj_id, info->btf_id);
+	if (info->kind == TRAMP_KIND_KPROBE)
+		print_probe(info);
+	if (info->btf_id)
+		printf("  BTF        object %u, type %u\n", info->btf_obj_id, info->btf_id);
 	printf("  cookie     0x%" PRIx64 "\n", info->cookie);
 	printf("  hits       %" PRIu64 "\n", info->hits);
 	printf("  misses     %" PRIu64 "\n", info->misses);
-	printf("  mode       %s\n", tramp_mode_name(info->mode));
-	printf("  order      %u of its kind, %u programs on the function\n", info->pos + 1,
-	       info->nr_progs);
-	printf("  image      %s, %u bytes", image, info->image_size);
-	if (info->image_addr)
-		printf(" at 0x%" PRIx64, info->image_addr);
-	putchar('\n');
+	print_mode(info);
+	printf("  order      %u of its kind, %u program%s %s\n", info->pos + 1, info->nr_progs,
+	       info->nr_progs == 1 ? "" : "s",
+	       info->kind == TRAMP_KIND_KPROBE ? "at the address" : "on the function");
+	if (info->image_size) {
+		printf("  image      %s, %u bytes", image, info->image_size);
+		if (info->image_addr)
+			printf(" at 0x%" PRIx64, info->image_addr);
+		putchar('\n');
+	}
 	free(image);
 }
 
 static void show_text(const struct tramp_link_info *info, const struct holders *h,
 		      const char *proto, const char *tag)
 {
-	char *func = func_text(info->module, info->func_name);
+	char *place = place_text(info);
 	bool attached = info->mode != TRAMP_MODE_NONE;
 	size_t i;
 
 	printf("link %u: %s%s%s%s\n", info->link_id, tramp_kind_name(info->kind),
 	       info->sleepable ? " (sleepable)" : "", attached ? " on " : ", detached",
-	       attached ? func : "");
+	       attached ? place : "");
 	printf("  program    %s, id %u%s%s\n", info->prog_name, info->prog_id,
 	       tag[0] ? ", tag " : "", tag);
 	if (attached)
 		print_attachment(info, proto);
+	else if (info->mode_reason)
+		print_mode(info);
 	for (i = 0; i < h->nr; i++)
 		printf("  held by    %s (pid %u)\n", h->list[i].comm, h->list[i].pid);
 	if (!h->nr)
 		printf("  held by    no process that can be seen: a pin, or another user's process\n");
-	free(func);
+	free(place);
 }
 
 static json_object *show_json(const struct tramp_link_info *info, const struct holders *h,

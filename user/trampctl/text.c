@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Strings and memory.
+ * Strings, memory, and one-line files.
  *
  * Running out of memory in a command line tool has one right answer, so the
  * allocators here give it: they say so and exit. Nothing of ours is left in the
@@ -129,4 +129,19 @@ char *quote_text(const char *s, size_t len)
 		i += used;
 	}
 	return out;
+}
+
+/* The first line of a file, without its end; false if there is none. */
+bool read_line(const char *path, char *buf, size_t len)
+{
+	FILE *f = fopen(path, "r");
+	bool ok;
+
+	if (!f)
+		return false;
+	ok = fgets(buf, len, f);
+	fclose(f);
+	if (ok)
+		buf[strcspn(buf, "\n")] = 0;
+	return ok;
 }

@@ -14,11 +14,10 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "events.h"
 #include "json.h"
 #include "libcall.h"
 #include "trace.h"
@@ -39,8 +38,6 @@ static const struct cmd_opt trace_opts[] = {
 
 /* Each function costs a loaded object of its own; more belong to another tool. */
 #define MAX_FUNCS 64
-/* How often to look for a signal or the end of the time if nothing happens. */
-#define POLL_MS 100
 
 struct trace_run {
 	struct traced_func *funcs;
@@ -53,10 +50,8 @@ struct trace_run {
 };
 
 static uint64_t max_calls, duration_ns;
-static uint32_t want_pid;
-static const char *want_comm;
+static struct task_filter filter;
 static bool with_stack, entry_only, no_header;
-static volatile sig_atomic_t stopped;
 
 static int trace_option(int opt, const char *arg)
 {
@@ -66,13 +61,9 @@ static int trace_option(int opt, const char *arg)
 	case OPT_DURATION:
 		return parse_seconds("--duration", arg, &duration_ns);
 	case OPT_PID:
-		return parse_u32("--pid", arg, 1, 1 << 22, &want_pid);
+		return parse_u32("--pid", arg, 1, 1 << 22, &filter.tgid);
 	case OPT_COMM:
-		if (!arg[0] || strlen(arg) >= TRACE_COMM_LEN)
-			return usage_error("--comm takes a name of 1 to %d bytes, as ps shows it",
-					   TRACE_COMM_LEN - 1);
-		want_comm = arg;
-		break;
+		return filter_comm(&filter, arg);
 	case OPT_STACK:
 		with_stack = true;
 		break;
@@ -84,24 +75,6 @@ static int trace_option(int opt, const char *arg)
 		break;
 	}
 	return 0;
-}
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	stopped = 1;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction sa = { .sa_handler = on_signal };
-	sigset_t set;
-	int sig;
-
-	end_signals(&set);
-	for (sig = 1; sig < NSIG; sig++)
-		if (sigismember(&set, sig) == 1)
-			sigaction(sig, &sa, NULL);
 }
 
 /* ----------------------------------------------------------------- set-up -- */
@@ -156,17 +129,13 @@ static void configure(struct traced_func *f, struct trace_config *cfg, size_t nr
 {
 	cfg->func = nr;
 	cfg->nr_slots = f->proto->nr_slots;
-	cfg->tgid = want_pid;
+	cfg->filter = filter;
 	if (f->entry_only)
 		cfg->flags |= TRACE_F_ENTRY_ONLY;
 	if (with_stack)
 		cfg->flags |= TRACE_F_STACK;
 	if (!(f->proto->ret.flags & TRAMP_ARG_VOID))
 		cfg->flags |= TRACE_F_RESULT;
-	if (want_comm) {
-		cfg->flags |= TRACE_F_COMM;
-		memcpy(cfg->comm, want_comm, strlen(want_comm));
-	}
 	trace_find_strings(f, &cfg->nr_strs);
 	memcpy(cfg->str_kind, f->str_kind, sizeof(cfg->str_kind));
 	cfg->ret_kind = f->ret_kind;
@@ -281,33 +250,6 @@ static int on_event(void *arg, void *data, size_t size)
 	return max_calls && run->shown >= max_calls ? -ECANCELED : 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
-static int collect(struct trace_run *run)
-{
-	uint64_t end = duration_ns ? now_ns() + duration_ns : UINT64_MAX;
-	int n;
-
-	while (!stopped && now_ns() < end) {
-		uint64_t left = (end - now_ns()) / 1000000 + 1;
-
-		n = ring_buffer__poll(run->ring, left < POLL_MS ? left : POLL_MS);
-		if (n == -ECANCELED)
-			break;
-		if (n < 0 && n != -EINTR)
-			return fail_bpf(n, "cannot read the ring buffer");
-		if (ferror(stdout))
-			break;
-	}
-	return 0;
-}
-
 /* Says what was not seen. */
 static void summarize(const struct trace_run *run)
 {
@@ -382,24 +324,20 @@ static int prepare(struct trace_run *run, int argc, char **argv)
 		if (rc)
 			return rc;
 	}
-	for (i = 0; i < argc && !stopped; i++) {
+	for (i = 0; i < argc && !events_stopped(); i++) {
 		rc = load(run, &run->funcs[i]);
 		if (rc)
 			return rc;
 	}
-	if (with_stack) {
-		run->ks = ksyms_load();
-		if (!run->ks)
-			warn("/proc/kallsyms: %s: callers are shown as addresses",
-			     strerror(errno));
-	}
-	if (stopped)
+	if (with_stack)
+		run->ks = load_ksyms("callers are shown as addresses");
+	if (events_stopped())
 		return 0;
 	run->ring = ring_buffer__new(bpf_map__fd(run->funcs[0].skel->maps.events), on_event, run,
 				     NULL);
 	if (!run->ring)
 		return fail_bpf(errno, "cannot map the ring buffer");
-	for (i = 0; i < argc && !stopped; i++) {
+	for (i = 0; i < argc && !events_stopped(); i++) {
 		rc = attach(run, &run->funcs[i]);
 		if (rc)
 			return rc;
@@ -414,9 +352,9 @@ static int trace_run(int argc, char **argv)
 
 	if (argc > MAX_FUNCS)
 		return usage_error("at most %d functions can be traced at once", MAX_FUNCS);
-	catch_signals();
+	events_catch_signals();
 	rc = prepare(&run, argc, argv);
-	if (rc || stopped)
+	if (rc || events_stopped())
 		goto out;
 
 	if (json_output)
@@ -425,7 +363,7 @@ static int trace_run(int argc, char **argv)
 		trace_print_header();
 	fflush(stdout);
 
-	rc = collect(&run);
+	rc = events_collect(run.ring, duration_ns);
 	detach(&run);
 	/* What came while we detached; nothing more can come. */
 	if (!rc)

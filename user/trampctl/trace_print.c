@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "events.h"
 #include "json.h"
 #include "libcall.h"
 #include "trace.h"
@@ -79,22 +79,6 @@ void trace_find_strings(struct traced_func *f, __u8 *nr_strs)
 		nr += !!f->str_kind[arg->slot];
 	}
 	*nr_strs = nr + !!f->ret_kind;
-}
-
-/* ----------------------------------------------------------------- times -- */
-
-/* BPF counts CLOCK_MONOTONIC; people read the wall clock. */
-static void wall_clock(__u64 ktime, struct timespec *ts)
-{
-	struct timespec real, mono;
-	__s64 ns;
-
-	clock_gettime(CLOCK_REALTIME, &real);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	ns = (real.tv_sec - mono.tv_sec) * 1000000000LL + (real.tv_nsec - mono.tv_nsec);
-	ns += ktime;
-	ts->tv_sec = ns / 1000000000;
-	ts->tv_nsec = ns % 1000000000;
 }
 
 static void duration_text(__u64 ns, char *buf, size_t len)
@@ -189,8 +173,7 @@ static json_object *value_to_json(const struct traced_func *f, const struct trac
 
 void trace_print_header(void)
 {
-	printf("%-15s %3s %-15s %-7s %s\n", "TIME", "CPU", "COMM", "PID",
-	       "FUNCTION(ARGUMENTS) = RESULT DURATION");
+	event_print_heads("FUNCTION(ARGUMENTS) = RESULT DURATION");
 }
 
 /* The first JSON object: from now on calls are seen. */
@@ -245,21 +228,23 @@ static char *frame_text(const struct ksyms *ks, __u64 addr)
 	return text ? text : xasprintf("0x%llx", addr);
 }
 
+static struct event_head head_of(const struct traced_call *call)
+{
+	return (struct event_head){ .time = call->start, .cpu = call->cpu, .tgid = call->tgid,
+				    .tid = call->tid, .comm = call->comm };
+}
+
 static void print_text(const struct traced_func *f, const struct traced_call *call,
 		       const struct ksyms *ks)
 {
-	char *comm = quote_text(call->comm, sizeof(call->comm)), time[32], took[32];
+	const struct event_head head = head_of(call);
 	const struct tramp_proto *p = f->proto;
 	int str = 0, frames, n;
-	struct timespec ts;
-	struct tm tm;
+	char took[32];
 	__u32 i;
 
-	wall_clock(call->start, &ts);
-	localtime_r(&ts.tv_sec, &tm);
-	strftime(time, sizeof(time), "%H:%M:%S", &tm);
-	printf("%s.%06ld %3u %-15s %-7u %s(", time, ts.tv_nsec / 1000, call->cpu, comm,
-	       call->tgid, f->sym->name);
+	event_print(&head);
+	printf("%s(", f->sym->name);
 	for (i = 0; i < p->nr_args; i++) {
 		const struct tramp_arg *arg = &p->args[i];
 		bool is_str = arg->slot < TRACE_MAX_SLOTS && f->str_kind[arg->slot];
@@ -287,33 +272,17 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 		printf("        %s\n", frame);
 		free(frame);
 	}
-	free(comm);
 }
 
 static void print_json(const struct traced_func *f, const struct traced_call *call,
 		       const struct ksyms *ks)
 {
-	json_object *j = json_object_new_object(), *args = json_object_new_object(), *stack;
+	const struct event_head head = head_of(call);
+	json_object *j = event_to_json("call", &head), *args = json_object_new_object(), *stack;
 	const struct tramp_proto *p = f->proto;
-	char time[32], full[64], zone[16];
 	int str = 0, frames, n;
-	struct timespec ts;
-	struct tm tm;
 	__u32 i;
 
-	wall_clock(call->start, &ts);
-	localtime_r(&ts.tv_sec, &tm);
-	strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%S", &tm);
-	strftime(zone, sizeof(zone), "%z", &tm);
-	snprintf(full, sizeof(full), "%s.%09ld%s", time, ts.tv_nsec, zone);
-
-	json_put_str(j, "type", "call");
-	json_put_str(j, "time", full);
-	json_put_u64(j, "ktime_ns", call->start);
-	json_put_u64(j, "cpu", call->cpu);
-	json_put_bytes(j, "comm", call->comm, sizeof(call->comm));
-	json_put_u64(j, "pid", call->tgid);
-	json_put_u64(j, "tid", call->tid);
 	json_put_str(j, "function", f->sym->name);
 	if (f->sym->module[0])
 		json_put_str(j, "module", f->sym->module);

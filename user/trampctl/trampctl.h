@@ -68,8 +68,8 @@ struct cmd {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct cmd cmd_attach, cmd_trace, cmd_list, cmd_show, cmd_detach, cmd_dump,
-	cmd_explain, cmd_features, cmd_version, cmd_help;
+extern const struct cmd cmd_attach, cmd_trace, cmd_probe, cmd_list, cmd_show, cmd_detach,
+	cmd_dump, cmd_explain, cmd_features, cmd_version, cmd_help;
 
 /* Set by the global options. */
 extern bool json_output;	/* -j or -p */
@@ -141,6 +141,7 @@ void table_free(struct table *t);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void *xcalloc(size_t nr, size_t size);
 void *xrealloc(void *p, size_t size);
+bool read_line(const char *path, char *buf, size_t len);
 bool utf8_char(const char *s, size_t len, size_t *used);
 char *quote_text(const char *s, size_t len);
 

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the two halves of `trampctl explain` share: explain.c explains functions,
+ * explain_code.c their instructions.
+ */
+#ifndef TRAMPCTL_EXPLAIN_H
+#define TRAMPCTL_EXPLAIN_H
+
+#include <json-c/json.h>
+#include <trampoline/trampoline.h>
+
+/**
+ * struct code_opts - how instructions are explained
+ * @whole: all of the function
+ * @intel: in Intel's syntax
+ * @opcodes: with their bytes
+ */
+struct code_opts {
+	bool whole;
+	bool intel;
+	bool opcodes;
+};
+
+int explain_code(const struct tramp_syms *syms, const char *spec, const struct code_opts *opts,
+		 json_object *all);
+
+#endif /* TRAMPCTL_EXPLAIN_H */
