@@ -54,7 +54,7 @@ struct tramp_image {
 	u32 *skip_off;
 	u32 *skip_to;
 	u32 *call_off;
-	void (*describe)(struct tramp_slot *slot, struct tramp_x86_call *call);
+	tramp_describe_t *describe;
 	struct tramp_retire retire;
 	struct rcu_head rcu;
 };
@@ -82,7 +82,7 @@ struct tramp_image_req {
 	u32 nr_fentry;
 	u32 nr_fmod_ret;
 	u32 nr_fexit;
-	void (*call)(struct tramp_slot *slot, struct tramp_x86_call *call);
+	tramp_describe_t *call;
 };
 
 /**

@@ -51,6 +51,11 @@ static int __init tramp_init(void)
 	err = tramp_probe_init();
 	if (err)
 		goto retire_exit;
+	err = tramp_selftest_probe();
+	if (err) {
+		pr_err("the self-test of probes failed: not loading\n");
+		goto probe_exit;
+	}
 	err = misc_register(&tramp_misc);
 	if (err)
 		goto probe_exit;

@@ -71,7 +71,8 @@ int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refus
 
 	if (!slots)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	image = tramp_probe_image_create(probe, len, slots, probe->nr, probe->index + 1, why);
+	image = tramp_probe_image_create(probe, len, slots, probe->nr, probe->index + 1,
+					 tramp_slot_call, why);
 	kfree(slots);
 	if (IS_ERR(image))
 		return PTR_ERR(image);

@@ -277,12 +277,14 @@ void tramp_place_unlock(void);
  * @len: original bytes that it executes
  * @slots, @nr: programs in order; a reference to each is taken
  * @index: for its name
+ * @describe: tramp_slot_call() but in the self-test
  * @why: why not
  *
  * Context: may sleep. Return: it, or an ERR_PTR().
  */
 struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *probe, u32 len,
 						   struct tramp_slot **slots, u32 nr, u32 index,
+						   tramp_describe_t *describe,
 						   struct tramp_refusal *why);
 /* Free one that nothing ever led to. May sleep. */
 void tramp_probe_image_destroy(struct tramp_probe_image *image);

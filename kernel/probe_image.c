@@ -50,6 +50,7 @@ static int emit(struct tramp_probe_image *image, const struct tramp_probe *probe
 
 struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *probe, u32 len,
 						   struct tramp_slot **slots, u32 nr, u32 index,
+						   tramp_describe_t *describe,
 						   struct tramp_refusal *why)
 {
 	struct tramp_probe_image *image = kzalloc(sizeof(*image), GFP_KERNEL);
@@ -71,7 +72,7 @@ struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *pro
 	}
 	for (i = 0; i < nr; i++) {
 		image->slots[i] = tramp_slot_get(slots[i]);
-		tramp_slot_call(slots[i], &calls[i]);
+		describe(slots[i], &calls[i]);
 		image->regs |= slots[i]->regs;
 	}
 	image->nr = nr;

@@ -32,7 +32,7 @@
 
 /* After the last change, and after the first at the latest. */
 #define QUEUE_DELAY	(HZ / 50 ?: 1)
-#define QUEUE_DELAY_MAX	(HZ / 2)
+#define QUEUE_DELAY_MAX	(2 * HZ)
 #define RETRY_DELAY	HZ
 
 static bool optimize = true;

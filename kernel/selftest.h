@@ -10,4 +10,7 @@
  */
 int tramp_selftest(void);
 
+/* The same for probes, after tramp_probe_init(). */
+int tramp_selftest_probe(void);
+
 #endif

@@ -88,5 +88,6 @@ void tramp_slot_put(struct tramp_slot *slot);
  * @call: (out) what to call; refers to @slot without a reference
  */
 void tramp_slot_call(struct tramp_slot *slot, struct tramp_x86_call *call);
+typedef void tramp_describe_t(struct tramp_slot *slot, struct tramp_x86_call *call);
 
 #endif /* TRAMP_SLOT_H */
