@@ -77,7 +77,8 @@ static void count_failure(const char *fmt, va_list ap)
 	va_list copy;
 
 	failures++;
-	if (failures == 1) {
+	/* Outside of a test, in a program that only shares the checks, nobody waits for it. */
+	if (failures == 1 && reason) {
 		va_copy(copy, ap);
 		set_reason(fmt, copy);
 		va_end(copy);
