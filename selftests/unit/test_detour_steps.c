@@ -47,6 +47,7 @@ static void begin(const char *name)
 #define R12	(1u << PT_R12)
 #define SP	(1u << PT_SP)
 #define PC	(1u << PT_IP)
+#define FLAGS	(1u << PT_FLAGS)
 #define ALL	TRAMP_X86_REGS_ALL
 
 /*
@@ -71,6 +72,8 @@ static void instructions_per_hit(void)
 		{ "bx, r12", BX | R12, 1, INLINE, PERCPU_NEAR, 44 },
 		{ "ip, di", PC | DI, 1, INLINE, PERCPU_NEAR, 42 },
 		{ "sp, di", SP | DI, 1, INLINE, PERCPU_NEAR, 44 },
+		{ "flags", FLAGS, 1, INLINE, PERCPU_NEAR, 41 },
+		{ "flags, r12", FLAGS | R12, 1, INLINE, PERCPU_NEAR, 44 },
 		{ "all", ALL, 1, INLINE, PERCPU_NEAR, 55 },
 		{ "all, 64-bit per-CPU hits", ALL, 1, INLINE, PERCPU_FAR, 56 },
 		{ "di, si, cookie", DI | SI, 1, COOKIE, PERCPU_NEAR, 54 },
