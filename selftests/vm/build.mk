@@ -6,7 +6,7 @@
 VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe errors modules \
 		  churn failnth
 # Probes at instructions: with what only they share.
-VM_PROBES	= probe_regs
+VM_PROBES	= probe_regs probe_order
 # What cannot run beside others: booted by a script on this side.
 VM_ALONE	= lockdown
 VM_COMMON	= testmod guest attach memory

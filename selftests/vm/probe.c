@@ -212,6 +212,46 @@ int form_info(int fd, uint32_t index, struct tt_form_info *info)
 	return ioctl(fd, TT_IOC_FORM_INFO, info) ? -errno : 0;
 }
 
+int probe_clone(const struct bpf_program *prog)
+{
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, bpf_program__name(prog), "GPL",
+			       bpf_program__insns(prog), bpf_program__insn_cnt(prog), NULL);
+
+	REQUIRE(fd >= 0, "a copy of %s: %s", bpf_program__name(prog), strerror(-fd));
+	return fd;
+}
+
+struct tt_form_info form_named(int fd, const char *name)
+{
+	struct tt_form_info info;
+	uint32_t i;
+
+	for (i = 0; !form_info(fd, i, &info); i++)
+		if (!strcmp(info.name, name))
+			return info;
+	ktap_die("no form %s", name);
+}
+
+uint64_t form_run(int fd, uint32_t index, uint32_t times, uint64_t seed)
+{
+	struct tt_form_run run = { .index = index, .times = times };
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		run.regs.gpr[i] = rnd(&seed);
+	run.regs.flags = rnd(&seed) | 0x200;
+	for (i = 0; i < TT_FORM_WORDS; i++)
+		run.memory[i] = run.data[i] = rnd(&seed);
+	REQUIRE(!ioctl(fd, TT_IOC_FORM_RUN, &run), "form %u: %s", index, strerror(errno));
+	CHECK_EQ(run.different, 0, "form %u: runs unlike the first", index);
+	for (i = 0; i < 16; i++)
+		sum = (sum << 5 | sum >> 59) + run.regs.gpr[i];
+	for (i = 0; i < TT_FORM_WORDS; i++)
+		sum = (sum << 5 | sum >> 59) + run.memory[i] + run.data[i];
+	return sum ^ run.regs.flags;
+}
+
 void judge(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, uint32_t nr)
 {
 	uint32_t at, some;

@@ -65,6 +65,12 @@ void probe_func_free(struct probe_func *f);
 /* --------------------------------------------------------- the test module -- */
 
 int form_info(int fd, uint32_t index, struct tt_form_info *info);
+/* A program of its own with the same instructions; maps are shared. */
+int probe_clone(const struct bpf_program *prog);
+/* A form by its name ("tt_form_inc_1"); ends the test if there is none. */
+struct tt_form_info form_named(int fd, const char *name);
+/* Run a form with inputs that follow from @seed; returns what its registers come to, mixed. */
+uint64_t form_run(int fd, uint32_t index, uint32_t times, uint64_t seed);
 /* Asks the kernel's kprobes about addresses; errnos (positive) in @results. */
 void judge(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, uint32_t nr);
 /* Kernel kprobes that count. */
