@@ -14,12 +14,12 @@
 /* One-byte opcodes that 64-bit mode does not have, bit by bit. */
 static const u32 no_opcode[] = {
 	0xc0c040c0,	/* push and pop of es, cs, ss, ds */
-	0x80808080,	/* daa, das, aaa, aas */
+	0x80808080,	/* adjustments of decimals */
 	0x00000000,	/* REX */
 	0x00000003,	/* pusha, popa */
 	0x04000004,	/* group 1 once more; far call */
 	0x00000000,
-	0x00704000,	/* into; aam, aad, salc */
+	0x00704000,	/* into; more of them; salc */
 	0x00000400,	/* far jmp */
 };
 

@@ -16,8 +16,8 @@ enum tramp_x86_reloc {
 	TRAMP_X86_RELOC_OK,
 	TRAMP_X86_RELOC_FIXED,		/* TRAMP_X86_FIXED */
 	TRAMP_X86_RELOC_REACH,		/* a rip-relative operand or a target is out of reach */
-	TRAMP_X86_RELOC_RSP,		/* call through an operand that the push before it changes */
-	TRAMP_X86_RELOC_RETURN,		/* a return address that push cannot make (not sign-extended) */
+	TRAMP_X86_RELOC_RSP,		/* a call through rsp, or through what its push writes to */
+	TRAMP_X86_RELOC_RETURN,		/* the return address is no sign-extended 32 bits */
 };
 
 /**
@@ -32,6 +32,10 @@ enum tramp_x86_reloc {
  * address that it would push there. The size does not depend on @a->addr. What is
  * out of reach is noted in @a->out_of_reach as well. Nothing is appended unless
  * it returns TRAMP_X86_RELOC_OK or TRAMP_X86_RELOC_REACH.
+ *
+ * An instruction that faults does so at the copy: the caller sees to it that nobody looks
+ * the address up (exception tables). What follows a sti has to follow its copy, see
+ * tramp_x86_is_sti().
  *
  * Context: any.
  */

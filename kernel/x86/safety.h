@@ -25,8 +25,8 @@ enum tramp_x86_why {
 	TRAMP_X86_FIXUP,	/* the instruction @where has an exception-table entry */
 	TRAMP_X86_HELD,		/* somebody patches bytes at @where; see @held */
 	TRAMP_X86_MID_CALL,	/* the call at @where would return into the jump */
-	TRAMP_X86_STUCK,	/* the instruction @where cannot be relocated, see @reloc; or it is a
-				 * sti that would lose what has to follow it at once */
+	TRAMP_X86_STUCK,	/* the instruction @where cannot be relocated, see @reloc; or it
+				 * is a sti that would lose what has to follow it at once */
 };
 
 /**

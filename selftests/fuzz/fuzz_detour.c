@@ -132,7 +132,8 @@ static bool bad_flags(const struct job *j)
 
 static void measure(struct job *j)
 {
-	bool fine = j->req.len && tasm_fits_s32((s64)(j->req.ip + 1)) && !bad_flags(j) && can_copy(j);
+	bool fine = j->req.len && tasm_fits_s32((s64)(j->req.ip + 1)) && !bad_flags(j) &&
+		    can_copy(j);
 
 	j->measured = tramp_x86_emit_detour(&j->req, NULL, 0, 0, &j->out);
 	FUZZ_CHECK(j->measured == (fine ? TRAMP_X86_NO_SPACE : TRAMP_X86_BAD_REQUEST));
@@ -233,7 +234,8 @@ static void check_copy(const struct job *j)
 	} while (at < j->req.len && tramp_x86_falls_through(kind));
 
 	FUZZ_CHECK(tramp_x86_decode(j->image + off, end - off, &last) && off + last.len == end);
-	if (kind == TRAMP_X86_CALL || kind == TRAMP_X86_CALL_IND || !tramp_x86_falls_through(kind)) {
+	if (kind == TRAMP_X86_CALL || kind == TRAMP_X86_CALL_IND ||
+	    !tramp_x86_falls_through(kind)) {
 		FUZZ_CHECK(last.opcode == 0xcc);
 	} else {
 		FUZZ_CHECK(tramp_x86_classify(&last) == TRAMP_X86_JMP);

@@ -3,37 +3,19 @@
  * Relocation where it ends: what is refused, what is out of reach, sizes and bounds.
  * At addresses of a kernel, so nothing is executed here.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "../../kernel/x86/relocate.h"
 #include "../lib/ktap.h"
+#include "code.h"
 #include "machine.h"
-
-#define NR(array) (sizeof(array) / sizeof((array)[0]))
 
 #define TEXT	0xffffffff81234567ULL	/* where instructions stand */
 #define IMAGE	0xffffffffc0123450ULL	/* where copies go: module space */
 #define CANARY	0x5e
 
-struct code {
-	const char *bytes;
-	u32 len;
-};
-#define CODE(s)	{ s, sizeof(s) - 1 }
-
 static u8 buf[64];
 static struct tasm a;
-
-static const char *hex(const struct code *c)
-{
-	static char text[64];
-	u32 i;
-
-	for (i = 0; i < c->len; i++)
-		snprintf(text + 3 * i, 4, "%02x ", (u8)c->bytes[i]);
-	return text;
-}
 
 /* Relocate one from @ip to @addr. */
 static enum tramp_x86_reloc relocate(const struct code *c, u64 ip, u64 addr)

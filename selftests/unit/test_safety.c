@@ -3,33 +3,15 @@
  * May the instructions at an address be jumped over? Each rule with the reason it
  * gives, the length of the region, and which reason wins where several object.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "../../kernel/x86/relocate.h"
 #include "../../kernel/x86/safety.h"
 #include "../lib/ktap.h"
+#include "code.h"
 #include "machine.h"
 
-#define NR(array) (sizeof(array) / sizeof((array)[0]))
 #define IP	0xffffffff81234560ULL
-
-/* A code as a string, all of the symbol from the address on. */
-struct code {
-	const char *bytes;
-	u32 len;
-};
-#define CODE(s)	{ s, sizeof(s) - 1 }
-
-static const char *hex(const struct code *c)
-{
-	static char text[128];
-	u32 i;
-
-	for (i = 0; i < c->len && i < 40; i++)
-		snprintf(text + 3 * i, 4, "%02x ", (u8)c->bytes[i]);
-	return text;
-}
 
 /*
  * A world in which there is at most one of each, as an offset from IP, and -1 for
@@ -374,7 +356,8 @@ static void random_regions(void)
 	u32 n, nr_safe = 0;
 
 	for (n = 0; n < 300000; n++) {
-		static const u8 often[] = { 0x48, 0x89, 0x8b, 0xff, 0xe8, 0xe9, 0x75, 0xc3, 0x0f, 0x90 };
+		static const u8 often[] = { 0x48, 0x89, 0x8b, 0xff, 0xe8, 0xe9, 0x75, 0xc3, 0x0f,
+					    0x90 };
 		struct world w = { .target = (s32)rng_below(&rng, 64) - 32,
 				   .fixup = (s32)rng_below(&rng, 64) - 32,
 				   .held = (s32)rng_below(&rng, 64) - 32,

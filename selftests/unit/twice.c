@@ -240,3 +240,15 @@ bool twice_run(struct twice *t)
 		memcpy(&t->top, place.stack + (place.regs[RSP] - STACK_START), 8);
 	return ktap_failures() == failures;
 }
+
+void twice_was_taken(const struct twice *t)
+{
+	CHECK_EQ(t->place, TWICE_TARGET, "%s", t->name);
+}
+
+void twice_was_called(const struct twice *t)
+{
+	CHECK_EQ(t->place, TWICE_TARGET, "%s", t->name);
+	CHECK_EQ(t->out[RSP], t->regs[RSP] - 8, "%s", t->name);
+	CHECK_EQ(t->top, TWICE_CODE + t->len, "%s", t->name);
+}

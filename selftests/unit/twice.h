@@ -71,4 +71,11 @@ void twice_poke(struct twice *t, u64 addr, u64 value);
  */
 bool twice_run(struct twice *t);
 
+/*
+ * Check how it ended: at its target; there with its own return address pushed, and
+ * nothing else on the stack.
+ */
+void twice_was_taken(const struct twice *t);
+void twice_was_called(const struct twice *t);
+
 #endif /* SELFTESTS_UNIT_TWICE_H */
