@@ -100,7 +100,9 @@ struct bench_att {
  * @target: what is called to hit it
  * @mid: the place is the instruction in the middle, not the function's entry
  * @progs: the programs that can be attached, bits by enum bench_prog
- * @many: attaching to many functions is measured as well
+ * @many: attaching to as many functions at once is measured as well; 0: not
+ * @image: the kernel emits a trampoline for it
+ * @jumps: the place jumps to an image of ours
  * @setup: sets the kernel up before the first attachment; NULL: nothing to do
  * @as: fills in as what programs for @place are loaded
  * @attach: attach @a->prog_fd to @place with @cookie (0: none) and fill @a in; 0 or a
@@ -118,7 +120,9 @@ struct bench_mech {
 	enum bench_target target;
 	bool mid;
 	uint32_t progs;
-	bool many;
+	unsigned int many;
+	bool image;
+	bool jumps;
 	void (*setup)(void);
 	void (*as)(const struct bench_place *place, struct bench_load *as);
 	int (*attach)(struct bench_att *a, const struct bench_place *place, uint64_t cookie);
@@ -144,8 +148,9 @@ struct bench_att bench_attach(const struct bench_mech *m, const struct bench_pla
 			      int prog_fd, uint64_t cookie);
 /* Wait until all is settled; ends the benchmark if it takes too long. */
 void bench_settle(const struct bench_mech *m, const struct bench_att *a, unsigned int nr);
-/* Detach; the program stays. */
+/* Detach; the program stays. Then wait until nothing of it is left, in the text either. */
 void bench_detach(struct bench_att *a);
+void bench_drain(const struct bench_mech *m);
 
 /* ------------------------------------------------- what mechanisms share -- */
 
@@ -163,6 +168,23 @@ int bench_link_ours(struct bench_att *a, uint64_t addr, uint32_t flags, uint64_t
 unsigned int bench_kprobes(const struct bench_att *a, unsigned int nr, const char *mark);
 /* Is that the first byte at all of @a, in memory? 0xe9 is a jump. */
 bool bench_first_byte_is(const struct bench_att *a, unsigned int nr, uint8_t byte);
+
+/* --------------------------------------------------- where they go: walk.c -- */
+
+/**
+ * struct bench_parts - the instructions of a hit
+ * @program: of the programs
+ * @guard: of our image, around the programs
+ * @image: of the image otherwise
+ * @elsewhere: all that was measured less these
+ */
+struct bench_parts {
+	int64_t program, guard, image, elsewhere;
+};
+
+/* Divide what was measured of @nr attachments; false if the code could not be followed. */
+bool bench_walk(const struct bench_mech *m, const struct bench_att *a, unsigned int nr,
+		int64_t measured, struct bench_parts *parts);
 
 /* ----------------------------------------------------------------- output -- */
 

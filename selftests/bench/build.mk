@@ -8,8 +8,8 @@ BENCH_GUEST	= $(O)/$(BENCH_DIR)/trampoline-bench
 
 # A mechanism is one file: what is there is what is measured.
 BENCH_MECHS	= $(basename $(notdir $(wildcard $(BENCH_DIR)/mech_*.c)))
-BENCH_OBJS	= $(patsubst %,$(O)/$(BENCH_DIR)/%.o,main mech load links count $(BENCH_MECHS))
-BENCH_SHARED	= $(O)/selftests/vm/guest.o $(O)/selftests/vm/testmod.o $(O)/selftests/vm/attach.o \
+BENCH_OBJS	= $(patsubst %,$(O)/$(BENCH_DIR)/%.o,main mech load links count many walk $(BENCH_MECHS))
+BENCH_SHARED	= $(O)/selftests/vm/guest.o $(O)/selftests/vm/testmod.o $(O)/selftests/vm/attach.o $(O)/selftests/vm/memory.o \
 		  $(O)/selftests/lib/ktap.o
 
 $(BENCH_OBJS): CFLAGS += -I$(O)
@@ -18,7 +18,7 @@ $(O)/$(BENCH_DIR)/bench.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
 
 $(BENCH_GUEST): $(BENCH_OBJS) $(BENCH_SHARED) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LDLIBS_BPF)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-Bstatic $(LDLIBS_BPF) -Wl,-Bdynamic -lZydis
 
 BENCH_KMOD_SRC	= $(wildcard $(BENCH_DIR)/kmod/*.[chS] $(BENCH_DIR)/kmod/Kbuild)
 
@@ -26,3 +26,23 @@ $(O)/modules/%/trampoline_bench.ko: $(BENCH_KMOD_SRC) tools/kmod $(O)/kernels/%/
 		$(O)/kernels/%/vmlinux
 	$(call msg,KBUILD,$@)
 	$(Q)V=$(V) tools/kmod $* $(BENCH_DIR)/kmod $@
+
+# The report runs here.
+BENCH_REPORT	= $(O)/$(BENCH_DIR)/bench-report
+BENCH_REPORT_OBJS = $(patsubst %,$(O)/$(BENCH_DIR)/%.o,report report_figures report_table report_json \
+		    report_svg)
+
+$(BENCH_REPORT): $(BENCH_REPORT_OBJS)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+
+# Executes images here. Code in the unit tests' machine calls functions of the program
+# by rel32, so it must be where it was linked to.
+BENCH_NATIVE	= $(O)/$(BENCH_DIR)/bench-native
+BENCH_NATIVE_OBJS = $(patsubst %,$(O)/%.o,$(BENCH_DIR)/native $(BENCH_DIR)/native_outside \
+		    selftests/unit/machine selftests/unit/stubs selftests/lib/ktap \
+		    kernel/x86/fentry_image kernel/x86/fentry_req kernel/x86/guard)
+
+$(BENCH_NATIVE): $(BENCH_NATIVE_OBJS)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -no-pie -fsanitize=undefined -o $@ $^

@@ -92,6 +92,7 @@ static void count_one(const struct bench_mech *m, enum bench_prog prog, unsigned
 	struct bench_place place = bench_place(m->target, 0);
 	struct bench_att a[MAX_AT_ONCE];
 	uint64_t bare, ticks, spread, bare_spread, hits;
+	struct bench_parts parts;
 	struct bench_load as = {};
 	unsigned int i;
 
@@ -124,11 +125,18 @@ static void count_one(const struct bench_mech *m, enum bench_prog prog, unsigned
 		     bench_prog_name(prog), nr, (ticks - bare) / CALLS,
 		     (ticks - bare) % CALLS * 100 / CALLS, spread + bare_spread,
 		     bench_prog_counts(prog) ? hits : 0);
+	if (bench_walk(m, a, nr, (ticks - bare) / CALLS, &parts))
+		bench_record("parts %s %s %s %u %ld %ld %ld %ld", m->name, bench_side_name(m->side),
+			     bench_prog_name(prog), nr, parts.program, parts.guard, parts.image,
+			     parts.elsewhere);
 
 	for (i = 0; i < nr; i++) {
 		bench_detach(&a[i]);
 		close(a[i].prog_fd);
 	}
+	bench_drain(m);
+	REQUIRE(measure(m->target, &spread) == bare, "%s %s: something is left after detaching",
+		bench_side_name(m->side), m->name);
 }
 
 void bench_count(void)

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include "bench.h"
 
 void bench_record(const char *fmt, ...)
@@ -25,15 +26,20 @@ static const struct {
 	const char *what;
 } parts[] = {
 	{ "count", bench_count, "instructions per hit; needs -icount" },
+	{ "times", bench_times, "attaching, optimising and detaching many" },
+	{ "memory", bench_memory, "memory an attachment takes" },
 };
 
 int main(int argc, char **argv)
 {
+	struct utsname u;
 	size_t i;
 
 	for (i = 0; argc == 2 && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (strcmp(argv[1], parts[i].name))
 			continue;
+		uname(&u);
+		bench_record("release %s", u.release);
 		parts[i].run();
 		bench_record("done %s", parts[i].name);
 		return 0;

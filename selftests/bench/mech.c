@@ -76,3 +76,10 @@ void bench_detach(struct bench_att *a)
 		close(a->event_fd);
 	a->fd = a->event_fd = -1;
 }
+
+void bench_drain(const struct bench_mech *m)
+{
+	if (m->side == BENCH_OURS)
+		while (tramp_module().images || tramp_module().probes)
+			usleep(1000);
+}

@@ -23,12 +23,12 @@ static int attach_ours(struct bench_att *a, const struct bench_place *place, uin
 
 BENCH_MECH(kernel_fentry) = {
 	.name = "fentry", .title = "fentry", .side = BENCH_KERNEL, .rank = 10,
-	.target = BENCH_FUNCTION, .progs = BENCH_PLAIN | 1u << BENCH_COOKIE, .many = true,
-	.as = as_fentry, .attach = attach_kernel,
+	.target = BENCH_FUNCTION, .progs = BENCH_PLAIN | 1u << BENCH_COOKIE, .many = 300,
+	.image = true, .as = as_fentry, .attach = attach_kernel,
 };
 
 BENCH_MECH(our_fentry) = {
 	.name = "fentry", .title = "fentry", .side = BENCH_OURS, .rank = 10,
-	.target = BENCH_FUNCTION, .progs = BENCH_PLAIN | 1u << BENCH_COOKIE, .many = true,
+	.target = BENCH_FUNCTION, .progs = BENCH_PLAIN | 1u << BENCH_COOKIE, .many = 1000,
 	.as = as_fentry, .attach = attach_ours,
 };

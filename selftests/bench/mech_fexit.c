@@ -23,12 +23,12 @@ static int attach_ours(struct bench_att *a, const struct bench_place *place, uin
 
 BENCH_MECH(kernel_fexit) = {
 	.name = "fexit", .title = "fexit", .side = BENCH_KERNEL, .rank = 20,
-	.target = BENCH_FUNCTION, .progs = BENCH_PLAIN | 1u << BENCH_COOKIE, .many = true,
-	.as = as_fexit, .attach = attach_kernel,
+	.target = BENCH_FUNCTION, .progs = BENCH_PLAIN | 1u << BENCH_COOKIE,
+	.image = true, .as = as_fexit, .attach = attach_kernel,
 };
 
 BENCH_MECH(our_fexit) = {
 	.name = "fexit", .title = "fexit", .side = BENCH_OURS, .rank = 20,
-	.target = BENCH_FUNCTION, .progs = BENCH_PLAIN | 1u << BENCH_COOKIE, .many = true,
+	.target = BENCH_FUNCTION, .progs = BENCH_PLAIN | 1u << BENCH_COOKIE,
 	.as = as_fexit, .attach = attach_ours,
 };

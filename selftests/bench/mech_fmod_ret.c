@@ -24,7 +24,7 @@ static int attach_ours(struct bench_att *a, const struct bench_place *place, uin
 BENCH_MECH(kernel_fmod_ret) = {
 	.name = "fmod_ret", .title = "fmod_ret", .side = BENCH_KERNEL, .rank = 30,
 	.target = BENCH_SECURITY, .progs = BENCH_PLAIN | 1u << BENCH_COOKIE,
-	.as = as_fmod_ret, .attach = attach_kernel,
+	.image = true, .as = as_fmod_ret, .attach = attach_kernel,
 };
 
 BENCH_MECH(our_fmod_ret) = {

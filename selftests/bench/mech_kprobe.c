@@ -63,7 +63,7 @@ BENCH_MECH(kernel_kprobe_entry) = {
 
 BENCH_MECH(kernel_kprobe_jump) = {
 	.name = "kprobe-jump", .title = "kprobe in the middle, by jump", .side = BENCH_KERNEL,
-	.rank = 50, .target = BENCH_FUNCTION, .mid = true, .progs = BENCH_ALL, .many = true,
+	.rank = 50, .target = BENCH_FUNCTION, .mid = true, .progs = BENCH_ALL, .many = 1000,
 	.setup = optimize_on, .as = as_kprobe, .attach = attach_kernel,
 	.settled = kernel_optimised,
 };
@@ -127,8 +127,8 @@ static const char *our_int3s(const struct bench_att *a, unsigned int nr)
 
 BENCH_MECH(our_probe_jump) = {
 	.name = "kprobe-jump", .title = "probe by jump", .side = BENCH_OURS,
-	.rank = 50, .target = BENCH_FUNCTION, .mid = true, .progs = BENCH_ALL, .many = true,
-	.as = as_kprobe, .attach = attach_jump, .settled = our_jumps, .missing = no_jumps,
+	.rank = 50, .target = BENCH_FUNCTION, .mid = true, .progs = BENCH_ALL, .many = 1000,
+	.jumps = true, .as = as_kprobe, .attach = attach_jump, .settled = our_jumps, .missing = no_jumps,
 };
 
 BENCH_MECH(our_probe_int3) = {
