@@ -25,8 +25,7 @@ enum tramp_x86_why {
 	TRAMP_X86_FIXUP,	/* the instruction @where has an exception-table entry */
 	TRAMP_X86_HELD,		/* somebody patches bytes at @where; see @held */
 	TRAMP_X86_MID_CALL,	/* the call at @where would return into the jump */
-	TRAMP_X86_STUCK,	/* the instruction @where cannot be relocated, see @reloc; or it
-				 * is a sti that would lose what has to follow it at once */
+	TRAMP_X86_STUCK,	/* the instruction @where cannot run elsewhere; see @reloc */
 };
 
 /**
@@ -59,7 +58,8 @@ struct tramp_x86_world {
  * @why: why not, or TRAMP_X86_SAFE
  * @len: bytes of the region: a jump and what is left of its last instruction. 0 with
  *	UNDECODABLE and SHORT, which is when it is not known
- * @reloc: with TRAMP_X86_STUCK: enum tramp_x86_reloc
+ * @reloc: with TRAMP_X86_STUCK: enum tramp_x86_reloc. TRAMP_X86_RELOC_FIXED also if it is a sti
+ *	and the last of the region, so that it would lose what has to follow it at once
  * @held: with TRAMP_X86_HELD: what held() returned
  * @where: the address it is about
  */
