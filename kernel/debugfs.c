@@ -85,7 +85,7 @@ static void show_link(struct seq_file *seq, const struct tramp_link *link, bool 
 		if (link->target && link->target->image)
 			exec = &link->target->image->exec;
 	}
-	tramp_counts_sum(link->counts, &hits, &misses);
+	tramp_link_counts(link, &hits, &misses);
 	seq_printf(seq, " link %u prog %u hits %llu misses %llu", link->id,
 		   link->slot->prog->aux->id, hits, misses);
 	if (exec)

@@ -300,7 +300,7 @@ static int run_query(union tramp_arg *arg, const struct user_arg *user)
 	q->sleepable = tramp_prog_sleepable(link->slot->prog);
 	q->image_len = 0;
 	strscpy(q->prog_name, link->slot->prog->aux->name, sizeof(q->prog_name));
-	tramp_counts_sum(link->counts, &q->hits, &q->misses);
+	tramp_link_counts(link, &q->hits, &q->misses);
 	target = link->target;
 	if (target) {
 		q->btf_obj_id = link->key >> 32;

@@ -34,6 +34,13 @@ u32 tramp_link_count(void)
 	return READ_ONCE(nr_attached);
 }
 
+void tramp_link_counts(const struct tramp_link *link, u64 *hits, u64 *misses)
+{
+	tramp_counts_sum(link->counts, hits, misses);
+	if (link->probe)
+		*misses += tramp_probe_callback_missed(link->probe) - link->missed_before;
+}
+
 const char *tramp_kind_name(enum tramp_kind kind)
 {
 	static const char * const names[] = {
@@ -188,7 +195,7 @@ static void link_show_fdinfo(const struct bpf_link *bpf_link, struct seq_file *s
 
 	mutex_lock(&tramp_mutex);
 	target = link->target;
-	tramp_counts_sum(link->counts, &hits, &misses);
+	tramp_link_counts(link, &hits, &misses);
 	seq_printf(seq, "kind:\t%s\nmode:\t%s\nkey:\t%llu\n",
 		   tramp_kind_name(link->kind),
 		   tramp_mode_name(tramp_link_mode(link)), link->key);
@@ -219,7 +226,7 @@ static int tramp_link_kprobe_info(const struct tramp_link *link, struct bpf_link
 		return -EINVAL;
 	info->perf_event.type = BPF_PERF_EVENT_KPROBE;
 	mutex_lock(&tramp_mutex);
-	tramp_counts_sum(link->counts, &hits, &info->perf_event.kprobe.missed);
+	tramp_link_counts(link, &hits, &info->perf_event.kprobe.missed);
 	if (link->probe && link->probe->mode != TRAMP_MODE_NONE &&
 	    tramp_text_name(link->probe->addr, symbol, &offset)) {
 		info->perf_event.kprobe.offset = offset;
@@ -359,8 +366,29 @@ free_link:
 	return NULL;
 }
 
-/* Where the kind of program says. tramp_mutex held. */
-static int attach_locked(struct tramp_link *link, const struct tramp_attach *attach)
+/* Whether the place fits the kind of program, and what is needed before the mutex. */
+static int check_place(const struct tramp_link *link, const struct tramp_probe_at *at,
+		       struct tramp_refusal *why)
+{
+	bool place = at->addr || *at->symbol || at->offset || *at->module;
+
+	if (link->kind != TRAMP_KIND_KPROBE) {
+		if (!place)
+			return 0;
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "a tracing program goes where it was loaded for");
+	}
+	if (!at->addr == !*at->symbol)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "a probe needs either an address or a symbol");
+	if (at->addr && (at->offset || *at->module))
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "offset and module go with a symbol");
+	return tramp_probe_prepare(at, why);
+}
+
+int tramp_link_attach(struct tramp_attach *attach,
+		      int (*copy_out)(const struct tramp_attach *attach, void *arg), void *arg)
 {
 	const struct tramp_probe_at at = {
 		.addr = attach->addr,
@@ -368,26 +396,6 @@ static int attach_locked(struct tramp_link *link, const struct tramp_attach *att
 		.symbol = attach->symbol,
 		.module = attach->module,
 	};
-	struct tramp_refusal *why = (struct tramp_refusal *)&attach->refusal;
-	bool place = at.addr || *at.symbol || at.offset || *at.module;
-
-	if (link->kind != TRAMP_KIND_KPROBE && place)
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-				    "a tracing program goes where it was loaded for");
-	if (link->kind != TRAMP_KIND_KPROBE)
-		return tramp_target_attach(link, attach->flags, why);
-	if (!at.addr == !*at.symbol)
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-				    "a probe needs either an address or a symbol");
-	if (at.addr && (at.offset || *at.module))
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-				    "offset and module go with a symbol");
-	return tramp_probe_attach(link, &at, attach->flags, why);
-}
-
-int tramp_link_attach(struct tramp_attach *attach,
-		      int (*copy_out)(const struct tramp_attach *attach, void *arg), void *arg)
-{
 	struct tramp_refusal *why = &attach->refusal;
 	struct bpf_link_primer primer;
 	struct tramp_link *link;
@@ -403,14 +411,13 @@ int tramp_link_attach(struct tramp_attach *attach,
 		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 		goto put_prog;
 	}
+	err = check_place(link, &at, why);
+	if (err)
+		goto free_link;
 	/* An fd and an id, which nobody can see before bpf_link_settle(). */
 	err = KSYM(bpf_link_prime)(&link->link, &primer);
-	if (err) {
-		tramp_slot_put(link->slot);
-		tramp_counts_put(link->counts);
-		kfree(link);
-		goto put_prog;
-	}
+	if (err)
+		goto free_link;
 	__module_get(THIS_MODULE);	/* for link_dealloc(); the ioctl holds one */
 	link->id = primer.id;
 
@@ -419,7 +426,9 @@ int tramp_link_attach(struct tramp_attach *attach,
 	if (err)
 		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	else
-		err = attach_locked(link, attach);
+		err = link->kind == TRAMP_KIND_KPROBE ?
+		      tramp_probe_attach(link, &at, attach->flags, why) :
+		      tramp_target_attach(link, attach->flags, why);
 	if (!err) {
 		nr_attached++;
 		attach->link_fd = primer.fd;
@@ -449,6 +458,10 @@ int tramp_link_attach(struct tramp_attach *attach,
 	KSYM(bpf_link_settle)(&primer);
 	return 0;
 
+free_link:
+	tramp_slot_put(link->slot);
+	tramp_counts_put(link->counts);
+	kfree(link);
 put_prog:
 	bpf_prog_put(prog);
 	return err;

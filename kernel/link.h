@@ -22,6 +22,7 @@
  * @kind: what the program is
  * @list: which of the target's lists
  * @no_jump: asked for no jump
+ * @missed_before: what the probe's kernel kprobe had missed before this link came
  * @slot: the program as images see it
  * @counts: hits and misses, which outlive a change of program
  * @key: the target's, also once detached
@@ -38,6 +39,7 @@ struct tramp_link {
 	enum tramp_kind kind;
 	enum tramp_list list;
 	bool no_jump;
+	u64 missed_before;
 	struct tramp_slot *slot;
 	struct tramp_counts *counts;
 	u64 key;
@@ -66,6 +68,15 @@ int tramp_link_attach(struct tramp_attach *attach,
  * Return: the link, NULL if there is none.
  */
 struct tramp_link *tramp_link_find(u32 id, bool next);
+
+/**
+ * tramp_link_counts() - runs and misses of a link
+ * @link: the link
+ * @hits, @misses: (out)
+ *
+ * Context: tramp_mutex held.
+ */
+void tramp_link_counts(const struct tramp_link *link, u64 *hits, u64 *misses);
 
 /* The name of a kind as in SEC(). */
 const char *tramp_kind_name(enum tramp_kind kind);

@@ -118,6 +118,24 @@ static int update(struct tramp_probe *probe, struct tramp_refusal *why)
 	return new_set(probe, why);
 }
 
+int tramp_probe_prepare(const struct tramp_probe_at *at, struct tramp_refusal *why)
+{
+	struct tramp_place place;
+	int err;
+
+	if (!tramp_ksyms.has_probes)
+		return tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0, "see INFO");
+	mutex_lock(&tramp_mutex);
+	err = tramp_place_locate(at, &place, false, why);
+	mutex_unlock(&tramp_mutex);
+	if (err)
+		return err;
+	err = tramp_branches_read(place.addr);
+	if (err == -ENOENT)
+		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, place.addr, NULL);
+	return err ? tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL) : 0;
+}
+
 /* Coming ----------------------------------------------------------------------- */
 
 static struct tramp_probe *new_probe(const struct tramp_place *place, struct tramp_refusal *why)
@@ -131,6 +149,7 @@ static struct tramp_probe *new_probe(const struct tramp_place *place, struct tra
 	probe->addr = place->addr;
 	probe->key = ++last_key;
 	probe->module = place->module;
+	probe->entry = place->entry || place->ftrace;
 	probe->insn_len = place->insn.len;
 	memcpy(probe->orig, place->code, place->code_len);
 	INIT_LIST_HEAD(&probe->links);
@@ -237,12 +256,10 @@ static bool wants_func_ip(const struct tramp_link *link)
 static u32 choose_mode(const struct tramp_place *place, const struct tramp_link *link,
 		       enum tramp_mode *mode)
 {
-	bool entry = place->addr == place->sym.start || place->ftrace;
-
 	*mode = TRAMP_MODE_KPROBE;
 	if (place->reason)
 		return place->reason;
-	if (entry && wants_func_ip(link))
+	if ((place->entry || place->ftrace) && wants_func_ip(link))
 		return TRAMP_REASON_FUNC_IP;
 	*mode = place->ftrace ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_INT3;
 	return 0;
@@ -314,6 +331,12 @@ static int check_program(const struct tramp_probe *probe, const struct bpf_prog 
 	return 0;
 }
 
+/* Whether bpf_get_func_ip() says there what it says in a kernel kprobe. */
+static bool knows_func_ip(const struct tramp_probe *probe)
+{
+	return probe->mode == TRAMP_MODE_KPROBE || !probe->entry;
+}
+
 /* One more program at a probe that is there. */
 static int join(struct tramp_probe *probe, const struct tramp_link *link, u32 flags,
 		struct tramp_refusal *why)
@@ -321,9 +344,12 @@ static int join(struct tramp_probe *probe, const struct tramp_link *link, u32 fl
 	if (probe->nr >= TRAMP_MAX_PROGS)
 		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, probe->addr, "%u programs",
 				    TRAMP_MAX_PROGS);
-	if (probe->mode == TRAMP_MODE_FTRACE_OPS && wants_func_ip(link))
+	if (!knows_func_ip(probe) && wants_func_ip(link))
 		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, probe->addr,
 				    "another program is there already");
+	/* It is being taken away: is the int3 still in the text? (A jump: new_image().) */
+	if (!probe->nr && probe->text == TRAMP_TEXT_INT3 && !tramp_probe_is_ours(probe))
+		return tramp_refuse(why, TRAMP_REASON_FOREIGN_BYTES, probe->addr, NULL);
 	if ((probe->mode == TRAMP_MODE_KPROBE && (flags & TRAMP_ATTACH_F_NO_KPROBE)) ||
 	    (probe->mode == TRAMP_MODE_FTRACE_OPS && (flags & TRAMP_ATTACH_F_NO_OPS)))
 		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_SITE_HELD, probe->addr,
@@ -341,8 +367,6 @@ int tramp_probe_attach(struct tramp_link *link, const struct tramp_probe_at *at,
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
-	if (!tramp_ksyms.has_probes)
-		return tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0, "see INFO");
 	err = tramp_place_find(at, &place, why);
 	if (err)
 		return err;
@@ -372,6 +396,7 @@ int tramp_probe_attach(struct tramp_link *link, const struct tramp_probe_at *at,
 		return err;
 	}
 	link->probe = probe;
+	link->missed_before = tramp_probe_callback_missed(probe);
 	link->no_jump = flags & TRAMP_ATTACH_F_NO_JUMP;
 	link->key = probe->key;
 	return 0;
@@ -386,6 +411,11 @@ static void stop(struct tramp_probe *probe, struct tramp_link *link)
 	case TRAMP_MODE_INT3:
 		if (probe->text == TRAMP_TEXT_JUMP && !tramp_probe_unjump(probe))
 			tramp_probe_image_mute(probe->image, link->slot);
+		if (!probe->lingers && !tramp_probe_is_ours(probe)) {
+			/* It will take a while; the link still holds the module. */
+			__module_get(THIS_MODULE);
+			probe->lingers = true;
+		}
 		WRITE_ONCE(probe->go, probe->image->copy);
 		tramp_probe_queue(probe);
 		break;
@@ -403,6 +433,9 @@ void tramp_probe_detach(struct tramp_link *link)
 	struct tramp_probe *probe = link->probe;
 
 	lockdep_assert_held(&tramp_mutex);
+	/* They stay with the link, for whoever asks a detached one. */
+	tramp_counts_add_misses(link->counts, tramp_probe_callback_missed(probe) -
+					      link->missed_before);
 	list_del(&link->node);
 	probe->nr--;
 	probe->no_jump -= link->no_jump;
@@ -429,7 +462,7 @@ int tramp_probe_replace(struct tramp_link *link, struct tramp_slot *slot,
 	lockdep_assert_held(&tramp_mutex);
 	if (probe->mode == TRAMP_MODE_NONE)
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, 0, NULL);
-	if (probe->mode == TRAMP_MODE_FTRACE_OPS && slot->func_ip)
+	if (!knows_func_ip(probe) && slot->func_ip)
 		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, probe->addr, NULL);
 	err = check_program(probe, slot->prog, why);
 	if (err)
@@ -507,7 +540,6 @@ int __init tramp_probe_init(void)
 
 	if (!tramp_ksyms.has_probes)
 		return 0;
-	tramp_place_init();
 	err = tramp_probe_trap_init();
 	if (err)
 		return err;
@@ -530,6 +562,8 @@ void tramp_probe_exit(void)
 {
 	if (!tramp_ksyms.has_probes)
 		return;
+	/* Modules may still go with the last probes in them. */
+	tramp_probe_opt_drain();
 	unregister_module_notifier(&module_block);
 	tramp_probe_opt_exit();
 	tramp_probe_trap_exit();

@@ -4,6 +4,7 @@
  *
  *	probe.c			attaching and detaching: the list of programs of an address
  *	probe_place.c		where a probe may go, and as what
+ *	probe_deny.c		functions that are special
  *	probe_image.c		its detour buffer
  *	probe_text.c		what is written into the text, step by step
  *	probe_trap.c		the int3 handler
@@ -74,10 +75,12 @@ enum tramp_probe_text {
  * @mode: INT3 (also once it is a jump: see @text), KPROBE, FTRACE_OPS, or NONE when
  *	its module has gone
  * @text: what is in the text
+ * @entry: at its function's entry
  * @quiesced: nobody is, or comes, between the region's instructions
  * @waiting: the optimiser waits for it to become quiesced
  * @lingers: without programs, but somebody else has patched its bytes; holds a reference
  *	to this module
+ * @told: the log says so
  * @no_jump: programs that asked for no jump
  * @reason, @where: why it is no jump, and the address that is about
  * @insn_len: length of its instruction
@@ -102,9 +105,11 @@ struct tramp_probe {
 	u32 index;
 	u8 mode;
 	u8 text;
+	bool entry;
 	bool quiesced;
 	bool waiting;
 	bool lingers;
+	bool told;
 	u8 insn_len;
 	u8 region;
 	u16 nr;
@@ -135,6 +140,17 @@ struct tramp_probe_at {
 	const char *symbol;
 	const char *module;
 };
+
+/**
+ * tramp_probe_prepare() - what has to be known before a probe is attached
+ * @at: where
+ * @why: why not
+ *
+ * Reads the text around for what branches where, if nobody has before: takes around a
+ * second for the kernel proper.
+ * Context: may sleep, without tramp_mutex. Return: 0 or a negative errno.
+ */
+int tramp_probe_prepare(const struct tramp_probe_at *at, struct tramp_refusal *why);
 
 /**
  * tramp_probe_attach() - attach a link's program to an instruction
@@ -201,6 +217,8 @@ void tramp_probe_exit(void);
  * @sym: its symbol
  * @module: the module it is in, without a reference
  * @ftrace: it is an ftrace site
+ * @entry: it is the start of its symbol, but for an ENDBR
+ * @denied, @refuse: what tramp_probe_denied() says of the symbol
  * @insn: the instruction
  * @code, @code_len: the original bytes from there to the end of the symbol, at most
  *	TRAMP_X86_MAX_REGION
@@ -212,6 +230,9 @@ struct tramp_place {
 	struct tramp_symbol sym;
 	struct module *module;
 	bool ftrace;
+	bool entry;
+	bool refuse;
+	u32 denied;
 	struct tramp_x86_insn insn;
 	u8 code[TRAMP_X86_MAX_REGION];
 	u32 code_len;
@@ -233,7 +254,7 @@ int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
 /**
  * tramp_place_locate() - find the place of a probe, without the rules
  * @at: where
- * @place: (out) its @addr, @sym and @module; with @exact also @insn and @code
+ * @place: (out) its @addr, @sym, @module and @denied; with @exact also @insn and @code
  * @exact: it must be an instruction; otherwise any address in the symbol will do
  * @why: why not
  *
@@ -263,11 +284,20 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
  */
 u32 tramp_place_region(const struct tramp_place *place, u32 *len, unsigned long *where);
 
-void tramp_place_init(void);
-
 /* What tramp_place_check() and _region() want held, apart from tramp_mutex. */
 void tramp_place_lock(void);
 void tramp_place_unlock(void);
+
+/* probe_deny.c -------------------------------------------------------------------- */
+
+/**
+ * tramp_probe_denied() - whether a function is none for our int3s
+ * @sym: the function
+ * @refuse: (out) and none for a kernel kprobe either
+ *
+ * Return: enum tramp_reason, 0 if it is like any other.
+ */
+u32 tramp_probe_denied(const struct tramp_symbol *sym, bool *refuse);
 
 /* probe_image.c ---------------------------------------------------------------- */
 
@@ -308,16 +338,19 @@ int tramp_probe_arm(struct tramp_probe *probe, struct tramp_refusal *why);
  * tramp_probe_unjump() - from jump back to int3, at once
  * @probe: text JUMP; its image still executes the region
  *
- * Return: false if somebody else has patched the jump; then nothing was done.
+ * Return: false if a foreign kprobe has to do with the jump; then nothing was done.
  */
 bool tramp_probe_unjump(struct tramp_probe *probe);
+
+/* Whether text and kprobes are such that an int3 of ours can be changed now. */
+bool tramp_probe_is_ours(const struct tramp_probe *probe);
 
 /**
  * tramp_probe_jump_batch() - from int3 to jump
  * @list: probes by @opt: quiesced, with text INT3 and an image that executes their region.
- *	Those that cannot be changed now get their reason.
+ * @refused: (out) those that cannot be changed after all, with their reason
  */
-void tramp_probe_jump_batch(struct list_head *list);
+void tramp_probe_jump_batch(struct list_head *list, struct list_head *refused);
 
 /**
  * tramp_probe_restore_batch() - give the text back
@@ -377,6 +410,9 @@ void tramp_probe_flush(void);
 bool tramp_probe_optimising(void);
 void tramp_probe_set_optimising(bool on);
 
+/* No link is left: wait until all text is restored. Module exit, without tramp_mutex. */
+void tramp_probe_opt_drain(void);
+
 int tramp_probe_opt_init(void);
 void tramp_probe_opt_exit(void);
 
@@ -392,6 +428,12 @@ void tramp_probe_opt_exit(void);
 int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why);
 /* No hit reaches it when this returned; its set may still be in use. May sleep. */
 void tramp_probe_callback_detach(struct tramp_probe *probe);
+
+/*
+ * Hits that a kernel kprobe has skipped since it was registered: another one was running
+ * on the CPU, so it did not call us.
+ */
+u64 tramp_probe_callback_missed(const struct tramp_probe *probe);
 
 /* The probe's set: its programs in order. NULL without memory. */
 struct tramp_probe_set *tramp_probe_set_alloc(struct tramp_slot **slots, u32 nr);

@@ -122,7 +122,8 @@ static notrace void on_ftrace(unsigned long ip, unsigned long parent_ip, struct 
 	if (!probe)
 		goto out;
 	bit = ftrace_test_recursion_trylock(ip, parent_ip);
-	if (bit < 0 || !regs) {
+	/* Idle functions (before 6.3): no program runs where RCU does not watch. */
+	if (bit < 0 || !regs || !rcu_is_watching()) {
 		count_missed(probe);
 	} else {
 		saved = regs->ip;
@@ -164,6 +165,11 @@ static void detach_ftrace(struct tramp_probe *probe)
 	if (!--nr_entries)
 		unregister_ftrace_function(&entry_ops);
 	ftrace_set_filter_ip(&entry_ops, probe->addr, 1, 0);
+}
+
+u64 tramp_probe_callback_missed(const struct tramp_probe *probe)
+{
+	return probe->kp ? READ_ONCE(probe->kp->kp.nmissed) : 0;
 }
 
 int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why)

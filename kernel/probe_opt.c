@@ -18,9 +18,6 @@
  * image that does not execute the whole region takes "waiting" away, and the probe
  * is looked at again.
  *
- * The first time, and for each module once, the text has to be read for what branches
- * where (branches.c). That happens here, too, so attaching does not wait for it.
- *
  * A probe whose bytes somebody else has patched cannot be taken away. It stays, doing
  * nothing, and is tried again every second; the module cannot be unloaded meanwhile.
  */
@@ -111,10 +108,15 @@ static u32 evaluate(struct tramp_probe *probe)
 
 	if (tramp_place_find(&at, &place, &why)) {
 		probe->reason = why.reason;
-		probe->where = probe->addr;
-		return 0;
+	} else if (memcmp(place.code, probe->orig, place.code_len)) {
+		/* The image is made from what was there. */
+		probe->reason = TRAMP_REASON_FOREIGN_BYTES;
+	} else {
+		return tramp_probe_evaluate(probe, &place);
 	}
-	return tramp_probe_evaluate(probe, &place);
+	probe->where = probe->addr;
+	probe->region = 0;
+	return 0;
 }
 
 /* Whether it can become a jump, now or when it is quiesced. */
@@ -169,11 +171,13 @@ static void finish_restore(struct list_head *list)
 			tramp_probe_remove(probe);
 			continue;
 		}
-		if (!probe->lingers) {
-			pr_info("the bytes at %pS were patched by somebody else: trying again later\n",
+		if (!probe->told)
+			pr_info("the bytes at %pS are somebody else's as well: trying again later\n",
 				(void *)probe->addr);
+		probe->told = true;
+		/* Fails if rmmod has begun: then exit waits. */
+		if (!probe->lingers)
 			probe->lingers = try_module_get(THIS_MODULE);
-		}
 		list_add_tail(&probe->opt, &lingering);
 	}
 }
@@ -188,34 +192,38 @@ static struct tramp_probe *next_queued(void)
 	return probe;
 }
 
-/* An address in the queue whose surroundings have not been read; 0: none. */
-static unsigned long first_unread(void)
+/* Somebody is in the way of the jump after all: out of the region, and leave it at that. */
+static void stay_int3(struct list_head *refused)
 {
-	struct tramp_probe *probe;
-	unsigned long addr = 0;
+	struct tramp_probe *probe, *tmp;
+	struct tramp_refusal why;
+	unsigned long where;
+	u32 reason;
 
-	mutex_lock(&tramp_mutex);
-	list_for_each_entry(probe, &queue, opt) {
-		if (probe->nr && !probe->no_jump && !tramp_branches_ready(probe->addr)) {
-			addr = probe->addr;
-			break;
-		}
+	list_for_each_entry_safe(probe, tmp, refused, opt) {
+		list_del_init(&probe->opt);
+		reason = probe->reason;
+		where = probe->where;
+		memset(&why, 0, sizeof(why));
+		if (tramp_probe_new_image(probe, probe->insn_len, &why))
+			pr_debug("%pS: %s\n", (void *)probe->addr, tramp_reason_name(why.reason));
+		list_del_init(&probe->opt);	/* it has queued itself */
+		probe->reason = reason;
+		probe->where = where;
+		probe->region = 0;
 	}
-	mutex_unlock(&tramp_mutex);
-	return addr;
 }
 
-static void read_branches(void)
+/* They become jumps, or int3s that say why. */
+static void jump_all(struct list_head *jump)
 {
-	unsigned long addr;
+	struct tramp_probe *probe, *tmp;
+	LIST_HEAD(refused);
 
-	if (!tramp_probe_optimising())
-		return;
-	/* Without memory they stay int3s until somebody queues them again. */
-	while ((addr = first_unread())) {
-		if (tramp_branches_read(addr))
-			break;
-	}
+	tramp_probe_jump_batch(jump, &refused);
+	list_for_each_entry_safe(probe, tmp, jump, opt)
+		list_del_init(&probe->opt);
+	stay_int3(&refused);
 }
 
 static void optimise_work(struct work_struct *work)
@@ -224,8 +232,6 @@ static void optimise_work(struct work_struct *work)
 	LIST_HEAD(restore);
 	LIST_HEAD(jump);
 	LIST_HEAD(wait);
-
-	read_branches();
 
 	mutex_lock(&tramp_mutex);
 	list_splice_init(&lingering, &queue);
@@ -245,9 +251,7 @@ static void optimise_work(struct work_struct *work)
 	}
 	tramp_probe_restore_batch(&restore);
 	finish_restore(&restore);
-	tramp_probe_jump_batch(&jump);
-	list_for_each_entry_safe(probe, tmp, &jump, opt)
-		list_del_init(&probe->opt);
+	jump_all(&jump);
 	mutex_unlock(&tramp_mutex);
 
 	if (!list_empty(&wait)) {
@@ -256,16 +260,15 @@ static void optimise_work(struct work_struct *work)
 		mutex_lock(&tramp_mutex);
 		list_for_each_entry_safe(probe, tmp, &wait, opt) {
 			list_del_init(&probe->opt);
-			if (!probe->nr || !probe->waiting || probe->no_jump) {
+			if (!probe->nr || !probe->waiting || probe->no_jump ||
+			    !tramp_probe_optimising()) {
 				tramp_probe_queue(probe);
 				continue;
 			}
 			probe->quiesced = true;
 			list_add_tail(&probe->opt, &jump);
 		}
-		tramp_probe_jump_batch(&jump);
-		list_for_each_entry_safe(probe, tmp, &jump, opt)
-			list_del_init(&probe->opt);
+		jump_all(&jump);
 		mutex_unlock(&tramp_mutex);
 	}
 
@@ -305,10 +308,22 @@ int __init tramp_probe_opt_init(void)
 	return wq ? 0 : -ENOMEM;
 }
 
+void tramp_probe_opt_drain(void)
+{
+	bool empty;
+
+	do {
+		tramp_probe_flush();
+		mutex_lock(&tramp_mutex);
+		empty = list_empty(&queue) && list_empty(&lingering);
+		mutex_unlock(&tramp_mutex);
+		if (!empty)
+			schedule_timeout_idle(RETRY_DELAY);
+	} while (!empty);
+}
+
 void tramp_probe_opt_exit(void)
 {
-	/* No link is left, so all that can be queued is what has to be restored. */
-	tramp_probe_flush();
 	cancel_delayed_work_sync(&worker);
 	destroy_workqueue(wq);
 }

@@ -30,30 +30,6 @@ enum {
 	HELD_PROBE,
 };
 
-/*
- * Code outside of .cpuidle.text that runs while RCU takes the CPU for idle (in
- * kernels before 6.3, drivers/cpuidle/). An int3's exception entry wakes RCU up for
- * as long as the handler runs, an image would run without.
- */
-static struct rcu_idle {
-	const char *name;
-	struct tramp_symbol sym;	/* zero: not in this kernel proper */
-} rcu_idle[] = {
-	{ "cpuidle_enter_state" }, { "enter_s2idle_proper" }, { "default_enter_idle" },
-};
-
-void __init tramp_place_init(void)
-{
-	unsigned long addr;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(rcu_idle); i++) {
-		addr = tramp_ksym_lookup(rcu_idle[i].name);
-		if (addr && KSYM(core_kernel_text)(addr))
-			tramp_text_symbol(addr, &rcu_idle[i].sym);
-	}
-}
-
 void tramp_place_lock(void)
 {
 	KSYM(jump_label_lock)();
@@ -64,26 +40,6 @@ void tramp_place_unlock(void)
 {
 	tramp_text_unlock();
 	KSYM(jump_label_unlock)();
-}
-
-static bool in_rcu_idle(const struct tramp_place *place)
-{
-	char name[KSYM_NAME_LEN];
-	unsigned long offset;
-	u32 i;
-
-	if (place->addr >= tramp_ksyms.__cpuidle_text_start &&
-	    place->addr < tramp_ksyms.__cpuidle_text_end)
-		return true;
-	for (i = 0; i < ARRAY_SIZE(rcu_idle); i++) {
-		if (place->sym.start == rcu_idle[i].sym.start)
-			return true;
-		/* A driver's: its module may have come at any time. */
-		if (place->module && tramp_text_name(place->sym.start, name, &offset) &&
-		    !strcmp(name, rcu_idle[i].name))
-			return true;
-	}
-	return false;
 }
 
 /* Is it text at all, and whose? */
@@ -103,8 +59,9 @@ static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
 		err = tramp_refuse(why, TRAMP_REASON_NOT_TEXT, addr, NULL);
 	else if (mod == THIS_MODULE)
 		err = tramp_refuse(why, TRAMP_REASON_OWN_MODULE, addr, NULL);
-	else if (mod->state == MODULE_STATE_GOING)
-		err = tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, "%s", mod->name);
+	else if (mod->state != MODULE_STATE_LIVE)
+		err = tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, "%s is %s", mod->name,
+				   mod->state == MODULE_STATE_GOING ? "going" : "still coming");
 	else if (within_module_init(addr, mod))
 		err = tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, "%s", mod->name);
 	preempt_enable();
@@ -205,8 +162,12 @@ int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *plac
 	lockdep_assert_held(&tramp_mutex);
 	memset(place, 0, sizeof(*place));
 	err = resolve(at, place, why);
-	if (err || !exact)
+	if (err)
 		return err;
+	place->entry = place->addr == skip_endbr(place->sym.start);
+	place->denied = tramp_probe_denied(&place->sym, &place->refuse);
+	if (!exact)
+		return 0;
 	tramp_place_lock();
 	err = read_code(place, why);
 	tramp_place_unlock();
@@ -230,14 +191,31 @@ static bool relocates(const struct tramp_x86_insn *insn, unsigned long addr)
 	return err == TRAMP_X86_RELOC_OK || err == TRAMP_X86_RELOC_REACH;
 }
 
+/*
+ * sti holds interrupts off for one more instruction, and if that one waits for an
+ * interrupt, nothing may come in between.
+ */
+static bool shadows(const struct tramp_place *place)
+{
+	struct tramp_x86_insn next;
+	u32 len = place->insn.len;
+
+	if (place->insn.map || place->insn.opcode != 0xfb ||
+	    !tramp_x86_decode(place->code + len, place->code_len - len, &next))
+		return false;
+	return (!next.map && next.opcode == 0xf4) || (next.map == 1 && next.opcode == 0x01);
+}
+
 int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 {
-	unsigned long addr = place->addr, last = addr + place->insn.len - 1;
+	unsigned long at, addr = place->addr, last = addr + place->insn.len - 1;
 
 	place->reason = 0;
 	place->where = 0;
 	if (KSYM(within_kprobe_blacklist)(addr))
 		return tramp_refuse(why, TRAMP_REASON_BLACKLISTED, addr, NULL);
+	if (place->refuse)
+		return tramp_refuse(why, place->denied, addr, NULL);
 	place->ftrace = KSYM(ftrace_location)(addr) == addr;
 	if (place->ftrace)
 		return 0;
@@ -247,14 +225,22 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 
 	if (tramp_text_has_kprobe(addr, last + 1) && !tramp_probe_find(addr))
 		place->reason = TRAMP_REASON_KPROBE_THERE;
-	else if (in_rcu_idle(place))
-		place->reason = TRAMP_REASON_RCU_IDLE;
+	else if (place->denied)
+		place->reason = place->denied;
 	else if (KSYM(search_exception_tables)(addr))
 		place->reason = TRAMP_REASON_INSN_FIXUP;
-	else if (!relocates(&place->insn, addr))
+	else if (!relocates(&place->insn, addr) || shadows(place))
 		place->reason = TRAMP_REASON_INSN_FIXED;
 	else if (KSYM(alternatives_text_reserved)((void *)addr, (void *)(last + 1)))
 		place->reason = TRAMP_REASON_RESERVED;
+
+	/* The rest of the instruction becomes NOPs: nobody may start in its middle. */
+	for (at = addr + 1; !place->reason && at <= last; at++) {
+		if (tramp_branches_target(at)) {
+			place->reason = TRAMP_REASON_REGION_TARGET;
+			place->where = at;
+		}
+	}
 	return 0;
 }
 
@@ -317,9 +303,14 @@ static bool is_compiled(const struct tramp_symbol *sym)
 	char name[KSYM_NAME_LEN], *dot;
 	unsigned long offset;
 
+	if (!tramp_text_name(sym->start, name, &offset))
+		return false;
+	/* The one function with computed gotos: BPF's interpreter. */
+	if (strstarts(name, "___bpf_prog_run"))
+		return false;
 	if (KSYM(ftrace_location)(sym->start))
 		return true;
-	dot = tramp_text_name(sym->start, name, &offset) ? strstr(name, ".cold") : NULL;
+	dot = strstr(name, ".cold");
 	return dot && (!dot[5] || dot[5] == '.');
 }
 
@@ -337,7 +328,8 @@ static bool jumps_indirectly(const struct tramp_x86_insn *insn, unsigned long at
 	to = tramp_x86_branch_target(insn, at);
 	if (to >= sym->start && to < sym->start + sym->size)
 		return false;
-	return tramp_text_name(to, name, &offset) && strstarts(name, "__x86_indirect");
+	/* Thunks made at boot have no name. */
+	return !tramp_text_name(to, name, &offset) || strstarts(name, "__x86_indirect");
 }
 
 static bool indirect(u64 ip, void *arg)

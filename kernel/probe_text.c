@@ -35,9 +35,10 @@
  *  - int3 -> original. The NOPs first, sync, then the first byte, sync. When that
  *    returns no CPU is in the int3 handler on account of this probe (probe_trap.c).
  *
- * Before any step the bytes must be what the step before has left there. A kprobe of
- * the kernel may have come on top of a jump (it takes the jump for the instruction,
- * and emulates it): then everything stays until it has gone.
+ * Before any step the bytes must be what the step before has left there, and no kprobe
+ * of the kernel may know them: one that came on top of a jump has taken the jump for
+ * the instruction, and goes to our image whenever it is armed; one on a NOP of ours
+ * will write a NOP there when it goes. Then everything stays until it has gone.
  */
 #include "ksyms.h"
 #include "probe.h"
@@ -73,11 +74,11 @@ static bool text_is(const struct tramp_probe *probe, const u8 *form)
 	return !memcmp((const void *)probe->addr, form, span(probe));
 }
 
-/* All but the first byte of a form. */
-static void write_tail(const struct tramp_probe *probe, const u8 *form)
+/* All but the first of @len bytes. */
+static void write_tail(const struct tramp_probe *probe, const u8 *form, u32 len)
 {
-	if (span(probe) > 1)
-		tramp_text_write(probe->addr + 1, form + 1, span(probe) - 1);
+	if (len > 1)
+		tramp_text_write(probe->addr + 1, form + 1, len - 1);
 }
 
 int tramp_probe_arm(struct tramp_probe *probe, struct tramp_refusal *why)
@@ -97,8 +98,7 @@ int tramp_probe_arm(struct tramp_probe *probe, struct tramp_refusal *why)
 		probe->text = TRAMP_TEXT_INT3;
 		tramp_text_write(addr, form, 1);
 		tramp_text_sync();
-		if (probe->insn_len > 1)
-			tramp_text_write(addr + 1, form + 1, probe->insn_len - 1);
+		write_tail(probe, form, probe->insn_len);
 	}
 	tramp_text_write_unlock();
 	return err;
@@ -111,7 +111,7 @@ static bool stop_jump(struct tramp_probe *probe)
 	const u8 int3 = INT3;
 
 	jump_form(probe, form);
-	if (!text_is(probe, form))
+	if (!text_is(probe, form) || tramp_text_knows(probe->addr, probe->addr + span(probe)))
 		return false;
 	tramp_text_write(probe->addr, &int3, 1);
 	return true;
@@ -127,7 +127,7 @@ bool tramp_probe_unjump(struct tramp_probe *probe)
 	if (ours) {
 		tramp_text_sync();
 		int3_form(probe, form);
-		write_tail(probe, form);
+		write_tail(probe, form, span(probe));
 		tramp_text_sync();
 		probe->text = TRAMP_TEXT_INT3;
 	}
@@ -135,7 +135,27 @@ bool tramp_probe_unjump(struct tramp_probe *probe)
 	return ours;
 }
 
-void tramp_probe_jump_batch(struct list_head *list)
+/* Written locked, text INT3. */
+static bool int3_is_ours(const struct tramp_probe *probe)
+{
+	u8 form[TRAMP_X86_MAX_REGION];
+
+	int3_form(probe, form);
+	return !memcmp((const void *)probe->addr, form, probe->insn_len) &&
+	       !tramp_text_knows(probe->addr, probe->addr + probe->insn_len);
+}
+
+bool tramp_probe_is_ours(const struct tramp_probe *probe)
+{
+	bool ours;
+
+	tramp_text_write_lock();
+	ours = probe->text == TRAMP_TEXT_INT3 && int3_is_ours(probe);
+	tramp_text_write_unlock();
+	return ours;
+}
+
+void tramp_probe_jump_batch(struct list_head *list, struct list_head *refused)
 {
 	struct tramp_probe *probe, *tmp;
 	u8 form[TRAMP_X86_MAX_REGION];
@@ -152,11 +172,11 @@ void tramp_probe_jump_batch(struct list_head *list)
 		else
 			continue;
 		probe->where = probe->addr;
-		list_del_init(&probe->opt);
+		list_move_tail(&probe->opt, refused);
 	}
 	list_for_each_entry(probe, list, opt) {
 		jump_form(probe, form);
-		write_tail(probe, form);
+		write_tail(probe, form, span(probe));
 	}
 	tramp_text_sync();
 	list_for_each_entry(probe, list, opt) {
@@ -173,20 +193,29 @@ void tramp_probe_jump_batch(struct list_head *list)
 void tramp_probe_restore_batch(struct list_head *list)
 {
 	struct tramp_probe *probe, *tmp;
+	u8 form[TRAMP_X86_MAX_REGION];
+	LIST_HEAD(stopped);
 	LIST_HEAD(ours);
 
 	if (list_empty(list))
 		return;
 	tramp_text_write_lock();
-	list_for_each_entry(probe, list, opt) {
+	list_for_each_entry_safe(probe, tmp, list, opt) {
 		if (probe->text == TRAMP_TEXT_JUMP && stop_jump(probe))
-			probe->text = TRAMP_TEXT_INT3;
+			list_move_tail(&probe->opt, &stopped);
 	}
 	tramp_text_sync();
+	list_for_each_entry(probe, &stopped, opt) {
+		int3_form(probe, form);
+		write_tail(probe, form, span(probe));
+		probe->text = TRAMP_TEXT_INT3;
+	}
+	list_splice(&stopped, list);
 	list_for_each_entry_safe(probe, tmp, list, opt) {
-		if (probe->text != TRAMP_TEXT_INT3 || *(const u8 *)probe->addr != INT3)
+		if (probe->text != TRAMP_TEXT_INT3 || !int3_is_ours(probe))
 			continue;
-		write_tail(probe, probe->orig);
+		/* No more than was ours: the next instruction may be another's by now. */
+		write_tail(probe, probe->orig, probe->insn_len);
 		list_move_tail(&probe->opt, &ours);
 	}
 	tramp_text_sync();

@@ -79,6 +79,7 @@ static int check_call(u32 runs, const char *what)
 /* With the probe in the table. The text is as it was when this returns. */
 static int run(struct tramp_probe *probe, struct tramp_refusal *why)
 {
+	LIST_HEAD(refused);
 	LIST_HEAD(list);
 	int err;
 
@@ -88,7 +89,7 @@ static int run(struct tramp_probe *probe, struct tramp_refusal *why)
 	err = check_call(1, "int3");
 	if (!err) {
 		list_add(&probe->opt, &list);
-		tramp_probe_jump_batch(&list);
+		tramp_probe_jump_batch(&list, &refused);
 		list_del_init(&probe->opt);
 		if (probe->text != TRAMP_TEXT_JUMP) {
 			pr_err("self-test: the int3 did not become a jump: %s\n",

@@ -33,6 +33,11 @@ void tramp_counts_put(struct tramp_counts *counts)
 	}
 }
 
+void tramp_counts_add_misses(struct tramp_counts *counts, u64 misses)
+{
+	this_cpu_add(counts->pcpu->misses, misses);
+}
+
 void tramp_counts_sum(const struct tramp_counts *counts, u64 *hits, u64 *misses)
 {
 	const struct tramp_pcpu_counts *c;

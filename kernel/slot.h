@@ -59,6 +59,9 @@ void tramp_counts_put(struct tramp_counts *counts);
  */
 void tramp_counts_sum(const struct tramp_counts *counts, u64 *hits, u64 *misses);
 
+/* Count misses that somebody else has counted. May sleep. */
+void tramp_counts_add_misses(struct tramp_counts *counts, u64 misses);
+
 /**
  * tramp_slot_alloc() - new slot with one reference
  * @prog: the program; the slot takes a reference of its own

@@ -140,17 +140,22 @@ void tramp_text_write_unlock(void)
 	mutex_unlock((struct mutex *)tramp_ksyms.kprobe_mutex);
 }
 
-bool tramp_text_has_kprobe(unsigned long start, unsigned long end)
+bool tramp_text_knows(unsigned long start, unsigned long end)
 {
 	unsigned long addr;
 	bool found = false;
 
 	preempt_disable();
-	/* One that began 4 bytes earlier may be, or become, a jump that reaches here. */
-	for (addr = start - (TRAMP_X86_JUMP_SIZE - 1); addr < end && !found; addr++)
+	for (addr = start; addr < end && !found; addr++)
 		found = KSYM(get_kprobe)((void *)addr);
 	preempt_enable();
 	return found;
+}
+
+bool tramp_text_has_kprobe(unsigned long start, unsigned long end)
+{
+	/* One that began 4 bytes earlier may be, or become, a jump that reaches here. */
+	return tramp_text_knows(start - (TRAMP_X86_JUMP_SIZE - 1), end);
 }
 
 void tramp_text_write(unsigned long addr, const u8 *bytes, u32 len)

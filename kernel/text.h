@@ -82,6 +82,12 @@ void tramp_text_write_unlock(void);
 /* Whether a kprobe of the kernel may have bytes from @start to @end (exclusive). */
 bool tramp_text_has_kprobe(unsigned long start, unsigned long end);
 
+/*
+ * Whether a kprobe of the kernel, armed or not, was registered for an address from
+ * @start to @end (exclusive).
+ */
+bool tramp_text_knows(unsigned long start, unsigned long end);
+
 /* Write bytes; nobody may be executing them but the first. Written locked. */
 void tramp_text_write(unsigned long addr, const u8 *bytes, u32 len);
 

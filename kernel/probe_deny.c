@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions by name that a probe must not be in, or only as a kernel kprobe, over and
+ * above what the kernel itself forbids.
+ *
+ * The trap path. Our int3 handler is a die notifier. What the kernel calls before it
+ * reaches a notifier must not trap again: notify_die() and the notifier chain are on the
+ * kernel's blacklist, but they take rcu_read_lock(), which is a function with
+ * PREEMPT_RCU; with lock debugging or KASAN a good deal more; and where there is a
+ * tracepoint in the notifier chain (notifier_run, since 6.4), the way of a trace event
+ * into its buffer. The kernel's own kprobes are asked before all that.
+ *
+ * The way back. An image that has turned preemption on again calls
+ * preempt_schedule_notrace(), outside of any recursion guard. The return thunks end
+ * every function, ours and the kprobes' included: nobody may trap there.
+ *
+ * Without RCU. In the idle functions, and on a CPU on its way out, RCU does not watch;
+ * an int3's exception entry wakes it up as long as the handler runs, an image would run
+ * without.
+ *
+ * Patched. A static call's trampoline is checked for its instruction when the kernel
+ * changes it, and a BUG() follows if it is another; it cannot bear kprobes either.
+ */
+#include <linux/string.h>
+#include "ksyms.h"
+#include "probe.h"
+
+enum match {
+	EXACT,
+	PREFIX,
+	PART,
+};
+
+static const struct deny {
+	const char *name;
+	enum match match;
+	bool refuse;		/* a kernel kprobe would be no better */
+	enum tramp_reason reason;
+} denied[] = {
+	{ "__rcu_read_lock", EXACT, false, TRAMP_REASON_BLACKLISTED },
+	{ "__rcu_read_unlock", EXACT, false, TRAMP_REASON_BLACKLISTED },
+	{ "rcu_read_unlock_special", EXACT, false, TRAMP_REASON_BLACKLISTED },
+	{ "preempt_schedule_notrace", PART, false, TRAMP_REASON_BLACKLISTED },
+
+	{ "__x86_return_", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "retbleed_", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "srso_", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "its_return_thunk", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "call_depth_return_thunk", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "__SCT__", PREFIX, true, TRAMP_REASON_RESERVED },
+
+	/* drivers/cpuidle/ before 6.3, where these are not in .cpuidle.text */
+	{ "cpuidle_enter_state", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "enter_s2idle_proper", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "default_enter_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "play_dead", PART, false, TRAMP_REASON_RCU_IDLE },
+#if defined(CONFIG_DEBUG_LOCK_ALLOC) || defined(CONFIG_KASAN)
+	{ "lock_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "__lock_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "lockdep", PART, false, TRAMP_REASON_BLACKLISTED },
+	{ "rcu_is_watching", EXACT, false, TRAMP_REASON_BLACKLISTED },
+	{ "rcu_lockdep_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "__asan_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "asan", PART, false, TRAMP_REASON_BLACKLISTED },
+#endif
+}, trace_path[] = {
+	{ "trace_event_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "trace_buffer_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "__trace_event_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "tracing_gen_ctx", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "ring_buffer_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "rb_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "__rb_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "trace_clock", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "local_clock", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "sched_clock", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "perf_trace_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+};
+
+static bool matches(const struct deny *d, const char *name)
+{
+	switch (d->match) {
+	case EXACT:
+		return !strcmp(name, d->name);
+	case PREFIX:
+		return strstarts(name, d->name);
+	default:
+		return strstr(name, d->name);
+	}
+}
+
+static const struct deny *search(const struct deny *d, u32 nr, const char *name)
+{
+	for (; nr--; d++) {
+		if (matches(d, name))
+			return d;
+	}
+	return NULL;
+}
+
+u32 tramp_probe_denied(const struct tramp_symbol *sym, bool *refuse)
+{
+	const struct deny *d = NULL;
+	char name[KSYM_NAME_LEN];
+	unsigned long offset;
+
+	*refuse = false;
+	if (sym->start >= tramp_ksyms.__cpuidle_text_start &&
+	    sym->start < tramp_ksyms.__cpuidle_text_end)
+		return TRAMP_REASON_RCU_IDLE;
+	if (!tramp_text_name(sym->start, name, &offset))
+		return 0;
+	d = search(denied, ARRAY_SIZE(denied), name);
+	if (!d && tramp_ksyms.__tracepoint_notifier_run)
+		d = search(trace_path, ARRAY_SIZE(trace_path), name);
+	if (!d)
+		return 0;
+	*refuse = d->refuse;
+	return d->reason;
+}
