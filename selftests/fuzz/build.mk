@@ -13,7 +13,8 @@ FUZZ_CFLAGS	= -std=gnu11 -O1 -g -Wall -Wextra -Werror -fno-omit-frame-pointer \
 		  -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_DIR	= $(O)/selftests/fuzz
 FUZZ_TARGETS	= $(patsubst selftests/fuzz/%.c,$(FUZZ_DIR)/%,$(wildcard selftests/fuzz/fuzz_*.c))
-FUZZ_CORE	= $(patsubst %.c,$(FUZZ_DIR)/core/%.o,$(wildcard kernel/x86/*.c) selftests/lib/decode.c)
+FUZZ_CORE	= $(patsubst %.c,$(FUZZ_DIR)/core/%.o,$(wildcard kernel/x86/*.c) selftests/lib/decode.c \
+		  selftests/fuzz/image.c)
 
 $(FUZZ_DIR)/core/%.o: %.c
 	$(call msg,FUZZ-CC,$@)

@@ -10,13 +10,10 @@
  */
 #include "../../kernel/x86/detour_image.h"
 #include "../../kernel/x86/relocate.h"
-#include "fuzz.h"
+#include "image.h"
 
 #define MAX_PROGS	8
 #define MAX_CODE	40
-
-enum { OLD_KERNEL = 1, NO_STATS = 2, RCU_LOCKS = 4, CALL_DEPTH = 8, SMAP = 16, FAR_PERCPU = 32,
-       FAR_HELPERS = 64, FULL_PREEMPT = 128 };
 
 struct job {
 	struct tramp_x86_env env;
@@ -31,7 +28,6 @@ struct job {
 	struct tramp_x86_detour_out out;
 	u32 call_off[2 * MAX_PROGS];
 	u8 *image;
-	u8 *starts;	/* one byte for each of the image: an instruction starts there */
 };
 
 static bool no(u64 addr, void *arg)
@@ -52,50 +48,17 @@ static u32 nobody(u64 start, u64 end, u64 *where, void *arg)
 
 static const struct tramp_x86_world empty_world = { no, no, nobody, no };
 
-static void set_env(struct job *j, u32 kind)
-{
-	u64 percpu = kind & FAR_PERCPU ? 0x123456789000ULL : 0x31000;
-	u64 helpers = j->addr + (kind & FAR_HELPERS ? 0x100000000ULL : 0x100000);
-
-	j->env = (struct tramp_x86_env){
-		.preempt_count = percpu,
-		.current_task = percpu + 8,
-		.task_bpf_ctx = 0xb38,
-		.trace_ctx_size = kind & OLD_KERNEL ? 8 : 16,
-		.trace_ctx_cookie = kind & OLD_KERNEL ? 0 : 8,
-		.stats_key = kind & NO_STATS ? 0 : helpers,
-		.stats_enter = helpers + 0x100,
-		.stats_exit = helpers + 0x200,
-		.resched = kind & FULL_PREEMPT ? helpers + 0x300 : 0,
-		.missed = helpers + 0x400,
-		.rcu_read_lock = kind & RCU_LOCKS ? helpers + 0x500 : 0,
-		.rcu_read_unlock = kind & RCU_LOCKS ? helpers + 0x600 : 0,
-		.call_depth = percpu + 16,
-		.has_call_depth = kind & CALL_DEPTH,
-		.cs = 0x10,
-		.ss = 0x18,
-		.smap = kind & SMAP,
-	};
-}
-
 static void set_programs(struct job *j, struct fuzz_input *in)
 {
 	u32 i;
 
 	for (i = 0; i < j->req.nr_progs; i++) {
-		u32 what = fuzz_take(in, 1);
+		u32 what = fuzz_take(in, 1), flags = what & 7;
 
-		j->calls[i] = (struct tramp_x86_call){
-			.func = j->addr + 0x200000 + 0x1000 * i,
-			.insns = what & 0x40 ? 0xffffc90000001000ULL : 0,
-			/* mostly those that a probe may have */
-			.flags = (what & 7) | ((what & 0x38) == 0x38 ? TRAMP_X86_CALL_GUARDED : 0),
-			.prog = 0xffff888000000000ULL + i,
-			.missed_arg = 0xffff888000001000ULL + i,
-			.active = 0x40000 + (what >> 7 ? 8 : 8 * i),
-			.hits = 0x50000 + 8 * i,
-			.cookie = 0x1122334455667788ULL * i,
-		};
+		/* mostly those that a probe may have */
+		if ((what & 0x38) == 0x38)
+			flags |= TRAMP_X86_CALL_GUARDED;
+		j->calls[i] = fuzz_program(j->addr, i, flags, what & 0x40, what & 0x80);
 	}
 }
 
@@ -154,66 +117,6 @@ static enum tramp_x86_err emit(struct job *j, u32 len)
 	return err;
 }
 
-/* Everything is instructions, and the places that are named are where some start. */
-static void check_instructions(struct job *j)
-{
-	struct tramp_x86_insn insn;
-	u32 off;
-
-	for (off = 0; off < j->out.size; off += insn.len) {
-		FUZZ_CHECK(tramp_x86_decode(j->image + off, j->out.size - off, &insn));
-		j->starts[off] = 1;
-		if (!off)
-			FUZZ_CHECK(insn.len == 5);
-	}
-	FUZZ_CHECK(j->out.copy_off < j->out.size && j->starts[j->out.copy_off]);
-	FUZZ_CHECK(j->out.copy_len && j->out.copy_off + j->out.copy_len <= j->out.size);
-	FUZZ_CHECK(j->out.copy_off + j->out.copy_len == j->out.size ||
-		   j->starts[j->out.copy_off + j->out.copy_len]);
-}
-
-static bool is_helper(const struct job *j, u64 to)
-{
-	const struct tramp_x86_env *e = &j->env;
-	u32 i;
-
-	for (i = 0; i < j->req.nr_progs; i++)
-		if (to == j->calls[i].func)
-			return true;
-	return to == e->missed || (e->stats_key && (to == e->stats_enter || to == e->stats_exit)) ||
-	       (e->resched && to == e->resched) ||
-	       (e->rcu_read_lock && (to == e->rcu_read_lock || to == e->rcu_read_unlock));
-}
-
-/* Branches outside of the copy stay in the image, calls lead to programs and helpers. */
-static void check_branches(const struct job *j)
-{
-	struct tramp_x86_insn insn;
-	u32 off;
-
-	for (off = 0; off < j->out.size; off += insn.len) {
-		enum tramp_x86_kind kind;
-		u64 to;
-
-		tramp_x86_decode(j->image + off, j->out.size - off, &insn);
-		if (off >= j->out.copy_off && off < j->out.copy_off + j->out.copy_len)
-			continue;
-		kind = tramp_x86_classify(&insn);
-		to = tramp_x86_branch_target(&insn, j->addr + off);
-		switch (kind) {
-		case TRAMP_X86_CALL:
-			FUZZ_CHECK(is_helper(j, to));
-			break;
-		case TRAMP_X86_JMP:
-		case TRAMP_X86_JCC:
-			FUZZ_CHECK(to - j->addr < j->out.size && j->starts[to - j->addr]);
-			break;
-		default:
-			FUZZ_CHECK(kind == TRAMP_X86_PLAIN);
-		}
-	}
-}
-
 /* The copy is what relocate() makes of each instruction, and then the way back. */
 static void check_copy(const struct job *j)
 {
@@ -243,33 +146,22 @@ static void check_copy(const struct job *j)
 	}
 }
 
-static void check_calls(const struct job *j)
-{
-	struct tramp_x86_insn insn;
-	u32 i, off;
-
-	for (i = 0; i < 2 * j->req.nr_progs; i++) {
-		off = j->call_off[i];
-		if (!off) {
-			FUZZ_CHECK(i % 2 && !j->env.stats_key);
-			continue;
-		}
-		FUZZ_CHECK(off < j->out.size && j->starts[off]);
-		FUZZ_CHECK(tramp_x86_decode(j->image + off, j->out.size - off, &insn));
-		FUZZ_CHECK(tramp_x86_classify(&insn) == TRAMP_X86_CALL && insn.len == 5);
-		FUZZ_CHECK(tramp_x86_branch_target(&insn, j->addr + off) == j->calls[i / 2].func);
-	}
-}
-
 static void check_image(struct job *j)
 {
-	j->starts = calloc(1, j->out.size);
-	FUZZ_CHECK(j->starts);
-	check_instructions(j);
-	check_branches(j);
+	u32 copy = j->out.copy_off, end = copy + j->out.copy_len;
+	struct image img = {
+		.env = &j->env, .calls = j->calls, .nr = j->req.nr_progs,
+		.bytes = j->image, .size = j->out.size, .addr = j->addr,
+	};
+
+	image_instructions(&img);
+	FUZZ_CHECK(!memchr(img.starts + 1, 1, 4) && img.starts[5]);
+	FUZZ_CHECK(copy < end && end <= img.size && img.starts[copy]);
+	FUZZ_CHECK(end == img.size || img.starts[end]);
+	image_branches(&img, copy, end);
+	image_calls(&img, j->call_off);
 	check_copy(j);
-	check_calls(j);
-	free(j->starts);
+	free(img.starts);
 }
 
 /* As the module does: measure, allocate, emit. */
@@ -314,7 +206,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	kind = fuzz_take(&in, 2);
 	j.too_short = fuzz_take(&in, 2);
 	j.req.nr_progs = fuzz_take(&in, 1) % (MAX_PROGS + 1);
-	set_env(&j, kind);
+	j.env = fuzz_env(j.addr, kind, kind >> 8 == 0xff);
 	set_programs(&j, &in);
 	len = fuzz_take(&in, 1) % (TRAMP_X86_MAX_REGION + 1);
 
