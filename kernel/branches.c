@@ -14,6 +14,9 @@
  * linker resolves no other direct branch but to a symbol. So each module's text is
  * read when a probe in it first wants to know.
  *
+ * Where instructions start is noted on the way, so that no function is decoded again and
+ * again for each probe in it.
+ *
  * By the same tables it is noted which bytes the kernel itself patches: jump labels and
  * static calls. (The kernel's own answer goes through all of them each time.)
  *
@@ -45,6 +48,7 @@ struct area {
 	const struct module *mod;	/* NULL: the kernel */
 	unsigned long start;
 	unsigned long end;
+	unsigned long *starts;		/* instructions */
 	unsigned long *targets;
 	unsigned long *reserved;
 };
@@ -76,10 +80,19 @@ bool tramp_branches_target(unsigned long addr)
 	return !area || test_bit(addr - area->start, area->targets);
 }
 
+bool tramp_branches_start(unsigned long addr, unsigned long *before)
+{
+	const struct area *area = find_area(addr);
+	unsigned long bit = addr - area->start;
+
+	*before = area->start + find_last_bit(area->starts, bit + 1);
+	return test_bit(bit, area->starts);
+}
+
 bool tramp_branches_reserved(unsigned long start, unsigned long end)
 {
 	const struct area *area = find_area(start);
-	unsigned long last = end - area->start;
+	unsigned long last = min(end, area->end) - area->start;
 
 	return find_next_bit(area->reserved, last, start - area->start) < last;
 }
@@ -110,6 +123,7 @@ static void read_symbol(struct area *area, unsigned long start, unsigned long en
 
 	tramp_cursor_init(&c, start, end);
 	for (at = start; tramp_cursor_next(&c, &insn); at = c.addr) {
+		__set_bit(at - area->start, area->starts);
 		switch (tramp_x86_classify(&insn)) {
 		case TRAMP_X86_JMP:
 		case TRAMP_X86_JCC:
@@ -230,6 +244,7 @@ static void free_area(struct area *area)
 {
 	if (!area)
 		return;
+	kvfree(area->starts);
 	kvfree(area->targets);
 	kvfree(area->reserved);
 	kfree(area);
@@ -263,9 +278,10 @@ int tramp_branches_read(unsigned long addr)
 	if (err)
 		goto free;
 	longs = BITS_TO_LONGS(area->end - area->start);
+	area->starts = kvcalloc(longs, sizeof(long), GFP_KERNEL);
 	area->targets = kvcalloc(longs, sizeof(long), GFP_KERNEL);
 	area->reserved = kvcalloc(longs, sizeof(long), GFP_KERNEL);
-	if (!area->targets || !area->reserved) {
+	if (!area->starts || !area->targets || !area->reserved) {
 		err = -ENOMEM;
 		goto free;
 	}

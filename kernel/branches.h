@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where in the text something may jump to, or patches: a bit for each byte. */
+/*
+ * What is where in the text: instructions, targets of branches, what the kernel patches; a
+ * bit for each byte.
+ */
 #ifndef TRAMP_BRANCHES_H
 #define TRAMP_BRANCHES_H
 
@@ -32,6 +35,15 @@ int tramp_branches_read(unsigned long addr);
  * Context: tramp_mutex held.
  */
 bool tramp_branches_target(unsigned long addr);
+
+/**
+ * tramp_branches_start() - whether an instruction starts at an address
+ * @addr: an address in text that is ready
+ * @before: (out) the last start that is not behind it; nonsense if there is none
+ *
+ * Context: tramp_mutex held.
+ */
+bool tramp_branches_start(unsigned long addr, unsigned long *before);
 
 /**
  * tramp_branches_reserved() - whether a jump label or static call has bytes of a range

@@ -138,7 +138,8 @@ static int check_update(const struct bpf_prog *new, const struct bpf_prog *old)
 	if (new->type != old->type || new->expected_attach_type != old->expected_attach_type ||
 	    new->aux->attach_btf != old->aux->attach_btf ||
 	    new->aux->attach_btf_id != old->aux->attach_btf_id || new->aux->dst_prog ||
-	    new->kprobe_override)
+	    new->kprobe_override ||
+	    (new->type == BPF_PROG_TYPE_KPROBE && tramp_prog_sleepable(new)))
 		return -EINVAL;
 	return 0;
 }

@@ -152,6 +152,7 @@ static struct tramp_probe *new_probe(const struct tramp_place *place, struct tra
 	probe->entry = place->entry || place->ftrace;
 	probe->insn_len = place->insn.len;
 	memcpy(probe->orig, place->code, place->code_len);
+	tramp_probe_note_branches(probe, place->code_len);
 	INIT_LIST_HEAD(&probe->links);
 	INIT_LIST_HEAD(&probe->opt);
 	return probe;
@@ -293,6 +294,12 @@ static int start(struct tramp_probe *probe, const struct tramp_place *place,
 
 	tramp_probe_hash_add(probe);
 	probe->reason = choose_mode(place, link, &mode);
+	/* With somebody else's live patch there, say, the kernel's kprobe is left. */
+	if (mode == TRAMP_MODE_INT3 && tramp_probe_hook(&first)) {
+		mode = TRAMP_MODE_KPROBE;
+		probe->reason = first.reason;
+		memset(&first, 0, sizeof(first));
+	}
 	if (mode == TRAMP_MODE_KPROBE && (flags & TRAMP_ATTACH_F_NO_KPROBE))
 		return tramp_refuse(why, probe->reason, probe->addr, NULL);
 	if (mode == TRAMP_MODE_FTRACE_OPS && (flags & TRAMP_ATTACH_F_NO_OPS))
@@ -428,14 +435,21 @@ static void stop(struct tramp_probe *probe, struct tramp_link *link)
 	}
 }
 
+/* What its kernel kprobe has missed stays with the link when that goes. */
+static void keep_misses(struct tramp_link *link)
+{
+	u64 missed = tramp_probe_callback_missed(link->probe);
+
+	tramp_counts_add_misses(link->counts, missed - link->missed_before);
+	link->missed_before = 0;
+}
+
 void tramp_probe_detach(struct tramp_link *link)
 {
 	struct tramp_probe *probe = link->probe;
 
 	lockdep_assert_held(&tramp_mutex);
-	/* They stay with the link, for whoever asks a detached one. */
-	tramp_counts_add_misses(link->counts, tramp_probe_callback_missed(probe) -
-					      link->missed_before);
+	keep_misses(link);
 	list_del(&link->node);
 	probe->nr--;
 	probe->no_jump -= link->no_jump;
@@ -498,6 +512,7 @@ void tramp_probe_totals(u32 *probes, u32 *optimised)
 
 static void module_gone(struct tramp_probe *probe, void *mod)
 {
+	struct tramp_link *link;
 	LIST_HEAD(restore);
 
 	if (probe->module != mod)
@@ -508,6 +523,8 @@ static void module_gone(struct tramp_probe *probe, void *mod)
 		tramp_probe_restore_batch(&restore);
 		probe->text = TRAMP_TEXT_ORIGINAL;
 	} else {
+		list_for_each_entry(link, &probe->links, node)
+			keep_misses(link);
 		tramp_probe_callback_detach(probe);
 	}
 	abandon(probe);
@@ -565,6 +582,7 @@ void tramp_probe_exit(void)
 	/* Modules may still go with the last probes in them. */
 	tramp_probe_opt_drain();
 	unregister_module_notifier(&module_block);
+	tramp_probe_unhook();
 	tramp_probe_opt_exit();
 	tramp_probe_trap_exit();
 	tramp_branches_exit();

@@ -61,8 +61,8 @@ struct tramp_probe_set {
 /* What is in the text at a probe's address. */
 enum tramp_probe_text {
 	TRAMP_TEXT_ORIGINAL,	/* nothing of ours */
-	TRAMP_TEXT_INT3,	/* int3, and NOPs for the rest of the instruction */
-	TRAMP_TEXT_JUMP,	/* jmp to the image, and NOPs for the rest of the region */
+	TRAMP_TEXT_INT3,	/* int3s for the whole instruction */
+	TRAMP_TEXT_JUMP,	/* jmp to the image, and int3s for the rest of the region */
 };
 
 /**
@@ -86,6 +86,8 @@ enum tramp_probe_text {
  * @insn_len: length of its instruction
  * @region: bytes that a jump would cover, as found safe; 0: not safe, or not known
  * @orig: the original bytes
+ * @branches, @nr_branches: where the direct branches among them go, from @addr
+ * @intruded: a kernel kprobe has come into the region
  * @module: where it is, without a reference; NULL for the kernel proper
  * @image: mode INT3
  * @set: modes KPROBE and FTRACE_OPS
@@ -117,6 +119,9 @@ struct tramp_probe {
 	u32 reason;
 	unsigned long where;
 	u8 orig[TRAMP_X86_MAX_REGION];
+	u8 nr_branches;
+	bool intruded;
+	s32 branches[(TRAMP_X86_MAX_REGION + 1) / 2];	/* none is shorter than 2 bytes */
 	struct module *module;
 	struct tramp_probe_image *image;
 	struct tramp_probe_set __rcu *set;
@@ -380,6 +385,41 @@ struct tramp_probe *tramp_probe_lookup(unsigned long addr);
 int tramp_probe_trap_init(void);
 void tramp_probe_trap_exit(void);
 
+/**
+ * tramp_probe_for_each_rcu() - call a function for every probe in the table
+ * @fn: must neither sleep nor change the table
+ * @arg: passed to it
+ *
+ * Context: preemption off.
+ */
+void tramp_probe_for_each_rcu(void (*fn)(struct tramp_probe *probe, void *arg), void *arg);
+
+/* probe_hook.c ------------------------------------------------------------------ */
+
+/**
+ * struct tramp_hooked - a kprobe of the kernel that might become a jump
+ * @addr: its address
+ * @refuse: (out) it must not
+ * @intruded: (out) it stands in a region of ours
+ */
+struct tramp_hooked {
+	unsigned long addr;
+	bool refuse;
+	bool intruded;
+};
+
+/**
+ * tramp_probe_hook() - have a say in what the kernel makes jumps of
+ * @why: why that is not possible; then no int3 of ours may be written
+ *
+ * Once, and until the module goes. Context: tramp_mutex held, may sleep.
+ */
+int tramp_probe_hook(struct tramp_refusal *why);
+void tramp_probe_unhook(void);
+
+/* Note the branches among a new probe's original bytes; @len of them are known. */
+void tramp_probe_note_branches(struct tramp_probe *probe, u32 len);
+
 /* probe_opt.c ------------------------------------------------------------------- */
 
 /**
@@ -389,6 +429,9 @@ void tramp_probe_trap_exit(void);
  * Context: tramp_mutex held.
  */
 void tramp_probe_queue(struct tramp_probe *probe);
+
+/* Kprobes have come into regions. Any context. */
+void tramp_probe_queue_intruded(void);
 
 /* Something has gone from @addr: those whose regions hold it may be jumps again. */
 void tramp_probe_queue_around(unsigned long addr);

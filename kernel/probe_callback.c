@@ -14,6 +14,7 @@
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include "compat.h"
 #include "helpers.h"
@@ -79,6 +80,11 @@ static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
+/* A kprobe that has one is never made a jump. */
+static void after_kprobe(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
 static int attach_kprobe(struct tramp_probe *probe, struct tramp_refusal *why)
 {
 	struct tramp_probe_kp *kp = kzalloc(sizeof(*kp), GFP_KERNEL);
@@ -89,6 +95,9 @@ static int attach_kprobe(struct tramp_probe *probe, struct tramp_refusal *why)
 	kp->probe = probe;
 	kp->kp.addr = (void *)probe->addr;
 	kp->kp.pre_handler = on_kprobe;
+	/* It is the exception that wakes RCU up, and that keeps the trap path out. */
+	if (probe->reason == TRAMP_REASON_RCU_IDLE || probe->reason == TRAMP_REASON_BLACKLISTED)
+		kp->kp.post_handler = after_kprobe;
 	err = register_kprobe(&kp->kp);
 	if (err) {
 		kfree(kp);
@@ -162,8 +171,15 @@ static int attach_ftrace(struct tramp_probe *probe, struct tramp_refusal *why)
 /* An ops without a filter would mean every function, so it goes before its last one. */
 static void detach_ftrace(struct tramp_probe *probe)
 {
-	if (!--nr_entries)
-		unregister_ftrace_function(&entry_ops);
+	if (!--nr_entries && unregister_ftrace_function(&entry_ops)) {
+		/*
+		 * ftrace has shut itself down, and calls us for ever: this module must
+		 * stay. What the callback does not find in the table it ignores.
+		 */
+		__module_get(THIS_MODULE);
+		nr_entries++;
+		return;
+	}
 	ftrace_set_filter_ip(&entry_ops, probe->addr, 1, 0);
 }
 

@@ -8,7 +8,7 @@
  * kernel's blacklist, but they take rcu_read_lock(), which is a function with
  * PREEMPT_RCU; with lock debugging or KASAN a good deal more; and where there is a
  * tracepoint in the notifier chain (notifier_run, since 6.4), the way of a trace event
- * into its buffer. The kernel's own kprobes are asked before all that.
+ * into its buffer. (That tracepoint's own user may do more; docs/limits.md.) The kernel's own kprobes are asked before all that.
  *
  * The way back. An image that has turned preemption on again calls
  * preempt_schedule_notrace(), outside of any recursion guard. The return thunks end
@@ -26,7 +26,7 @@
 #include "probe.h"
 
 enum match {
-	EXACT,
+	EXACT,		/* but for what the compiler appends: .part.0, .cold, ... */
 	PREFIX,
 	PART,
 };
@@ -37,22 +37,26 @@ static const struct deny {
 	bool refuse;		/* a kernel kprobe would be no better */
 	enum tramp_reason reason;
 } denied[] = {
+	{ "__SCT__", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "__x86_return_", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "__x86_indirect_", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "retbleed_", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "srso_", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "its_return_thunk", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "call_depth_return_thunk", PREFIX, true, TRAMP_REASON_RESERVED },
+
 	{ "__rcu_read_lock", EXACT, false, TRAMP_REASON_BLACKLISTED },
 	{ "__rcu_read_unlock", EXACT, false, TRAMP_REASON_BLACKLISTED },
 	{ "rcu_read_unlock_special", EXACT, false, TRAMP_REASON_BLACKLISTED },
 	{ "preempt_schedule_notrace", PART, false, TRAMP_REASON_BLACKLISTED },
 
-	{ "__x86_return_", PREFIX, true, TRAMP_REASON_RESERVED },
-	{ "retbleed_", PREFIX, true, TRAMP_REASON_RESERVED },
-	{ "srso_", PREFIX, true, TRAMP_REASON_RESERVED },
-	{ "its_return_thunk", PREFIX, true, TRAMP_REASON_RESERVED },
-	{ "call_depth_return_thunk", PREFIX, true, TRAMP_REASON_RESERVED },
-	{ "__SCT__", PREFIX, true, TRAMP_REASON_RESERVED },
-
 	/* drivers/cpuidle/ before 6.3, where these are not in .cpuidle.text */
 	{ "cpuidle_enter_state", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "enter_s2idle_proper", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "default_enter_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "arch_cpu_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "amd_e400_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "cpuidle_poll_time", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "play_dead", PART, false, TRAMP_REASON_RCU_IDLE },
 #if defined(CONFIG_DEBUG_LOCK_ALLOC) || defined(CONFIG_KASAN)
 	{ "lock_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
@@ -75,13 +79,18 @@ static const struct deny {
 	{ "local_clock", PREFIX, false, TRAMP_REASON_BLACKLISTED },
 	{ "sched_clock", PREFIX, false, TRAMP_REASON_BLACKLISTED },
 	{ "perf_trace_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "perf_tp_event", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "perf_swevent_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "__traceiter_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "__bpf_trace_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "bpf_trace_run", PREFIX, false, TRAMP_REASON_BLACKLISTED },
 };
 
 static bool matches(const struct deny *d, const char *name)
 {
 	switch (d->match) {
 	case EXACT:
-		return !strcmp(name, d->name);
+		return strstarts(name, d->name) && strchr(".", name[strlen(d->name)]);
 	case PREFIX:
 		return strstarts(name, d->name);
 	default:

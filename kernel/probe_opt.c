@@ -39,6 +39,7 @@ MODULE_PARM_DESC(optimize, "let probes become jumps (default: yes; changed in de
 static LIST_HEAD(queue);		/* tramp_mutex */
 static LIST_HEAD(lingering);		/* tramp_mutex: bytes patched by others */
 static unsigned long queued_since;	/* jiffies of the first in the queue */
+static bool any_intruded;
 static struct workqueue_struct *wq;
 
 static void optimise_work(struct work_struct *work);
@@ -61,6 +62,12 @@ void tramp_probe_queue(struct tramp_probe *probe)
 	if (time_after(jiffies + delay, queued_since + QUEUE_DELAY_MAX))
 		delay = 0;
 	mod_delayed_work(wq, &worker, delay);
+}
+
+notrace void tramp_probe_queue_intruded(void)
+{
+	WRITE_ONCE(any_intruded, true);
+	mod_delayed_work(wq, &worker, 0);
 }
 
 void tramp_probe_queue_around(unsigned long addr)
@@ -133,8 +140,10 @@ static bool prepare(struct tramp_probe *probe)
 		 * patches, does not change; for probes see clear_regions(), and
 		 * for the kernel's, tramp_probe_jump_batch().
 		 */
-		if (probe->region && probe->region == probe->image->len)
+		if (probe->region && probe->region == probe->image->len) {
+			probe->reason = TRAMP_REASON_OPT_PENDING;
 			return true;
+		}
 	}
 	len = evaluate(probe);
 	if (!len && probe->image->len == probe->insn_len && probe->text != TRAMP_TEXT_JUMP)
@@ -226,6 +235,18 @@ static void jump_all(struct list_head *jump)
 	stay_int3(&refused);
 }
 
+/* Kprobes stand in regions whose images go past them: those execute one instruction. */
+static void shrink_intruded(struct tramp_probe *probe, void *arg)
+{
+	if (!READ_ONCE(probe->intruded))
+		return;
+	probe->intruded = false;
+	if (probe->mode != TRAMP_MODE_INT3 || probe->text != TRAMP_TEXT_INT3 || !probe->nr)
+		return;
+	probe->region = 0;
+	tramp_probe_queue(probe);
+}
+
 static void optimise_work(struct work_struct *work)
 {
 	struct tramp_probe *probe, *tmp;
@@ -234,6 +255,8 @@ static void optimise_work(struct work_struct *work)
 	LIST_HEAD(wait);
 
 	mutex_lock(&tramp_mutex);
+	if (xchg(&any_intruded, false))
+		tramp_probe_for_each(shrink_intruded, NULL);
 	list_splice_init(&lingering, &queue);
 	while ((probe = next_queued())) {
 		if (!probe->nr) {

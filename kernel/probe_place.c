@@ -125,32 +125,23 @@ static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 	return 0;
 }
 
-/* Walk to the instruction and take it and what follows. Place locked. */
+/* Take the instruction and what follows. Place locked. */
 static int read_code(struct tramp_place *place, struct tramp_refusal *why)
 {
-	unsigned long at, end = place->sym.start + place->sym.size;
-	struct tramp_x86_insn insn;
-	struct tramp_cursor c;
-	u32 n;
+	unsigned long before, addr = place->addr, start = place->sym.start;
 
-	tramp_cursor_init(&c, place->sym.start, end);
-	do {
-		at = c.addr;
-		if (!tramp_cursor_next(&c, &place->insn))
-			return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, at,
-					    "no instruction at +%#lx", at - place->sym.start);
-	} while (c.addr <= place->addr);
-	if (at != place->addr)
-		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, at,
-				    "inside of the instruction at +%#lx", at - place->sym.start);
-
-	memcpy(place->code, place->insn.bytes, place->insn.len);
-	place->code_len = place->insn.len;
-	while (place->code_len < sizeof(place->code) && tramp_cursor_next(&c, &insn)) {
-		n = min_t(u32, insn.len, sizeof(place->code) - place->code_len);
-		memcpy(place->code + place->code_len, insn.bytes, n);
-		place->code_len += n;
+	if (!tramp_branches_ready(addr))	/* another module than when it was read */
+		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, NULL);
+	if (!tramp_branches_start(addr, &before)) {
+		before = max(before, start);
+		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, before,
+				    "the instruction before it starts at +%#lx", before - start);
 	}
+	place->code_len = min_t(unsigned long, start + place->sym.size - addr,
+				sizeof(place->code));
+	tramp_text_original(addr, place->code, place->code_len);
+	if (!tramp_x86_decode(place->code, place->code_len, &place->insn))
+		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, addr, "no instruction");
 	return 0;
 }
 
@@ -176,10 +167,7 @@ int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *plac
 
 static bool reserved(unsigned long start, unsigned long last)
 {
-	if (tramp_branches_ready(start))
-		return tramp_branches_reserved(start, last + 1);
-	return KSYM(jump_label_text_reserved)((void *)start, (void *)last) ||
-	       KSYM(static_call_text_reserved)((void *)start, (void *)last);
+	return tramp_branches_reserved(start, last + 1);
 }
 
 /* Can the instruction be executed elsewhere at all? Its reach depends on where. */
@@ -234,7 +222,7 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	else if (KSYM(alternatives_text_reserved)((void *)addr, (void *)(last + 1)))
 		place->reason = TRAMP_REASON_RESERVED;
 
-	/* The rest of the instruction becomes NOPs: nobody may start in its middle. */
+	/* The rest of the instruction becomes int3s: nobody may start in its middle. */
 	for (at = addr + 1; !place->reason && at <= last; at++) {
 		if (tramp_branches_target(at)) {
 			place->reason = TRAMP_REASON_REGION_TARGET;

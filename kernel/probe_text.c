@@ -6,17 +6,18 @@
  * instruction has 3:
  *
  *	original	o0 o1 o2 o3 o4 o5 o6 o7
- *	int3		cc 90 90 o3 o4 o5 o6 o7
- *	jump		e9 r0 r1 r2 r3 90 90 90
+ *	int3		cc cc cc o3 o4 o5 o6 o7
+ *	jump		e9 r0 r1 r2 r3 cc cc cc
  *
- * The NOPs are never executed. They keep whoever decodes the function from its start
- * in step with it: the kernel's kprobes do that for every probe.
+ * The further int3s are never executed. They keep whoever decodes the function from
+ * its start in step with it, as the kernel's kprobes do for every probe; and they
+ * keep kprobes from being put there: the kernel registers none on an int3.
  *
  * Who may be executing what:
  *
  *  - original -> int3. Tasks may be anywhere. One byte is written, the first of an
  *    instruction: a CPU executes the old instruction or traps. After the sync nobody
- *    fetches the old one any more, and the NOPs can be written.
+ *    fetches the old one any more, and the rest can be written.
  *
  *  - int3 -> jump. The bytes behind the first instruction are about to become part
  *    of a displacement, so nobody may be at one of them. Newcomers are not: whoever
@@ -32,20 +33,19 @@
  *    rest, which nobody comes to as long as the image executes the whole region.
  *    Sync, so that who comes there later finds the instructions.
  *
- *  - int3 -> original. The NOPs first, sync, then the first byte, sync. When that
+ *  - int3 -> original. The rest first, sync, then the first byte, sync. When that
  *    returns no CPU is in the int3 handler on account of this probe (probe_trap.c).
  *
  * Before any step the bytes must be what the step before has left there, and no kprobe
  * of the kernel may know them: one that came on top of a jump has taken the jump for
- * the instruction, and goes to our image whenever it is armed; one on a NOP of ours
- * will write a NOP there when it goes. Then everything stays until it has gone.
+ * the instruction, and goes to our image whenever it is armed. Then everything stays
+ * until it has gone.
  */
 #include "ksyms.h"
 #include "probe.h"
 #include "x86/asm.h"
 
 #define INT3	0xcc
-#define NOP	0x90
 #define JMP32	0xe9
 
 /* Bytes that a probe's forms span. */
@@ -57,15 +57,14 @@ static u32 span(const struct tramp_probe *probe)
 static void int3_form(const struct tramp_probe *probe, u8 *form)
 {
 	memcpy(form, probe->orig, span(probe));
-	memset(form, NOP, probe->insn_len);
-	form[0] = INT3;
+	memset(form, INT3, probe->insn_len);
 }
 
 static void jump_form(const struct tramp_probe *probe, u8 *form)
 {
 	struct tasm a = { .buf = form, .len = TRAMP_X86_JUMP_SIZE, .addr = probe->addr };
 
-	memset(form, NOP, span(probe));
+	memset(form, INT3, span(probe));
 	tasm_jmp_out(&a, probe->image->exec.code);
 }
 

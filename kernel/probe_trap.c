@@ -11,14 +11,14 @@
  * CPU that is in the handler answers no IPI. Whoever takes a probe away writes the
  * original byte, syncs all CPUs (by IPI), and then takes the probe from the table: no
  * CPU that trapped on the int3 is left when it cannot be found any more. A CPU that
- * traps while the byte is being changed finds the probe, or (if the byte is not an
- * int3 when the kernel's kprobe handler looks, before us) executes what is there now.
+ * traps while the byte is being changed finds the probe (or, on kernels whose kprobe
+ * handler looks at the byte before us, executes what is there by then).
  * The image that the handler read out of the probe is retired behind RCU-tasks: the
  * task has not passed a voluntary switch since.
  *
  * What a handler runs before it is back in the image must not be probed: it would
  * trap again without end. All of it is in this module, which refuses probes in
- * itself, or on the kernel's blacklist. For the same reason this file is built
+ * itself, on the kernel's blacklist, or in probe_deny.c. For the same reason this file is built
  * without instrumentation (Kbuild).
  */
 #include <linux/hashtable.h>
@@ -80,6 +80,18 @@ u32 tramp_probe_cover(unsigned long addr, u8 *cover)
 	len = max_t(u32, len, probe->insn_len);
 	memcpy(cover, probe->orig, len);
 	return len;
+}
+
+notrace void tramp_probe_for_each_rcu(void (*fn)(struct tramp_probe *probe, void *arg),
+				      void *arg)
+{
+	struct tramp_probe *probe;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		hlist_for_each_entry_rcu_notrace(probe, &probes[i], hash)
+			fn(probe, arg);
+	}
 }
 
 static notrace int on_die(struct notifier_block *nb, unsigned long event, void *data)

@@ -75,17 +75,30 @@ static u32 kprobe_cover(unsigned long addr, u8 first, u8 *cover)
 	return len;
 }
 
-/* Does a probe begin here? Then note what it hides. */
-static void look_for_cover(struct tramp_cursor *c)
+/* What a probe that begins at @addr hides. Return: how many bytes. */
+static u32 find_cover(unsigned long addr, u8 *cover)
 {
-	u8 first = *(const u8 *)c->addr;
+	u8 first = *(const u8 *)addr;
 
 	if (first != INT3 && first != JMP32)
-		return;
-	c->cover_at = c->addr;
-	c->cover_len = tramp_probe_cover(c->addr, c->cover);
-	if (!c->cover_len)
-		c->cover_len = kprobe_cover(c->addr, first, c->cover);
+		return 0;
+	return tramp_probe_cover(addr, cover) ?: kprobe_cover(addr, first, cover);
+}
+
+void tramp_text_original(unsigned long addr, u8 *buf, u32 len)
+{
+	u8 cover[TRAMP_X86_MAX_REGION];
+	unsigned long at;
+	u32 i, n;
+
+	lockdep_assert_held(&tramp_mutex);
+	memcpy(buf, (const void *)addr, len);
+	/* Every probe that may reach into the range, wherever it began. */
+	for (at = addr - (sizeof(cover) - 1); at < addr + len; at++) {
+		n = find_cover(at, cover);
+		for (i = at < addr ? addr - at : 0; i < n && at + i < addr + len; i++)
+			buf[at + i - addr] = cover[i];
+	}
 }
 
 bool tramp_cursor_next(struct tramp_cursor *c, struct tramp_x86_insn *insn)
@@ -99,8 +112,10 @@ bool tramp_cursor_next(struct tramp_cursor *c, struct tramp_x86_insn *insn)
 	avail = min_t(unsigned long, c->end - c->addr, sizeof(code));
 	if (c->addr >= c->cover_at + c->cover_len)
 		c->cover_len = 0;
-	if (!c->cover_len)
-		look_for_cover(c);
+	if (!c->cover_len) {
+		c->cover_at = c->addr;
+		c->cover_len = find_cover(c->addr, c->cover);
+	}
 
 	memcpy(code, (const void *)c->addr, avail);
 	for (i = 0; i < avail && c->addr + i < c->cover_at + c->cover_len; i++)

@@ -68,6 +68,16 @@ void tramp_cursor_init(struct tramp_cursor *c, unsigned long start, unsigned lon
  */
 bool tramp_cursor_next(struct tramp_cursor *c, struct tramp_x86_insn *insn);
 
+/**
+ * tramp_text_original() - the bytes at an address without anybody's probes
+ * @addr: the start of an instruction
+ * @buf: (out) @len bytes
+ * @len: at most TRAMP_X86_MAX_REGION, all in one symbol
+ *
+ * Context: tramp_mutex and text_mutex held.
+ */
+void tramp_text_original(unsigned long addr, u8 *buf, u32 len);
+
 /* text_mutex, for reading what nobody is patching. Takes tramp_mutex before. */
 void tramp_text_lock(void);
 void tramp_text_unlock(void);

@@ -112,9 +112,9 @@ static inline void tasm_byte(struct tasm *a, u8 byte)
 
 static inline void tasm_imm32(struct tasm *a, u32 v)
 {
-	tasm_byte(a, v);
-	tasm_byte(a, v >> 8);
-	tasm_byte(a, v >> 16);
+	tasm_byte(a, v & 0xff);
+	tasm_byte(a, v >> 8 & 0xff);
+	tasm_byte(a, v >> 16 & 0xff);
 	tasm_byte(a, v >> 24);
 }
 

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Keeping the kernel from optimising its kprobes over what our probes hide.
+ *
+ * Before the kernel makes a jump of a kprobe it decodes the function and sees whether
+ * anything branches into the bytes that the jump would cover. It sees through its own
+ * probes; at ours it finds int3s, or a jump to nowhere it knows. So it misses
+ *
+ *  - a branch that one of ours hides: our image executes it, and would land in the
+ *    middle of the kernel's jump;
+ *  - that our image goes on behind the instructions it executes.
+ *
+ * So arch_prepare_optimized_kprobe(), which every kprobe goes through that could become
+ * a jump, is hooked by an ftrace_ops that changes the instruction pointer, as live
+ * patches do: where a probe of ours is near, or hides a branch to where the kprobe is, it
+ * returns an error, and the kprobe stays an int3, as it does in many places.
+ *
+ * Who may be executing what: the kernel calls the function with kprobe_mutex held. A
+ * probe of ours is in the table before its int3 is written, which takes kprobe_mutex;
+ * so either the kernel has seen the original instructions, or the hook sees the probe.
+ * The callback runs with preemption off and reads the table under RCU; of a probe it
+ * uses what never changes (addr, orig). The function that takes over is this module's:
+ * exit unregisters the ops, and waits for RCU-tasks at its end (retire.c).
+ *
+ * The hook also tells that a kprobe has come into a region which is waiting to become
+ * a jump, and whose image goes past it: the optimiser then looks at once.
+ */
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include "compat.h"
+#include "ksyms.h"
+#include "probe.h"
+
+/* Whether an instruction that @probe may hide branches into @start to @end (exclusive). */
+static notrace bool hides_branch_to(const struct tramp_probe *probe, unsigned long start,
+				    unsigned long end)
+{
+	unsigned long target;
+	u32 i;
+
+	for (i = 0; i < probe->nr_branches; i++) {
+		target = probe->addr + probe->branches[i];
+		if (target >= start && target < end)
+			return true;
+	}
+	return false;
+}
+
+static notrace void look_at(struct tramp_probe *probe, void *arg)
+{
+	struct tramp_hooked *h = arg;
+	unsigned long at = h->addr;
+
+	if (at > probe->addr && at < probe->addr + TRAMP_X86_MAX_REGION) {
+		WRITE_ONCE(probe->intruded, true);
+		h->intruded = true;
+	}
+	if ((at < probe->addr + TRAMP_X86_MAX_REGION && probe->addr < at + TRAMP_X86_MAX_REGION) ||
+	    hides_branch_to(probe, at + 1, at + TRAMP_X86_MAX_REGION))
+		h->refuse = true;
+}
+
+/* In the place of the function. */
+static notrace noinline int refuse_to_optimise(struct optimized_kprobe *op, struct kprobe *kp)
+{
+	return -EBUSY;
+}
+
+static notrace void on_prepare(unsigned long ip, unsigned long parent_ip,
+			       struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct pt_regs *regs = ftrace_get_regs(fregs);
+	const struct optimized_kprobe *op;
+	struct tramp_hooked h = {};
+
+	if (!regs)
+		return;
+	preempt_disable_notrace();
+	op = (void *)regs->di;
+	h.addr = (unsigned long)op->kp.addr;
+	tramp_probe_for_each_rcu(look_at, &h);
+	if (h.refuse)
+		regs->ip = (unsigned long)refuse_to_optimise;
+	if (h.intruded)
+		tramp_probe_queue_intruded();
+	preempt_enable_notrace();
+}
+
+static struct ftrace_ops hook_ops = {
+	.func = on_prepare,
+	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
+};
+static bool hooked;			/* tramp_mutex */
+
+int tramp_probe_hook(struct tramp_refusal *why)
+{
+	unsigned long func = tramp_ksyms.arch_prepare_optimized_kprobe;
+	unsigned long site;
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (hooked || !func)		/* without it the kernel optimises nothing */
+		return 0;
+	site = KSYM(ftrace_location)(func);
+	if (!site)
+		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func,
+				    "arch_prepare_optimized_kprobe");
+	err = ftrace_set_filter_ip(&hook_ops, site, 0, 1);
+	if (!err)
+		err = register_ftrace_function(&hook_ops);
+	if (err)
+		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, func,
+				    "arch_prepare_optimized_kprobe: error %d", err);
+	hooked = true;
+	return 0;
+}
+
+void tramp_probe_unhook(void)
+{
+	if (!hooked)
+		return;
+	if (unregister_ftrace_function(&hook_ops))
+		pr_err("ftrace has shut down: this module must not be unloaded\n");
+	ftrace_free_filter(&hook_ops);
+	hooked = false;
+}
+
+void tramp_probe_note_branches(struct tramp_probe *probe, u32 len)
+{
+	struct tramp_x86_insn insn;
+	s64 distance;
+	u32 at;
+
+	for (at = 0; at < len; at += insn.len) {
+		if (!tramp_x86_decode(probe->orig + at, len - at, &insn))
+			break;
+		switch (tramp_x86_classify(&insn)) {
+		case TRAMP_X86_JMP:
+		case TRAMP_X86_JCC:
+		case TRAMP_X86_LOOP:
+			distance = tramp_x86_branch_target(&insn, probe->addr + at) - probe->addr;
+			probe->branches[probe->nr_branches++] = distance;
+			break;
+		default:
+			break;
+		}
+	}
+}
