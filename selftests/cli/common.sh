@@ -75,6 +75,37 @@ expect_json() {
 	}
 }
 
+# bad EXIT REASON RE ARG...: trampctl ARG... fails so, in words and as JSON
+bad() {
+	want=$1 reason=$2 text=$3
+	shift 3
+	run trampctl "$@"
+	[ "$rc" = "$want" ] || {
+		shown
+		fail "trampctl $*: exit status $rc, expected $want"
+	}
+	[ ! -s "$W/out" ] || {
+		shown
+		fail "trampctl $*: something on standard output"
+	}
+	grep -q -e "\[$reason\]$" "$W/err" || {
+		shown
+		fail "trampctl $*: the reason is not $reason"
+	}
+	grep -qE -e "$text" "$W/err" || {
+		shown
+		fail "trampctl $*: the message does not match $text"
+	}
+	run trampctl -j "$@"
+	[ "$rc" = "$want" ] || fail "trampctl -j $*: exit status $rc, expected $want"
+	[ ! -s "$W/out" ] || fail "trampctl -j $*: something on standard output"
+	[ "$(json "$W/err" .error.reason)" = "$reason" ] || {
+		shown
+		fail "trampctl -j $*: the reason is not $reason"
+	}
+	[ "$(json "$W/err" .error.exit_code)" = "$want" ] || fail "trampctl -j $*: exit_code"
+}
+
 nr_links() {
 	trampctl list | awk 'NR > 1 { n++ } END { print n + 0 }'
 }
@@ -112,6 +143,11 @@ start() {
 
 has_begun() {
 	[ -s "$W/bg.out" ] || ! kill -0 $bg 2>/dev/null
+}
+
+# ended: what was started has ended by itself
+ended() {
+	! kill -0 $bg 2>/dev/null
 }
 
 # stop [SIGNAL]: ends what was started; sets $rc, and $W/out and err for expect_*
@@ -174,4 +210,34 @@ t_cleanup() {
 		fail "a trampctl is left running"
 	fi
 	[ ! -e /dev/trampoline_test ] || wait_for "trampoline_test to be free" unload_test_module
+}
+
+# optimised: every probe is what it is going to be
+optimised() {
+	echo 1 >/sys/kernel/debug/trampoline/optimize || fail "cannot wait for the optimiser"
+}
+
+# insn FUNC JQ: $off is the offset of the first instruction of a function that jq
+# selects; all of them are in $W/insns
+insn() {
+	run trampctl -j explain --code "$1"
+	case $rc in
+	0 | 6) ;;
+	*)
+		shown
+		fail "explain --code $1: exit status $rc"
+		;;
+	esac
+	cp "$W/out" "$W/insns"
+	off=$(json "$W/insns" "[.instructions[] | select($2)][0].offset")
+	case $off in
+	'' | *[!0-9]*) fail "no instruction of $1 is like this: $2" ;;
+	esac
+}
+
+# calm: the output of what was started does not grow any more
+calm() {
+	size=$(wc -c <"$W/bg.out")
+	sleep 0.5
+	[ "$size" -gt 500 ] && [ "$size" = "$(wc -c <"$W/bg.out")" ]
 }

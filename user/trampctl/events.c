@@ -43,8 +43,8 @@ bool events_stopped(void)
 	return stopped;
 }
 
-/* The argument of --comm. Returns 0, or EXIT_USAGE after having reported the error. */
-int filter_comm(struct task_filter *f, const char *comm)
+/* The argument of --comm. */
+static int set_comm(struct task_filter *f, const char *comm)
 {
 	if (!comm[0] || strlen(comm) >= FILTER_COMM_LEN)
 		return usage_error("--comm takes a name of 1 to %d bytes, as ps shows it",
@@ -53,6 +53,24 @@ int filter_comm(struct task_filter *f, const char *comm)
 	memcpy(f->comm, comm, strlen(comm));
 	f->by_comm = 1;
 	return 0;
+}
+
+/* One of EVENT_OPTS(). Returns 0, or EXIT_USAGE after having reported the error. */
+int events_option(struct event_options *o, int opt, const char *arg)
+{
+	switch (opt) {
+	case EVENT_OPT_COUNT:
+		return parse_u64("--count", arg, 1, UINT64_MAX, &o->max);
+	case EVENT_OPT_DURATION:
+		return parse_seconds("--duration", arg, &o->duration_ns);
+	case EVENT_OPT_PID:
+		return parse_u32("--pid", arg, 1, 1 << 22, &o->filter.tgid);
+	case EVENT_OPT_COMM:
+		return set_comm(&o->filter, arg);
+	default:
+		o->no_header = true;
+		return 0;
+	}
 }
 
 static uint64_t now_ns(void)

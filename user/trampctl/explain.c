@@ -186,7 +186,8 @@ static int not_found(struct tramp_syms *syms, const char *spec)
 	return fail_lib(syms, spec);
 }
 
-static int explain_one(struct tramp_syms *syms, const char *spec, json_object *all)
+/* Returns 0, with @can as the answer, or the exit code of an error that was reported. */
+static int explain_one(struct tramp_syms *syms, const char *spec, json_object *all, bool *can)
 {
 	TRAMP_OPTS(tramp_explanation, ex);
 	struct findings f = { .ex = &ex, .knows_traceable = tramp_syms__knows_traceable(syms) };
@@ -202,7 +203,8 @@ static int explain_one(struct tramp_syms *syms, const char *spec, json_object *a
 	else
 		print_text(&f);
 	tramp_proto__free(f.proto);
-	return ex.can ? EXIT_OK : EXIT_REFUSED;
+	*can = ex.can;
+	return 0;
 }
 
 /* An instruction rather than a function: SYM+OFF, or an address. */
@@ -215,21 +217,22 @@ static int explain_run(int argc, char **argv)
 {
 	json_object *all = json_output ? json_object_new_array() : NULL;
 	struct tramp_syms *syms = NULL;
-	int i, rc, worst = EXIT_OK;
+	bool all_can = true, can;
+	int i, rc;
 
 	rc = load_syms(&syms);
 	if (rc)
 		goto out;
 	for (i = 0; i < argc; i++) {
 		if (code_opts.whole || is_place(argv[i]))
-			rc = explain_code(syms, argv[i], &code_opts, all);
+			rc = explain_code(syms, argv[i], &code_opts, all, &can);
 		else
-			rc = explain_one(syms, argv[i], all);
-		if (rc && rc != EXIT_REFUSED)
+			rc = explain_one(syms, argv[i], all, &can);
+		if (rc)
 			goto out;
-		worst = rc ? rc : worst;
+		all_can &= can;
 	}
-	rc = worst;
+	rc = all_can ? EXIT_OK : EXIT_REFUSED;
 	if (all)
 		json_print(json_object_get(argc == 1 ? json_object_array_get_idx(all, 0) : all));
 out:

@@ -22,6 +22,6 @@ struct code_opts {
 };
 
 int explain_code(const struct tramp_syms *syms, const char *spec, const struct code_opts *opts,
-		 json_object *all);
+		 json_object *all, bool *can);
 
 #endif /* TRAMPCTL_EXPLAIN_H */

@@ -238,19 +238,18 @@ static bool any_possible(const struct tramp_code *c)
  * @spec: FUNCTION+OFFSET or an address; a FUNCTION if all of it is wanted
  * @opts: how
  * @all: JSON array to add to; NULL: print text
+ * @can: (out) a probe can be somewhere there
  *
- * Return: EXIT_OK if a probe can be somewhere there, EXIT_REFUSED if not, or the exit
- * code of an error that has been reported.
+ * Return: 0, or the exit code of an error that has been reported.
  */
 int explain_code(const struct tramp_syms *syms, const char *spec, const struct code_opts *opts,
-		 json_object *all)
+		 json_object *all, bool *can)
 {
 	struct disasm_opts dopts = { .intel = opts->intel };
 	TRAMP_OPTS(tramp_code_opts, copts, .whole = opts->whole);
 	struct tramp_code *code = tramp_explain_code(syms, spec, &copts);
 	struct view v = { .code = code, .opts = opts };
 	struct ksyms *ks = NULL;
-	int rc;
 
 	if (!code)
 		return fail_place(syms, spec);
@@ -263,9 +262,9 @@ int explain_code(const struct tramp_syms *syms, const char *spec, const struct c
 		print_function(&v);
 	else
 		print_insn(&v);
-	rc = any_possible(code) ? EXIT_OK : EXIT_REFUSED;
+	*can = any_possible(code);
 	disasm_free(v.disasm);
 	ksyms_free(ks);
 	tramp_code__free(code);
-	return rc;
+	return 0;
 }

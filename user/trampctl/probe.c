@@ -16,18 +16,12 @@
 #include "regs.h"
 #include "user/trampctl/regprobe.skel.h"
 
-enum {
-	OPT_COUNT, OPT_DURATION, OPT_PID, OPT_COMM, OPT_NO_JUMP, OPT_NO_KPROBE, OPT_NO_HEADER
-};
+enum { OPT_NO_JUMP = NR_EVENT_OPTS, OPT_NO_KPROBE };
 
 static const struct cmd_opt probe_opts[] = {
-	{ "count", 'n', "HITS", "end after so many hits" },
-	{ "duration", 'd', "SECONDS", "end after so long" },
-	{ "pid", 0, "PID", "only hits by this process" },
-	{ "comm", 0, "NAME", "only hits by tasks of this name" },
+	EVENT_OPTS("HITS", "hits"),
 	{ "no-jump", 0, NULL, "stay an int3: do not become a jump" },
 	{ "no-kprobe", 0, NULL, "refuse rather than use a kprobe of the kernel" },
-	{ "no-header", 0, NULL, "leave out the first line" },
 	{ NULL }
 };
 
@@ -44,32 +38,14 @@ struct probe_run {
 	uint64_t shown;
 };
 
-static uint64_t max_hits, duration_ns;
-static struct task_filter filter;
+static struct event_options opts;
 static uint32_t attach_flags;
-static bool no_header;
 
 static int probe_option(int opt, const char *arg)
 {
-	switch (opt) {
-	case OPT_COUNT:
-		return parse_u64("--count", arg, 1, UINT64_MAX, &max_hits);
-	case OPT_DURATION:
-		return parse_seconds("--duration", arg, &duration_ns);
-	case OPT_PID:
-		return parse_u32("--pid", arg, 1, 1 << 22, &filter.tgid);
-	case OPT_COMM:
-		return filter_comm(&filter, arg);
-	case OPT_NO_JUMP:
-		attach_flags |= TRAMP_ATTACH_F_NO_JUMP;
-		break;
-	case OPT_NO_KPROBE:
-		attach_flags |= TRAMP_ATTACH_F_NO_KPROBE;
-		break;
-	case OPT_NO_HEADER:
-		no_header = true;
-		break;
-	}
+	if (opt < NR_EVENT_OPTS)
+		return events_option(&opts, opt, arg);
+	attach_flags |= opt == OPT_NO_JUMP ? TRAMP_ATTACH_F_NO_JUMP : TRAMP_ATTACH_F_NO_KPROBE;
 	return 0;
 }
 
@@ -107,22 +83,22 @@ static int load(struct probe_run *run)
 	run->skel = regprobe__open();
 	if (!run->skel)
 		return fail_bpf(errno, "cannot open the probing program");
-	memcpy((void *)&run->skel->rodata->filter, &filter, sizeof(filter));
+	memcpy((void *)&run->skel->rodata->filter, &opts.filter, sizeof(opts.filter));
 	err = regprobe__load(run->skel);
 	return err ? fail_bpf(err, "cannot load the probing program") : 0;
 }
 
 static int attach(struct probe_run *run, const struct tramp_place *place, const char *spec)
 {
-	TRAMP_OPTS(tramp_attach_opts, opts, .flags = attach_flags, .addr = place->addr);
+	TRAMP_OPTS(tramp_attach_opts, where, .flags = attach_flags, .addr = place->addr);
 	TRAMP_OPTS(tramp_link_info, info);
 
 	if (!place->addr) {
-		opts.symbol = place->symbol;
-		opts.offset = place->offset;
-		opts.module = place->module[0] ? place->module : NULL;
+		where.symbol = place->symbol;
+		where.offset = place->offset;
+		where.module = place->module[0] ? place->module : NULL;
 	}
-	run->link = tramp_attach(run->skel->progs.probe_registers, &opts);
+	run->link = tramp_attach(run->skel->progs.probe_registers, &where);
 	if (!run->link || tramp_link__info(run->link, &info))
 		return fail_place(run->syms, spec);
 	run->place = place_text(&info);
@@ -168,13 +144,13 @@ static int on_hit(void *arg, void *data, size_t size)
 	const struct probe_hit *hit = data;
 	struct event_head head;
 
-	if (size < sizeof(*hit) || (max_hits && run->shown >= max_hits))
+	if (size < sizeof(*hit) || (opts.max && run->shown >= opts.max))
 		return 0;
 	head = (struct event_head){ .time = hit->time, .cpu = hit->cpu, .tgid = hit->tgid,
 				    .tid = hit->tid, .comm = hit->comm };
 	(json_output ? print_hit_json : print_hit)(run, hit, &head);
 	run->shown++;
-	return max_hits && run->shown >= max_hits ? -ECANCELED : 0;
+	return opts.max && run->shown >= opts.max ? -ECANCELED : 0;
 }
 
 /* The first JSON object: from now on hits are seen. */
@@ -222,11 +198,11 @@ static int collect(struct probe_run *run)
 
 	if (json_output)
 		print_start(run);
-	else if (!no_header)
+	else if (!opts.no_header)
 		event_print_heads("PLACE VARIABLES");
 	fflush(stdout);
 
-	rc = events_collect(run->ring, duration_ns);
+	rc = events_collect(run->ring, opts.duration_ns);
 	if (tramp_link__info(run->link, &info) && !rc)
 		rc = fail_lib(NULL, NULL);
 	tramp_link__destroy(run->link);

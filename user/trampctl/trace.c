@@ -23,16 +23,12 @@
 #include "trace.h"
 #include "user/trampctl/calltrace.skel.h"
 
-enum { OPT_COUNT, OPT_DURATION, OPT_PID, OPT_COMM, OPT_STACK, OPT_ENTRY_ONLY, OPT_NO_HEADER };
+enum { OPT_STACK = NR_EVENT_OPTS, OPT_ENTRY_ONLY };
 
 static const struct cmd_opt trace_opts[] = {
-	{ "count", 'n', "CALLS", "end after so many calls" },
-	{ "duration", 'd', "SECONDS", "end after so long" },
-	{ "pid", 0, "PID", "only calls by this process" },
-	{ "comm", 0, "NAME", "only calls by tasks of this name" },
+	EVENT_OPTS("CALLS", "calls"),
 	{ "stack", 0, NULL, "show the callers of each call" },
 	{ "entry-only", 0, NULL, "trace entries alone: no result, no duration" },
-	{ "no-header", 0, NULL, "leave out the first line" },
 	{ NULL }
 };
 
@@ -49,31 +45,17 @@ struct trace_run {
 	uint64_t missed;
 };
 
-static uint64_t max_calls, duration_ns;
-static struct task_filter filter;
-static bool with_stack, entry_only, no_header;
+static struct event_options opts;
+static bool with_stack, entry_only;
 
 static int trace_option(int opt, const char *arg)
 {
-	switch (opt) {
-	case OPT_COUNT:
-		return parse_u64("--count", arg, 1, UINT64_MAX, &max_calls);
-	case OPT_DURATION:
-		return parse_seconds("--duration", arg, &duration_ns);
-	case OPT_PID:
-		return parse_u32("--pid", arg, 1, 1 << 22, &filter.tgid);
-	case OPT_COMM:
-		return filter_comm(&filter, arg);
-	case OPT_STACK:
+	if (opt < NR_EVENT_OPTS)
+		return events_option(&opts, opt, arg);
+	if (opt == OPT_STACK)
 		with_stack = true;
-		break;
-	case OPT_ENTRY_ONLY:
+	else
 		entry_only = true;
-		break;
-	case OPT_NO_HEADER:
-		no_header = true;
-		break;
-	}
 	return 0;
 }
 
@@ -129,7 +111,7 @@ static void configure(struct traced_func *f, struct trace_config *cfg, size_t nr
 {
 	cfg->func = nr;
 	cfg->nr_slots = f->proto->nr_slots;
-	cfg->filter = filter;
+	cfg->filter = opts.filter;
 	if (f->entry_only)
 		cfg->flags |= TRACE_F_ENTRY_ONLY;
 	if (with_stack)
@@ -239,7 +221,7 @@ static int on_event(void *arg, void *data, size_t size)
 	struct traced_call call = { 0 };
 	struct trace_run *run = arg;
 
-	if (size < least || (max_calls && run->shown >= max_calls))
+	if (size < least || (opts.max && run->shown >= opts.max))
 		return 0;
 	/* Records end behind their last string: what is cut off reads as zero. */
 	memcpy(&call, data, size < sizeof(call) ? size : sizeof(call));
@@ -247,7 +229,7 @@ static int on_event(void *arg, void *data, size_t size)
 		return 0;
 	trace_print_call(&run->funcs[call.func], &call, run->ks);
 	run->shown++;
-	return max_calls && run->shown >= max_calls ? -ECANCELED : 0;
+	return opts.max && run->shown >= opts.max ? -ECANCELED : 0;
 }
 
 /* Says what was not seen. */
@@ -359,11 +341,11 @@ static int trace_run(int argc, char **argv)
 
 	if (json_output)
 		trace_print_start(run.funcs, run.nr);
-	else if (!no_header)
+	else if (!opts.no_header)
 		trace_print_header();
 	fflush(stdout);
 
-	rc = events_collect(run.ring, duration_ns);
+	rc = events_collect(run.ring, opts.duration_ns);
 	detach(&run);
 	/* What came while we detached; nothing more can come. */
 	if (!rc)
