@@ -219,19 +219,10 @@ static int clear_regions(unsigned long addr, struct tramp_refusal *why)
 static int start_int3(struct tramp_probe *probe, const struct tramp_place *place,
 		      struct tramp_refusal *why)
 {
-	u32 len = tramp_probe_evaluate(probe, place) ?: probe->insn_len;
-	struct tramp_refusal first = {};
 	int err;
 
-	err = tramp_probe_new_image(probe, len, &first);
-	if (err && len != probe->insn_len) {
-		/* Another instruction of the region may be what is out of reach. */
-		probe->reason = first.reason;
-		probe->region = 0;
-		err = tramp_probe_new_image(probe, probe->insn_len, why);
-	} else if (err && why) {
-		*why = first;
-	}
+	tramp_probe_evaluate(probe, place);
+	err = tramp_probe_new_image(probe, probe->insn_len, why);
 	if (err)
 		return err;
 	err = tramp_probe_arm(probe, why);

@@ -50,13 +50,16 @@ static const struct deny {
 	{ "rcu_read_unlock_special", EXACT, false, TRAMP_REASON_BLACKLISTED },
 	{ "preempt_schedule_notrace", PART, false, TRAMP_REASON_BLACKLISTED },
 
-	/* drivers/cpuidle/ before 6.3, where these are not in .cpuidle.text */
+	/* Not in .cpuidle.text before 6.3, and what idle loops call from there. */
 	{ "cpuidle_enter_state", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "enter_s2idle_proper", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "default_enter_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "arch_cpu_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "amd_e400_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "cpuidle_poll_time", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "local_clock", PREFIX, false, TRAMP_REASON_RCU_IDLE },
+	{ "sched_clock", PREFIX, false, TRAMP_REASON_RCU_IDLE },
+	{ "native_sched_clock", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "play_dead", PART, false, TRAMP_REASON_RCU_IDLE },
 #if defined(CONFIG_DEBUG_LOCK_ALLOC) || defined(CONFIG_KASAN)
 	{ "lock_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
@@ -76,8 +79,6 @@ static const struct deny {
 	{ "rb_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
 	{ "__rb_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
 	{ "trace_clock", PREFIX, false, TRAMP_REASON_BLACKLISTED },
-	{ "local_clock", PREFIX, false, TRAMP_REASON_BLACKLISTED },
-	{ "sched_clock", PREFIX, false, TRAMP_REASON_BLACKLISTED },
 	{ "perf_trace_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
 	{ "perf_tp_event", PREFIX, false, TRAMP_REASON_BLACKLISTED },
 	{ "perf_swevent_", PREFIX, false, TRAMP_REASON_BLACKLISTED },

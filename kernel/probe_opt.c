@@ -112,43 +112,36 @@ static u32 evaluate(struct tramp_probe *probe)
 	const struct tramp_probe_at at = { .addr = probe->addr };
 	struct tramp_refusal why = {};
 	struct tramp_place place;
+	u32 len = 0;
 
-	if (tramp_place_find(&at, &place, &why)) {
+	if (tramp_place_find(&at, &place, &why))
 		probe->reason = why.reason;
-	} else if (memcmp(place.code, probe->orig, place.code_len)) {
-		/* The image is made from what was there. */
+	else
+		len = tramp_probe_evaluate(probe, &place);
+	/* The image is made from what was there when the probe came. */
+	if (len && memcmp(place.code, probe->orig, len)) {
 		probe->reason = TRAMP_REASON_FOREIGN_BYTES;
-	} else {
-		return tramp_probe_evaluate(probe, &place);
+		probe->where = probe->addr;
+		probe->region = 0;
+		len = 0;
 	}
-	probe->where = probe->addr;
-	probe->region = 0;
-	return 0;
+	return len;
 }
 
-/* Whether it can become a jump, now or when it is quiesced. */
+/*
+ * Whether it can become a jump, now or when it is quiesced. Until it is here an image
+ * executes only the probed instruction, so that whatever comes into the region is
+ * hit by those who come through the probe, too.
+ */
 static bool prepare(struct tramp_probe *probe)
 {
 	struct tramp_refusal why = {};
 	u32 len;
 
-	if (tramp_probe_optimising() && !probe->no_jump) {
-		if (probe->text == TRAMP_TEXT_JUMP)
-			return false;
-		/*
-		 * What was safe still is: what branches where, and what the kernel
-		 * patches, does not change; for probes see clear_regions(), and
-		 * for the kernel's, tramp_probe_jump_batch().
-		 */
-		if (probe->region && probe->region == probe->image->len) {
-			probe->reason = TRAMP_REASON_OPT_PENDING;
-			return true;
-		}
-	}
-	len = evaluate(probe);
-	if (!len && probe->image->len == probe->insn_len && probe->text != TRAMP_TEXT_JUMP)
+	if (probe->text == TRAMP_TEXT_JUMP && tramp_probe_optimising() && !probe->no_jump)
 		return false;
-	if (len != probe->image->len || probe->text == TRAMP_TEXT_JUMP) {
+	len = evaluate(probe);
+	if (probe->text == TRAMP_TEXT_JUMP || probe->image->len != (len ?: probe->insn_len)) {
 		if (tramp_probe_new_image(probe, len ?: probe->insn_len, &why)) {
 			probe->reason = why.reason;
 			probe->where = probe->addr;

@@ -139,7 +139,7 @@ static int read_code(struct tramp_place *place, struct tramp_refusal *why)
 	}
 	place->code_len = min_t(unsigned long, start + place->sym.size - addr,
 				sizeof(place->code));
-	tramp_text_original(addr, place->code, place->code_len);
+	tramp_text_original(addr, start, place->code, place->code_len);
 	if (!tramp_x86_decode(place->code, place->code_len, &place->insn))
 		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, addr, "no instruction");
 	return 0;

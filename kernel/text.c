@@ -85,7 +85,7 @@ static u32 find_cover(unsigned long addr, u8 *cover)
 	return tramp_probe_cover(addr, cover) ?: kprobe_cover(addr, first, cover);
 }
 
-void tramp_text_original(unsigned long addr, u8 *buf, u32 len)
+void tramp_text_original(unsigned long addr, unsigned long start, u8 *buf, u32 len)
 {
 	u8 cover[TRAMP_X86_MAX_REGION];
 	unsigned long at;
@@ -94,7 +94,7 @@ void tramp_text_original(unsigned long addr, u8 *buf, u32 len)
 	lockdep_assert_held(&tramp_mutex);
 	memcpy(buf, (const void *)addr, len);
 	/* Every probe that may reach into the range, wherever it began. */
-	for (at = addr - (sizeof(cover) - 1); at < addr + len; at++) {
+	for (at = max(start, addr - (sizeof(cover) - 1)); at < addr + len; at++) {
 		n = find_cover(at, cover);
 		for (i = at < addr ? addr - at : 0; i < n && at + i < addr + len; i++)
 			buf[at + i - addr] = cover[i];

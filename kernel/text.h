@@ -71,12 +71,13 @@ bool tramp_cursor_next(struct tramp_cursor *c, struct tramp_x86_insn *insn);
 /**
  * tramp_text_original() - the bytes at an address without anybody's probes
  * @addr: the start of an instruction
+ * @start: the start of its symbol: nothing that hides instructions begins before it
  * @buf: (out) @len bytes
  * @len: at most TRAMP_X86_MAX_REGION, all in one symbol
  *
  * Context: tramp_mutex and text_mutex held.
  */
-void tramp_text_original(unsigned long addr, u8 *buf, u32 len);
+void tramp_text_original(unsigned long addr, unsigned long start, u8 *buf, u32 len);
 
 /* text_mutex, for reading what nobody is patching. Takes tramp_mutex before. */
 void tramp_text_lock(void);
