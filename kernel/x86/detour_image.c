@@ -41,10 +41,9 @@
  *
  * In the third form no register that is saved is read, so they go below what is. Then
  * `leave` drops what is read at no cost, while in the first it must be stepped over
- * wherever it stands below what is restored. For the same reason flags that are only
- * saved are in the place of orig_ax, if that is not read either, and flags that are
- * read together with bx (or another one like it) and none of the saved registers
- * are there twice.
+ * wherever it stands below what is restored. For the same reason the flags to be
+ * restored stand next to di, in the place of orig_ax if that is not read; flags that
+ * are read are there a second time then.
  *
  * The code, with one program that reads all
  * =========================================
@@ -185,18 +184,18 @@ static void place_all(struct image *img, u32 read, u32 saved)
 	}
 }
 
-/* Which form needs the fewest instructions; see above. */
+/* The form that needs the fewest instructions; see above. */
 static void place_members(struct image *img)
 {
 	u32 regs = img->req->regs, flags_at = M_ORIG_AX;
-	bool flags_read = regs & MEMBER(M_FLAGS);
+	bool ends_in_flags = (regs & MEMBER(M_FLAGS)) && !(regs & (MEMBER(M_FLAGS) - 1));
 
-	if (!(regs & SAVED_REGS) && (!flags_read || (regs & CALLEE_SAVED))) {
+	if (!(regs & SAVED_REGS) && !ends_in_flags) {
 		place_all(img, regs, 0);
-		place_all(img, 0, SAVED_REGS | MEMBER(M_ORIG_AX));
+		place_all(img, 0, SAVED_REGS | MEMBER(flags_at));
 		return;
 	}
-	if (flags_read || (regs & MEMBER(M_ORIG_AX)))
+	if (ends_in_flags || (regs & MEMBER(M_ORIG_AX)))
 		flags_at = M_FLAGS;
 	place_all(img, regs, SAVED_REGS | MEMBER(flags_at));
 }

@@ -273,7 +273,8 @@ static void muted_programs(void)
 		for (stats = 0; stats < 2; stats++) {
 			hit_init(&h, "muted", &rng);
 			for (i = 0; i < 4; i++)
-				hit_add(&h, i & 1 ? COOKIE : INLINE, PERCPU_FAR)->muted = muted >> i & 1;
+				hit_add(&h, i & 1 ? COOKIE : INLINE, PERCPU_FAR)->muted =
+					muted >> i & 1;
 			h.stats_on = stats;
 			hit_run(&h);
 			hit_execute(&h, HIT_JUMP);

@@ -74,6 +74,7 @@ static void instructions_per_hit(void)
 		{ "sp, di", SP | DI, 1, INLINE, PERCPU_NEAR, 44 },
 		{ "flags", FLAGS, 1, INLINE, PERCPU_NEAR, 41 },
 		{ "flags, r12", FLAGS | R12, 1, INLINE, PERCPU_NEAR, 44 },
+		{ "flags, ip, di", FLAGS | PC | DI, 1, INLINE, PERCPU_NEAR, 44 },
 		{ "all", ALL, 1, INLINE, PERCPU_NEAR, 55 },
 		{ "all, 64-bit per-CPU hits", ALL, 1, INLINE, PERCPU_FAR, 56 },
 		{ "di, si, cookie", DI | SI, 1, COOKIE, PERCPU_NEAR, 54 },
