@@ -480,6 +480,7 @@ void hit_emit(struct hit *h)
 	REQUIRE(h->image_off <= AREA_SIZE - AREA_IMAGES - room, "image_off %#x", h->image_off);
 	h->image = machine_area + AREA_IMAGES + h->image_off;
 	h->out = (struct tramp_x86_detour_out){ .call_off = h->call_off };
+	memset(h->call_off, 0xee, sizeof(h->call_off));
 	h->err = tramp_x86_emit_detour(&h->req, h->image, room, (u64)h->image, &h->out);
 }
 
