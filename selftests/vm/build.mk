@@ -6,7 +6,8 @@
 VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe errors modules \
 		  churn failnth
 # Probes at instructions: with what only they share.
-VM_PROBES	= probe_regs probe_order
+VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coexist \
+		  probe_recursion probe_modules
 # What cannot run beside others: booted by a script on this side.
 VM_ALONE	= lockdown
 VM_COMMON	= testmod guest attach memory

@@ -82,6 +82,16 @@ int text_try(int fd, uint64_t addr, void *buf, uint64_t len);
 void text_read(int fd, uint64_t addr, void *buf, uint64_t len);
 void toggle(int fd, uint64_t times);
 
+/* Functions of /proc/kallsyms, sorted by address, BPF programs and images left out. */
+struct text_sym {
+	uint64_t addr;
+	char type;
+	char name[TRAMP_SYM_LEN];
+	char module[TRAMP_MOD_LEN];	/* empty: the kernel proper */
+};
+/* Read anew; to be freed. */
+struct text_sym *text_symbols(size_t *nr);
+
 /* ------------------------------------------------------------------ others -- */
 
 /* A random number generator of our own: the same everywhere, from one seed. */
