@@ -7,7 +7,7 @@
 
 .PHONY: fuzz
 
-RUNS		?= 1000000
+RUNS		?= 500000
 FUZZ_CC		= clang
 FUZZ_CFLAGS	= -std=gnu11 -O1 -g -Wall -Wextra -Werror -fno-omit-frame-pointer \
 		  -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all

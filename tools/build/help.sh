@@ -32,7 +32,7 @@ Variables:
   K=KERNEL     narrow modules, demo, shell and tests to 6.1, 6.12, 6.1-rt or 6.12-rt;
                several in quotes. Default: tests 6.1 6.12 6.12-rt, demo and shell 6.12
   T=TEST       narrow tests to a name, program.name or program; shell patterns work
-  RUNS=N       inputs for each of the targets of fuzz, default 1000000
+  RUNS=N       inputs for each of the four targets of fuzz, default 500000
   JOBS=N       machines side by side in test-vm, default one for each processor
   V=1          show every command
   O=DIR        build folder, default build
