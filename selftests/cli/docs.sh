@@ -140,6 +140,18 @@ t_completion_completes() {
 	[ "$(offered probe f x = %si)" = %si ] || fail "probe f x=%si: $(offered probe f x = %si)"
 	[ "$(offered probe f x = | wc -w)" = 18 ] || fail "probe f x=: $(offered probe f x =)"
 	[ -z "$(offered probe -n 3 %d)" ] || fail "a register is no place"
+	# Behind a function its offsets, those that can be probed.
+	trampctl() {
+		[ "$*" = "explain --code some_func" ] || return 3
+		printf '%s\n' 'some_func: 9 bytes, 4 instructions' 'OFFSET  MODE  COVERS' \
+			'+0x0    ops        -' '+0x4*   jump       5' '+0x5    no         -' \
+			'+0x8    int3       -' 'jump 1, int3 1, ops 1, refused 1'
+	}
+	[ "$(offered explain some_func+)" = "some_func+0x0 some_func+0x4 some_func+0x8" ] ||
+		fail "explain some_func+: $(offered explain some_func+)"
+	[ "$(offered probe -n 1 some_func+0x4)" = "some_func+0x4" ] ||
+		fail "probe some_func+0x4: $(offered probe -n 1 some_func+0x4)"
+	[ -z "$(offered probe other_func+)" ] || fail "offsets of no function"
 }
 
 t_help_has_every_command() {

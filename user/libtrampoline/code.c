@@ -12,6 +12,7 @@
 struct code {
 	struct tramp_code pub;
 	struct tramp_insn_info *insns;
+	struct tramp_insn_info one;
 	uint8_t *code;
 	char func_name[TRAMP_SYM_LEN];
 	char module[TRAMP_MOD_LEN];
@@ -95,18 +96,17 @@ static int ask_whole(int dev, const struct tramp_place *place, struct code *c,
 static int ask_one(int dev, const struct tramp_place *place, struct code *c,
 		   struct tramp_explain_code *cmd)
 {
-	struct tramp_insn_info one;
 	int err;
 
 	place_to_cmd(place, true, cmd);
 	cmd->nr_insns = 1;
-	cmd->insns = (uintptr_t)&one;
+	cmd->insns = (uintptr_t)&c->one;
 	err = libtramp_dev_cmd(dev, TRAMP_IOC_EXPLAIN_CODE, cmd);
 	if (!err)
 		err = ask_whole(dev, place, c, cmd);
 	if (err)
 		return err;
-	c->insns[0] = one;
+	c->insns[0] = c->one;
 	c->pub.nr_insns = 1;
 	return 0;
 }
