@@ -68,6 +68,9 @@ static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
 #define TRAMP_DIRECT_TABLE_READ			true
 #endif
 
+/* Whether tracing programs can be attached to tracing programs. */
+#define TRAMP_PROGS_CAN_BE_TRACED	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0))
+
 /*
  * bpf_prog_pack_free() takes the size as an argument from 6.6 on; before, it
  * reads it from a struct bpf_binary_header at the start of the allocation.

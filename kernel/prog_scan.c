@@ -11,7 +11,8 @@
  * forward analysis keeps, before each instruction, the set of registers that may hold
  * the context, and whether it may be in a stack slot; sets only grow, until nothing
  * changes. The context cannot be moved (the verifier allows no other offset when it
- * is read), so the offset of a load says which member it is.
+ * is read), so the offset of a load says which member it is. For tracing programs
+ * the same analysis tells whether they look at their context at all.
  */
 #include <linux/filter.h>
 #include <linux/slab.h>
@@ -237,4 +238,32 @@ u32 tramp_scan_regs(const struct bpf_prog *prog)
 	}
 	kvfree(s.before);
 	return s.lost ? TRAMP_X86_REGS_ALL : s.regs;
+}
+
+/* If the code at @p begins with @insn, behind that. */
+static const u8 *skip_insn(const u8 *p, const char *insn, size_t len)
+{
+	return memcmp(p, insn, len) ? p : p + len;
+}
+
+/*
+ * The JIT's prologue: [endbr64] nop5 (nop2 | xor %eax,%eax) push %rbp ...
+ *
+ * The NOP5 becomes a call or a jump when somebody attaches to the program, so it is
+ * left out only where the verifier refuses that: tracing programs on entry programs and
+ * exit programs, before 6.8.
+ */
+unsigned long tramp_prog_entry(const struct bpf_prog *prog)
+{
+	const u8 *p = (const u8 *)prog->bpf_func;
+
+	if (!prog->jited)
+		return (unsigned long)p;
+	p = skip_insn(p, "\xf3\x0f\x1e\xfa", 4);
+	if (!TRAMP_PROGS_CAN_BE_TRACED && prog->type == BPF_PROG_TYPE_TRACING &&
+	    prog->expected_attach_type != BPF_MODIFY_RETURN) {
+		p = skip_insn(p, "\x0f\x1f\x44\x00\x00", 5);
+		p = skip_insn(p, "\x66\x90", 2);
+	}
+	return (unsigned long)p;
 }

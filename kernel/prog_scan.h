@@ -24,4 +24,15 @@ u32 tramp_scan_flags(const struct bpf_prog *prog);
  */
 u32 tramp_scan_regs(const struct bpf_prog *prog);
 
+/**
+ * tramp_prog_entry() - where a direct call enters a program
+ * @prog: the program
+ *
+ * Instructions that only others need are left out: an ENDBR64, which is for indirect
+ * calls, and what is kept free for those who attach to the program, if nobody can.
+ *
+ * Return: an address in the program.
+ */
+unsigned long tramp_prog_entry(const struct bpf_prog *prog);
+
 #endif /* TRAMP_PROG_SCAN_H */

@@ -28,7 +28,6 @@ static struct {
 	u64 a, b, ret;
 } seen;
 
-static DEFINE_PER_CPU(int, test_active);
 
 /* Traceable, and never inlined: the target. */
 static noinline u64 tramp_selftest_target(u64 a, int b)
@@ -58,8 +57,7 @@ static void describe(struct tramp_slot *slot, struct tramp_x86_call *call)
 	*call = (struct tramp_x86_call) {
 		.func = (unsigned long)(slot->cookie ? exit_prog : entry_prog),
 		.missed_arg = (unsigned long)slot,
-		.active = (unsigned long)&test_active,
-		.hits = (unsigned long)&slot->counts->pcpu->hits,
+		.run = (unsigned long)&slot->counts->pcpu->run,
 	};
 }
 

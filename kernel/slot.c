@@ -47,7 +47,7 @@ void tramp_counts_sum(const struct tramp_counts *counts, u64 *hits, u64 *misses)
 	*misses = 0;
 	for_each_possible_cpu(cpu) {
 		c = per_cpu_ptr(counts->pcpu, cpu);
-		*hits += READ_ONCE(c->hits);
+		*hits += READ_ONCE(c->hits) + (READ_ONCE(c->run) >> 1);
 		*misses += READ_ONCE(c->misses);
 	}
 }
@@ -68,7 +68,6 @@ static void set_kprobe_flags(struct tramp_slot *slot)
 	if (slot->func_ip)
 		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
 	slot->call_flags &= TRAMP_X86_CALL_COOKIE;
-	slot->regs = tramp_scan_regs(slot->prog);
 }
 
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
@@ -84,6 +83,7 @@ struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *
 		bpf_prog_inc(prog);
 		slot->prog = prog;
 		slot->call_flags = tramp_scan_flags(prog);
+		slot->regs = tramp_scan_regs(prog);
 		if (is_kprobe(prog)) {
 			set_kprobe_flags(slot);
 		} else if (!tramp_inline_guards() || tramp_prog_sleepable(prog)) {
@@ -92,6 +92,8 @@ struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *
 					    TRAMP_X86_CALL_SLEEPABLE;
 		}
 	}
+	if (prog && !slot->regs)
+		slot->call_flags |= TRAMP_X86_CALL_NO_CTX;
 	refcount_inc(&counts->ref);
 	slot->counts = counts;
 	return slot;
@@ -118,12 +120,12 @@ void tramp_slot_call(struct tramp_slot *slot, struct tramp_x86_call *call)
 	struct bpf_prog *prog = slot->prog;
 
 	*call = (struct tramp_x86_call) {
-		.func = (unsigned long)prog->bpf_func,
+		.func = tramp_prog_entry(prog),
 		.insns = prog->jited ? 0 : (unsigned long)prog->insnsi,
 		.flags = slot->call_flags,
 		.prog = (unsigned long)prog,
 		.missed_arg = (unsigned long)slot,
-		.active = (unsigned long)prog->active,
+		.run = (unsigned long)&slot->counts->pcpu->run,
 		.hits = (unsigned long)&slot->counts->pcpu->hits,
 		.cookie = slot->cookie,
 	};

@@ -30,6 +30,7 @@ enum tasm_reg {
 
 /* Condition codes, the low four bits of Jcc. */
 enum tasm_cc {
+	TASM_C = 0x2,
 	TASM_E = 0x4,
 	TASM_NE = 0x5,
 };
@@ -198,10 +199,11 @@ static inline void tasm_modrm(struct tasm *a, unsigned int mod, unsigned int reg
 }
 
 /*
- * One instruction with a memory operand: @reg is the register operand or the
- * opcode extension, @trailing the bytes of immediate that the caller appends.
+ * One instruction with a memory operand: @opcode is one byte, or two if the first is
+ * an escape (0x0fba), @reg the register operand or the opcode extension, @trailing the
+ * bytes of immediate that the caller appends.
  */
-static inline void tasm_op_mem(struct tasm *a, bool wide, u8 opcode, unsigned int reg,
+static inline void tasm_op_mem(struct tasm *a, bool wide, u16 opcode, unsigned int reg,
 			       struct tasm_mem m, u32 trailing)
 {
 	bool sib = (m.base & 7) == TASM_RSP;	/* rsp and r12 mean "a SIB follows" */
@@ -209,6 +211,8 @@ static inline void tasm_op_mem(struct tasm *a, bool wide, u8 opcode, unsigned in
 	if (m.gs)
 		tasm_byte(a, 0x65);
 	tasm_rex(a, wide, reg, m.base);
+	if (opcode >> 8)
+		tasm_byte(a, opcode >> 8);
 	tasm_byte(a, opcode);
 
 	if (m.base == TASM_RIP) {
@@ -390,6 +394,13 @@ static inline void tasm_sar_imm8(struct tasm *a, bool wide, struct tasm_mem m, u
 {
 	tasm_op_mem(a, wide, 0xc1, 7, m, 1);
 	tasm_byte(a, v);
+}
+
+/* Set a bit; carry is what it was. */
+static inline void tasm_bts_imm8(struct tasm *a, bool wide, struct tasm_mem m, u8 bit)
+{
+	tasm_op_mem(a, wide, 0x0fba, 5, m, 1);
+	tasm_byte(a, bit);
 }
 
 static inline void tasm_test(struct tasm *a, enum tasm_reg x, enum tasm_reg y)

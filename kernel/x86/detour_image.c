@@ -117,7 +117,7 @@ static const u8 reg_of[NR_MEMBERS] = {
 
 /* Programs that look into their run context; newer kernels' bpf_get_func_ip() does. */
 #define NEED_RUN_CTX	(TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP)
-#define CALL_FLAGS	(NEED_RUN_CTX | TRAMP_X86_CALL_NARGS)
+#define CALL_FLAGS	(NEED_RUN_CTX | TRAMP_X86_CALL_NARGS | TRAMP_X86_CALL_NO_CTX)
 
 /**
  * struct member - a member of pt_regs on the stack

@@ -61,14 +61,16 @@ struct tramp_x86_model {
 /*
  * tramp_x86_call::flags. COOKIE, IP and NARGS belong to what the program, its
  * subprograms and whatever it may tail-call can do: without COOKIE, for one,
- * current->bpf_ctx is not theirs.
+ * current->bpf_ctx is not theirs. NO_CTX says that none of them looks at its context,
+ * or hands it on.
  */
 #define TRAMP_X86_CALL_COOKIE	(1u << 0)	/* the program may read its cookie */
 #define TRAMP_X86_CALL_IP	(1u << 1)	/* ... ctx[-2], the function's address */
 #define TRAMP_X86_CALL_NARGS	(1u << 2)	/* ... ctx[-1], the number of slots */
 #define TRAMP_X86_CALL_GUARDED	(1u << 3)	/* kernel policy: @enter, @exit around it */
 #define TRAMP_X86_CALL_SLEEPABLE (1u << 4)	/* it may block; needs CALL_GUARDED */
-#define TRAMP_X86_CALL_ALL	((1u << 5) - 1)
+#define TRAMP_X86_CALL_NO_CTX	(1u << 5)	/* its first argument does not matter */
+#define TRAMP_X86_CALL_ALL	((1u << 6) - 1)
 
 /**
  * struct tramp_x86_call - one program to call
@@ -77,8 +79,12 @@ struct tramp_x86_model {
  * @flags: TRAMP_X86_CALL_*
  * @prog: first argument of @enter, @exit and of the environment's stats_exit
  * @missed_arg: argument of the environment's missed helper
- * @active: per-CPU offset of the program's int recursion counter (inline policy)
- * @hits: per-CPU offset of a u64 counted up once for each run (both policies)
+ * @run: per-CPU offset of the program's run word (inline policy of entry and exit
+ *	images): a u64, 0 to begin with, bit 0 is set while the program runs, the others
+ *	count its runs
+ * @active: per-CPU offset of an int recursion counter that is shared with others
+ *	(probes)
+ * @hits: per-CPU offset of a u64 counted up once for each run (kernel policy, probes)
  * @cookie: what bpf_tramp_run_ctx::bpf_cookie is set to with CALL_COOKIE
  * @enter: kernel policy: u64 enter(prog, run_ctx); 0 returned: skip the program
  * @exit: kernel policy: void exit(prog, u64 start, run_ctx)
@@ -97,6 +103,7 @@ struct tramp_x86_call {
 	u32 flags;
 	u64 prog;
 	u64 missed_arg;
+	u64 run;
 	u64 active;
 	u64 hits;
 	u64 cookie;

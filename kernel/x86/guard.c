@@ -8,19 +8,17 @@
  *	incl	%gs:preempt_count		(1)
  *	[call	rcu_read_lock]
  *
- *	cmpl	$0, %gs:active			(2)
- *	jne	miss
- *	incl	%gs:active
+ *	btsq	$0, %gs:run			(2)
+ *	jc	miss
  *	cmpl	$0, stats_key(%rip)
  *	jne	timed
- *	incq	%gs:hits
  *	[current->bpf_ctx = &run_ctx]		(3)
- *	lea	ctx, %rdi
+ *	[lea	ctx, %rdi]
  *	[mov	$insns, %rsi]
  *	call	program
  *	[mov	%rax, result]
  *	[current->bpf_ctx = run_ctx.saved]
- * done: decl	%gs:active
+ * done: incq	%gs:run
  * next:
  *	... further programs ...
  *	[call	rcu_read_unlock]
@@ -35,7 +33,7 @@
  *	jmp	next
  * timed: call	stats_enter
  *	push	%rax				the start time
- *	...					from incq %gs:hits to bpf_ctx as above
+ *	...					from bpf_ctx to bpf_ctx as above
  *	pop	%rsi
  *	mov	$prog, %rdi
  *	call	stats_exit
@@ -49,12 +47,15 @@
  *     see rcu_read_lock() get the call as well (env->rcu_read_lock). Around the programs
  *     of probes it comes with the recursion counter up, since it may be probed.
  *
- * (2) The recursion counter needs no atomic instruction. It belongs to this
- *     CPU and the task cannot leave it, so only an interrupt or an NMI can come
- *     between the compare and the increment. If that runs the program, it
- *     puts the counter back before it returns: what was compared still holds.
- *     If it was taken before, the program is running further up this very
- *     stack: it is a recursion, and counts as missed.
+ * (2) The program's run word: bit 0 is set while the program runs, the others count
+ *     how often it has. One instruction takes it and tells whether it was taken, and
+ *     the increment that releases it carries into the count. It belongs to this CPU and
+ *     the task cannot leave it, so nothing has to be atomic: an interrupt or an NMI that
+ *     runs the program has released it again before it returns. If the bit
+ *     was set before, the program is running further up this very stack: it is a
+ *     recursion, and counts as missed. (Both instructions are of 64 bits for a reason:
+ *     a load that is wider than the store before it waits until that has left the
+ *     store buffer, which costs more than all the rest.)
  *
  * (3) An interrupt that does the same in between puts it back likewise.
  *
@@ -62,22 +63,38 @@
  *     "preemption is on again" and "somebody wants the CPU". Whatever matters
  *     at that point is on the stack, not in a register.
  *
- * Programs that share a recursion counter, as all probes do, share its test as well:
- * one compare, increment and decrement stand around all of them, and between these,
- * if any of them needs the run context, one switch of current->bpf_ctx and back. If
- * the counter was taken, a miss is counted for each.
+ * Programs of probes share a recursion counter that is not theirs alone, so they have
+ * no run words:
+ *
+ *	cmpl	$0, %gs:active			(5)
+ *	jne	miss
+ *	incl	%gs:active
+ *	[current->bpf_ctx = &run_ctx]
+ *	cmpl	$0, stats_key(%rip)
+ *	jne	timed
+ *	incq	%gs:hits
+ *	[lea	ctx, %rdi]
+ *	call	program
+ *	... further programs, from the statistics on ...
+ *	[current->bpf_ctx = run_ctx.saved]
+ *	decl	%gs:active
+ *
+ * If the counter was taken, a miss is counted for each.
+ *
+ * (5) An interrupt between the compare and the increment puts the counter back before
+ *     it returns, so what was compared still holds.
  *
  * Kernel policy, for programs that may sleep and for all on PREEMPT_RT: the
  * kernel's own functions stand around the program, with preemption on:
  *
- *	movq	$cookie, run_ctx.bpf_cookie	(5)
+ *	movq	$cookie, run_ctx.bpf_cookie	(6)
  *	mov	$prog, %rdi
  *	lea	run_ctx, %rsi
  *	call	enter
  *	mov	%rax, start
  *	test	%rax, %rax
  *	je	miss
- *	incq	%gs:hits			(6)
+ *	incq	%gs:hits			(7)
  *	lea	ctx, %rdi
  *	call	program
  *	[mov	%rax, result]
@@ -86,11 +103,11 @@
  *	lea	run_ctx, %rdx
  *	call	exit
  *
- * (5) Stored even if the program is not known to read its cookie, as 0: enter()
+ * (6) Stored even if the program is not known to read its cookie, as 0: enter()
  *     makes the run_ctx visible in any case, and the stack's old contents shall
  *     not be.
  *
- * (6) The task may be preempted and may migrate, but this is a single
+ * (7) The task may be preempted and may migrate, but this is a single
  *     instruction on a single CPU, and only the sum over all CPUs means
  *     anything.
  */
@@ -207,18 +224,18 @@ static bool needs_run_ctx(const struct tramp_guard *g, const struct tramp_x86_ca
 	return (c->flags & g->run_ctx_flags) && !(c->flags & TRAMP_X86_CALL_GUARDED);
 }
 
-/* The program itself, counted as a hit. */
+/* The program itself. */
 static void run_program(struct tramp_guard *g, struct tramp_part *p,
 			const struct tramp_x86_call *c, bool keep_result)
 {
 	bool own_run_ctx = needs_run_ctx(g, c) && !g->in_run_ctx;
 
-	tasm_inc(&p->a, true, tramp_part_percpu(p, c->hits));
 	if (needs_run_ctx(g, c))
 		store_cookie(g, p, c);
 	if (own_run_ctx)
 		enter_run_ctx(g, p);
-	tasm_lea(&p->a, TASM_RDI, tasm_at(TASM_RBP, g->ctx));
+	if (!(c->flags & TRAMP_X86_CALL_NO_CTX))
+		tasm_lea(&p->a, TASM_RDI, tasm_at(TASM_RBP, g->ctx));
 	if (c->insns)
 		tasm_mov_imm(&p->a, TASM_RSI, c->insns);
 	tramp_guard_call(g, p, c->func);
@@ -239,7 +256,7 @@ static void count_miss(struct tramp_guard *g, struct tramp_part *cold,
 }
 
 /*
- * The recursion counter of @nr programs goes up, unless it is: then they are
+ * The shared recursion counter of @nr programs goes up, unless it is: then they are
  * missed, all of them, and it goes on at @next.
  */
 static void take_counter(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr,
@@ -264,26 +281,39 @@ static void release_counter(struct tramp_guard *g, const struct tramp_x86_call *
 	tramp_part_bind(&g->hot, next);
 }
 
-/* The program with the counter up: in the hot part, or timed in the cold one. */
-static void run_counted(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
+/*
+ * While statistics are on, the program is run by a piece of cold code that takes its
+ * time, and goes on at @done. @hits: the counter that it counts up there, 0 for none.
+ */
+static void run_timed(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result,
+		      u64 hits, struct tasm_label *done)
 {
-	const struct tramp_x86_env *env = g->env;
+	struct tramp_part *cold;
+
+	if (!g->env->stats_key)
+		return;
+	tasm_cmp_imm8(&g->hot.a, false, tasm_rip(g->env->stats_key), 0);
+	cold = begin_cold(g, TASM_NE);
+	tramp_guard_call(g, cold, g->env->stats_enter);
+	tasm_push(&cold->a, TASM_RAX);
+	if (hits)
+		tasm_inc(&cold->a, true, tramp_part_percpu(cold, hits));
+	run_program(g, cold, c, keep_result);
+	tasm_pop(&cold->a, TASM_RSI);
+	tasm_mov_imm(&cold->a, TASM_RDI, c->prog);
+	tramp_guard_call(g, cold, g->env->stats_exit);
+	tasm_jmp_label(&cold->a, done);
+}
+
+/* A program with the shared counter up. */
+static void run_counted(struct tramp_guard *g, const struct tramp_x86_call *c)
+{
 	struct tasm_label done = TASM_LABEL_INIT;
-	struct tramp_part *hot = &g->hot, *cold;
+	struct tramp_part *hot = &g->hot;
 
-	if (env->stats_key) {
-		tasm_cmp_imm8(&hot->a, false, tasm_rip(env->stats_key), 0);
-		cold = begin_cold(g, TASM_NE);
-		tramp_guard_call(g, cold, env->stats_enter);
-		tasm_push(&cold->a, TASM_RAX);
-		run_program(g, cold, c, keep_result);
-		tasm_pop(&cold->a, TASM_RSI);
-		tasm_mov_imm(&cold->a, TASM_RDI, c->prog);
-		tramp_guard_call(g, cold, env->stats_exit);
-		tasm_jmp_label(&cold->a, &done);
-	}
-
-	run_program(g, hot, c, keep_result);
+	run_timed(g, c, false, c->hits, &done);
+	tasm_inc(&hot->a, true, tramp_part_percpu(hot, c->hits));
+	run_program(g, hot, c, false);
 	tramp_part_bind(hot, &done);
 }
 
@@ -300,7 +330,7 @@ void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c,
 	if (g->in_run_ctx)
 		enter_run_ctx(g, &g->hot);
 	for (i = 0; i < nr; i++) {
-		run_counted(g, &c[i], false);
+		run_counted(g, &c[i]);
 		if (g->call_off)
 			g->call_off += 2;
 	}
@@ -312,13 +342,22 @@ void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c,
 	release_counter(g, c, &next);
 }
 
+/* A program with a run word of its own. */
 static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
 {
-	struct tasm_label next = TASM_LABEL_INIT;
+	struct tasm_label done = TASM_LABEL_INIT, next = TASM_LABEL_INIT;
+	struct tramp_part *hot = &g->hot, *cold;
 
-	take_counter(g, c, 1, &next);
-	run_counted(g, c, keep_result);
-	release_counter(g, c, &next);
+	tasm_bts_imm8(&hot->a, true, tramp_part_percpu(hot, c->run), 0);
+	cold = begin_cold(g, TASM_C);
+	count_miss(g, cold, c);
+	tasm_jmp_label(&cold->a, &next);
+
+	run_timed(g, c, keep_result, 0, &done);
+	run_program(g, hot, c, keep_result);
+	tramp_part_bind(hot, &done);
+	tasm_inc(&hot->a, true, tramp_part_percpu(hot, c->run));
+	tramp_part_bind(hot, &next);
 }
 
 static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
@@ -337,6 +376,7 @@ static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, 
 	count_miss(g, cold, c);
 	tasm_jmp_label(&cold->a, &next);
 
+	tasm_inc(&hot->a, true, tramp_part_percpu(hot, c->hits));
 	run_program(g, hot, c, keep_result);
 
 	tramp_part_bind(hot, &next);

@@ -107,13 +107,16 @@ static void check_program(struct scene *s, const struct expect *e, u32 i,
 	u64 ctx = f->regs[RDI], run_ctx = *bpf_ctx(s);
 	bool guarded = c->flags & TRAMP_X86_CALL_GUARDED;
 
-	SCENE_CHECK(s, ctx % 8 == 0 && ctx >= f->regs[RSP] && ctx <= f->regs[RBP],
-		    "ctx %#lx is not in the frame", (long)ctx);
-	check_ctx(s, e, ctx, c->flags);
+	if (!(c->flags & TRAMP_X86_CALL_NO_CTX)) {
+		SCENE_CHECK(s, ctx % 8 == 0 && ctx >= f->regs[RSP] && ctx <= f->regs[RBP],
+			    "ctx %#lx is not in the frame", (long)ctx);
+		check_ctx(s, e, ctx, c->flags);
+	}
 	if (c->insns)
 		SCENE_CHECK_EQ(s, f->regs[RSI], c->insns, "rsi of program %u", i);
 	if (!guarded)
-		SCENE_CHECK_EQ(s, *s->progs[i].active, 1, "recursion counter of program %u", i);
+		SCENE_CHECK_EQ(s, *s->progs[i].run, (HITS_START(i) + s->ran[i]) * 2 + 1,
+			       "run word of program %u", i);
 
 	if (guarded || (c->flags & TRAMP_X86_CALL_COOKIE)) {
 		if (guarded)
@@ -296,9 +299,8 @@ static void prepare_state(struct scene *s)
 	((u32 *)machine_word(0))[1] = 0xffffffff;	/* not part of it */
 	*s->thunk_count = 0;
 	for (i = 0; i < s->nr; i++) {
-		*s->progs[i].active = s->progs[i].taken ? 1 + i : 0;
+		*s->progs[i].run = HITS_START(i) * 2 + s->progs[i].taken;
 		*s->progs[i].hits = HITS_START(i);
-		s->progs[i].active[1] = 0xffffffff;	/* not part of it */
 		s->ran[i] = 0;
 		s->did_nothing[i] = 0;
 		s->missed[i] = 0;
@@ -350,9 +352,13 @@ static void check_end(struct scene *s)
 	if (s->return_thunk)
 		SCENE_CHECK_EQ(s, *s->thunk_count, 1, "returns through the thunk");
 	for (i = 0; i < s->nr; i++) {
-		SCENE_CHECK_EQ(s, *s->progs[i].active, s->progs[i].taken ? 1 + i : 0,
-			       "recursion counter of program %u afterwards", i);
-		SCENE_CHECK_EQ(s, *s->progs[i].hits, HITS_START(i) + s->ran[i] + s->did_nothing[i],
+		u64 runs = s->ran[i] + s->did_nothing[i];
+		bool guarded = s->calls[i].flags & TRAMP_X86_CALL_GUARDED;
+
+		SCENE_CHECK_EQ(s, *s->progs[i].run,
+			       (HITS_START(i) + (guarded ? 0 : runs)) * 2 + s->progs[i].taken,
+			       "run word of program %u afterwards", i);
+		SCENE_CHECK_EQ(s, *s->progs[i].hits, HITS_START(i) + (guarded ? runs : 0),
 			       "hits of program %u", i);
 	}
 	s->rax = s->call.out[RAX];

@@ -38,6 +38,7 @@ enum {
 #define COOKIE		TRAMP_X86_CALL_COOKIE
 #define IP		TRAMP_X86_CALL_IP
 #define NARGS		TRAMP_X86_CALL_NARGS
+#define NO_CTX		TRAMP_X86_CALL_NO_CTX
 #define SLEEPABLE	(TRAMP_X86_CALL_GUARDED | TRAMP_X86_CALL_SLEEPABLE)
 
 enum scene_kind { SCENE_FENTRY, SCENE_FMOD_RET, SCENE_FEXIT };
@@ -45,8 +46,8 @@ enum scene_kind { SCENE_FENTRY, SCENE_FMOD_RET, SCENE_FEXIT };
 /* One program: what it is and how it behaves. */
 struct scene_prog {
 	enum scene_kind kind;
-	u32 *active;		/* its recursion counter (inline policy) */
-	u64 *hits;
+	u64 *run;		/* its run word (inline policy) */
+	u64 *hits;		/* (kernel policy) */
 	u64 result;		/* what it returns */
 	u64 start;		/* what its enter() returns (kernel policy); 0: missed */
 	bool taken;		/* it is running further up already (inline policy) */

@@ -101,7 +101,7 @@ struct scene_prog *scene_add(struct scene *s, enum scene_kind kind, u32 flags,
 	c->cookie = 0x1000 + i;
 	p->kind = kind;
 	p->start = 1;
-	p->active = machine_percpu(where, 4, &c->active);
+	p->run = machine_percpu(where, 8, &c->run);
 	p->hits = machine_percpu(where, 8, &c->hits);
 
 	switch (kind) {

@@ -182,6 +182,12 @@ static void arithmetic(void)
 				is_imm(1, -3);
 			}
 			begin();
+			tasm_bts_imm8(&a, wide, m, 3);
+			if (one(ZYDIS_MNEMONIC_BTS)) {
+				is_mem(0, m, wide ? 64 : 32);
+				is_imm(1, 3);
+			}
+			begin();
 			tasm_sar_imm8(&a, wide, m, 5);
 			if (one(ZYDIS_MNEMONIC_SAR)) {
 				is_mem(0, m, wide ? 64 : 32);

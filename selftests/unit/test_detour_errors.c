@@ -383,7 +383,7 @@ static void bad_request(void)
 		BAD("a program with kernel policy", calls[i].flags |= TRAMP_X86_CALL_GUARDED);
 		BAD("a sleepable program", calls[i].flags |= TRAMP_X86_CALL_SLEEPABLE);
 	}
-	for (i = 5; i < 32; i++)
+	for (i = 6; i < 32; i++)
 		BAD("unknown flag", calls[i % 3].flags |= 1u << i);
 	BAD("run context of 0 bytes", env.trace_ctx_size = 0);
 	BAD("run context of 20 bytes", env.trace_ctx_size = 20);

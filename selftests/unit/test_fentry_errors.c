@@ -49,7 +49,7 @@ static void good(u32 nr_fentry, u32 nr_fmod_ret, u32 nr_fexit)
 			.func = KERNEL + 0x100000 + i * 0x100,
 			.prog = 0xffffc90000012000 + i * 0x1000,
 			.missed_arg = 0xffff888012345000 + i * 0x100,
-			.active = NEAR_PERCPU + 0x1000 + i * 0x10,
+			.run = NEAR_PERCPU + 0x1000 + i * 0x10,
 			.hits = NEAR_PERCPU + 0x1008 + i * 0x10,
 			.cookie = i,
 			.enter = KERNEL + 0x6000,
@@ -382,7 +382,7 @@ static void bad_request(void)
 		BAD("sleepable without enter and exit",
 		    calls[i].flags = TRAMP_X86_CALL_SLEEPABLE);
 	}
-	for (i = 5; i < 32; i++)
+	for (i = 6; i < 32; i++)
 		BAD("unknown flag", calls[i % 3].flags |= 1u << i);
 	BAD("no enter", calls[1].enter = 0);
 	BAD("no exit", calls[1].exit = 0);
@@ -478,7 +478,7 @@ static u32 largest_with(u32 kinds, u32 policies, bool call_depth, bool far)
 		calls[i].insns = 0xffffc90000012345;
 		calls[i].cookie = 0x123456789abcdef;
 		if (far) {
-			calls[i].active = FAR_PERCPU + ((u64)i << 33);
+			calls[i].run = FAR_PERCPU + ((u64)i << 33);
 			calls[i].hits = 0x500000000000 + ((u64)i << 33);
 		}
 	}
