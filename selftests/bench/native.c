@@ -2,7 +2,7 @@
 /*
  * bench-native: cycles of an entry image on this very processor, in user space.
  *
- * Counting instructions prices a call, a load and an `xadd` alike. So the same
+ * Counting instructions prices a call, a load and a store alike. So the same
  * program is called here by three images, executed in the unit tests' machine
  * (per-CPU memory behind gs, code within reach of rel32):
  *
@@ -14,8 +14,9 @@
  *
  * A loop calls a traced function; cycles are those beyond the same loop with the
  * function's NOP5 in place. The kinds take turns, and medians are taken over many
- * rounds, since the machine has other things to do. rdtsc counts at a constant
- * rate, whatever the clock: only ratios mean something.
+ * rounds, since the machine has other things to do, at several placements of the code,
+ * since where a branch lies in its cache line can cost a cycle. rdtsc counts at a
+ * constant rate, whatever the clock: only ratios mean something.
  *
  * Not in it: what cold caches and a cold branch predictor cost, mitigations (return
  * thunks, retpolines), interrupts.
@@ -33,7 +34,8 @@
 #include "native.h"
 
 #define CALLS		2000
-#define ROUNDS		1501
+#define ROUNDS		251
+#define PLACEMENTS	8
 
 /* Where things lie in the area of images. */
 #define IMAGE_AT(n)	(machine_area + AREA_IMAGES + (n) * 0x1000)
@@ -115,7 +117,9 @@ static void emit_inline(u8 *where, u64 func, u64 program)
 		.resched = machine_thunk(1), .missed = machine_thunk(1),
 	};
 	struct tramp_x86_call call = {
-		.func = program, .active = (u64)NATIVE_ACTIVE, .hits = (u64)NATIVE_HITS,
+		.func = program, .run = (u64)NATIVE_RUN,
+		/* as the module says of programs that do not look at it */
+		.flags = TRAMP_X86_CALL_NO_CTX,
 	};
 	struct tramp_x86_fentry_req req = {
 		.env = &env, .model = &model, .func_addr = func, .fentry = &call, .nr_fentry = 1,
@@ -202,31 +206,37 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double median(u64 *ticks)
+static double median(u64 *ticks, int nr)
 {
-	qsort(ticks, ROUNDS, sizeof(*ticks), by_value);
-	return (double)ticks[ROUNDS / 2] / CALLS;
+	qsort(ticks, nr, sizeof(*ticks), by_value);
+	return (double)ticks[nr / 2] / CALLS;
 }
 
 #define KINDS	4	/* the first is the bare call */
 static const char *const kind_name[KINDS] = { "bare", "inline", "same-work", "like-kernel" };
 
-static void measure(const char *name, bool maps)
+/* All code anew, shifted by 8 bytes for each @placement. */
+static void emit_all(traced_fn *fn, bool maps, int placement)
 {
-	static u64 ticks[KINDS][ROUNDS];
-	traced_fn fn[KINDS];
-	double bare;
+	u32 shift = 8 * placement;
 	u64 program;
-	int i, k;
+	int k;
 
 	for (k = 0; k < KINDS; k++)
-		fn[k] = emit_function(IMAGE_AT(k));
-	program = emit_program(IMAGE_AT(4), maps);
-	emit_inline(IMAGE_AT(5), (u64)fn[1], program);
-	emit_kernel_layout(IMAGE_AT(6), program, (u64)same_work_enter, (u64)same_work_exit);
-	emit_kernel_layout(IMAGE_AT(7), program, (u64)like_kernel_enter, (u64)like_kernel_exit);
+		fn[k] = emit_function(IMAGE_AT(k) + shift);
+	program = emit_program(IMAGE_AT(4) + shift, maps);
+	emit_inline(IMAGE_AT(5) + shift, (u64)fn[1], program);
+	emit_kernel_layout(IMAGE_AT(6) + shift, program, (u64)same_work_enter,
+			   (u64)same_work_exit);
+	emit_kernel_layout(IMAGE_AT(7) + shift, program, (u64)like_kernel_enter,
+			   (u64)like_kernel_exit);
 	for (k = 1; k < KINDS; k++)
-		machine_poke_call((u8 *)fn[k], (u64)IMAGE_AT(4 + k));
+		machine_poke_call((u8 *)fn[k], (u64)IMAGE_AT(4 + k) + shift);
+}
+
+static void check_hits(traced_fn *fn, bool maps)
+{
+	int k;
 
 	for (k = 0; k < KINDS; k++) {
 		map_hits = 0;
@@ -235,12 +245,25 @@ static void measure(const char *name, bool maps)
 			kind_name[k], map_hits, CALLS);
 		native_check();
 	}
-	for (i = 0; i < ROUNDS; i++)
-		for (k = 0; k < KINDS; k++)
-			ticks[k][i] = loop(fn[k]);
-	bare = median(ticks[0]);
+}
+
+static void measure(const char *name, bool maps)
+{
+	static u64 ticks[KINDS][PLACEMENTS * ROUNDS];
+	traced_fn fn[KINDS];
+	int i, k, placement, nr = 0;
+	double bare;
+
+	for (placement = 0; placement < PLACEMENTS; placement++) {
+		emit_all(fn, maps, placement);
+		check_hits(fn, maps);
+		for (i = 0; i < ROUNDS; i++, nr++)
+			for (k = 0; k < KINDS; k++)
+				ticks[k][nr] = loop(fn[k]);
+	}
+	bare = median(ticks[0], nr);
 	for (k = 1; k < KINDS; k++)
-		printf("cycles %s %s %.2f\n", kind_name[k], name, median(ticks[k]) - bare);
+		printf("cycles %s %s %.2f\n", kind_name[k], name, median(ticks[k], nr) - bare);
 }
 
 static void print_cpu(void)

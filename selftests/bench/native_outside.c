@@ -75,13 +75,14 @@ u64 same_work_enter(const void *prog, struct native_run_ctx *ctx)
 	(void)prog;
 	(void)ctx;
 	preempt_off();
-	if (unlikely(ACTIVE))
-		never();
-	asm volatile("incl %%gs:%c0" : : "i" (NATIVE_ACTIVE) : "memory", "cc");
+	asm goto("btsq $0, %%gs:%c0\n\tjc %l[running]" : : "i" (NATIVE_SAME_RUN)
+		 : "memory", "cc" : running);
 	if (unlikely(*stats_key))
 		never();
-	asm volatile("incq %%gs:%c0" : : "i" (NATIVE_HITS) : "memory", "cc");
 	return 1;
+running:
+	never();
+	return 0;
 }
 
 void same_work_exit(const void *prog, u64 start, struct native_run_ctx *ctx)
@@ -89,7 +90,7 @@ void same_work_exit(const void *prog, u64 start, struct native_run_ctx *ctx)
 	(void)prog;
 	(void)start;
 	(void)ctx;
-	asm volatile("decl %%gs:%c0" : : "i" (NATIVE_ACTIVE) : "memory", "cc");
+	asm volatile("incq %%gs:%c0" : : "i" (NATIVE_SAME_RUN) : "memory", "cc");
 	preempt_on();
 }
 
