@@ -79,13 +79,9 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(ftrace_text_reserved) \
 	X(get_kprobe) \
 	X(insn_decode) \
-	X(jump_label_lock) \
-	X(jump_label_text_reserved) \
-	X(jump_label_unlock) \
 	X(kallsyms_lookup) \
 	X(kallsyms_lookup_size_offset) \
 	X(search_exception_tables) \
-	X(static_call_text_reserved) \
 	X(text_poke) \
 	X(text_poke_sync) \
 	X(within_kprobe_blacklist)

@@ -273,7 +273,7 @@ int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *plac
  * @place: with @addr, @sym, @insn, @code set; the rest is filled in
  * @why: why no probe can be there
  *
- * Context: tramp_mutex and text_mutex held, jump labels locked.
+ * Context: tramp_mutex and text_mutex held.
  * Return: 0 or a negative errno.
  */
 int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
@@ -288,10 +288,6 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
  * Return: 0, or enum tramp_reason why not.
  */
 u32 tramp_place_region(const struct tramp_place *place, u32 *len, unsigned long *where);
-
-/* What tramp_place_check() and _region() want held, apart from tramp_mutex. */
-void tramp_place_lock(void);
-void tramp_place_unlock(void);
 
 /* probe_deny.c -------------------------------------------------------------------- */
 

@@ -95,9 +95,9 @@ static int explain_all(struct explained *e, bool one)
 		err = -ENOMEM;
 		goto out;
 	}
-	tramp_place_lock();
+	tramp_text_lock();
 	nr = decode_all(sym, e->code, starts);
-	tramp_place_unlock();
+	tramp_text_unlock();
 	e->infos = kvcalloc(one ? 1 : nr, sizeof(*e->infos), GFP_KERNEL);
 	if (!e->infos) {
 		err = -ENOMEM;
@@ -110,9 +110,9 @@ static int explain_all(struct explained *e, bool one)
 		take_code(&e->place, e->code, sym->size);
 		if (!tramp_x86_decode(e->place.code, e->place.code_len, &e->place.insn))
 			break;
-		tramp_place_lock();
+		tramp_text_lock();
 		explain_one(&e->place, &e->infos[e->nr++]);
-		tramp_place_unlock();
+		tramp_text_unlock();
 		cond_resched();
 	}
 out:
@@ -193,7 +193,7 @@ int tramp_probe_explain(struct tramp_explain_code *ex, bool show)
 
 	/* What branches where must be known first, and is not read under the mutex. */
 	mutex_lock(&tramp_mutex);
-	err = tramp_place_locate(&at, &e.place, one, &ex->refusal);
+	err = tramp_place_locate(&at, &e.place, false, &ex->refusal);
 	addr = e.place.addr;
 	mutex_unlock(&tramp_mutex);
 	if (err)

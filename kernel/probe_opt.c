@@ -92,9 +92,9 @@ u32 tramp_probe_evaluate(struct tramp_probe *probe, const struct tramp_place *pl
 	} else if (!tramp_branches_ready(probe->addr)) {
 		reason = TRAMP_REASON_OPT_PENDING;
 	} else {
-		tramp_place_lock();
+		tramp_text_lock();
 		reason = tramp_place_region(place, &len, &where);
-		tramp_place_unlock();
+		tramp_text_unlock();
 		if (reason)
 			len = 0;
 		else

@@ -30,18 +30,6 @@ enum {
 	HELD_PROBE,
 };
 
-void tramp_place_lock(void)
-{
-	KSYM(jump_label_lock)();
-	tramp_text_lock();
-}
-
-void tramp_place_unlock(void)
-{
-	tramp_text_unlock();
-	KSYM(jump_label_unlock)();
-}
-
 /* Is it text at all, and whose? */
 static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
 {
@@ -125,7 +113,7 @@ static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 	return 0;
 }
 
-/* Take the instruction and what follows. Place locked. */
+/* Take the instruction and what follows. Text locked. */
 static int read_code(struct tramp_place *place, struct tramp_refusal *why)
 {
 	unsigned long before, addr = place->addr, start = place->sym.start;
@@ -133,7 +121,8 @@ static int read_code(struct tramp_place *place, struct tramp_refusal *why)
 	if (!tramp_branches_ready(addr))	/* another module than when it was read */
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, NULL);
 	if (!tramp_branches_start(addr, &before)) {
-		before = max(before, start);
+		if (before < start || before > addr)	/* nothing in it could be decoded */
+			before = start;
 		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, before,
 				    "the instruction before it starts at +%#lx", before - start);
 	}
@@ -159,9 +148,9 @@ int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *plac
 	place->denied = tramp_probe_denied(&place->sym, &place->refuse);
 	if (!exact)
 		return 0;
-	tramp_place_lock();
+	tramp_text_lock();
 	err = read_code(place, why);
-	tramp_place_unlock();
+	tramp_text_unlock();
 	return err;
 }
 
@@ -240,9 +229,9 @@ int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
 	err = tramp_place_locate(at, place, true, why);
 	if (err)
 		return err;
-	tramp_place_lock();
+	tramp_text_lock();
 	err = tramp_place_check(place, why);
-	tramp_place_unlock();
+	tramp_text_unlock();
 	return err;
 }
 

@@ -3,20 +3,26 @@
  * What every file of the module needs: refusals, and the one lock.
  *
  * Locking. tramp_mutex serialises everything that changes what is attached:
- * targets, their lists of programs, their sites and images. It is taken from
- * process context only (ioctl, bpf_link release/detach/update, debugfs). Lock
- * order:
+ * targets and probes, their lists of programs, their sites, images and text. It
+ * is taken from process context only (ioctl, bpf_link release/detach/update,
+ * debugfs, the module notifier, the workers). Lock order:
  *
+ *	branches.c's reading -> tramp_mutex
  *	tramp_mutex -> ftrace's direct_mutex -> ftrace_lock -> text_mutex
+ *	tramp_mutex -> kprobe_mutex -> text_mutex	(writing probes: text.c)
  *	tramp_mutex -> btf_module_mutex, pack_mutex, bpf_lock
  *	tramp_mutex -> tramp_retire_lock (a spinlock, innermost)
+ *
+ * The hook (probe_hook.c) and the int3 handler take none of them: they read the
+ * table of probes under RCU.
  *
  * With tramp_mutex held nothing waits for an RCU-tasks grace period but ftrace
  * itself inside its calls, nor for user space: what may be in use goes on the
  * retire list. (Before 6.4 giving a site back waits for one expedited RCU grace
- * period, site_ftrace.c.) The retire worker (retire.c) takes the mutex between its
+ * period, site_ftrace.c; unregister_kprobe() for one RCU grace period,
+ * probe_callback.c.) The retire worker (retire.c) takes the mutex between its
  * waits, to look at what calls are still in and to drop a target that nothing
- * refers to any more.
+ * refers to any more; the optimiser (probe_opt.c) drops it for its wait.
  */
 #ifndef TRAMP_TRAMP_H
 #define TRAMP_TRAMP_H
