@@ -46,3 +46,6 @@ BENCH_NATIVE_OBJS = $(patsubst %,$(O)/%.o,$(BENCH_DIR)/native $(BENCH_DIR)/nativ
 $(BENCH_NATIVE): $(BENCH_NATIVE_OBJS)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -no-pie -fsanitize=undefined -o $@ $^
+
+UNIT_TESTS	+= $(BENCH_DIR)/test_report
+$(BENCH_DIR)/test_report: $(BENCH_REPORT)

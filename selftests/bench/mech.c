@@ -26,6 +26,7 @@ static int in_order(const void *a, const void *b)
 const struct bench_mech *const *bench_mechs(void)
 {
 	static const struct bench_mech **sorted;
+	/* cppcheck-suppress comparePointers */
 	size_t nr = __stop_bench_mechs - __start_bench_mechs;
 
 	if (!sorted) {

@@ -128,7 +128,8 @@ static const char *our_int3s(const struct bench_att *a, unsigned int nr)
 BENCH_MECH(our_probe_jump) = {
 	.name = "kprobe-jump", .title = "probe by jump", .side = BENCH_OURS,
 	.rank = 50, .target = BENCH_FUNCTION, .mid = true, .progs = BENCH_ALL, .many = 1000,
-	.jumps = true, .as = as_kprobe, .attach = attach_jump, .settled = our_jumps, .missing = no_jumps,
+	.jumps = true, .as = as_kprobe, .attach = attach_jump, .settled = our_jumps,
+	.missing = no_jumps,
 };
 
 BENCH_MECH(our_probe_int3) = {

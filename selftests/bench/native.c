@@ -143,7 +143,8 @@ static void emit_inline(u8 *where, u64 func, u64 program)
 static void emit_kernel_layout(u8 *where, u64 program, u64 enter, u64 exit)
 {
 	struct tasm_mem run_ctx = tasm_at(TASM_RBP, -48), rbx = tasm_at(TASM_RBP, -56);
-	struct tasm_mem cookie = tasm_at(TASM_RBP, -48 + (s32)offsetof(struct native_run_ctx, cookie));
+	s32 cookie_off = (s32)offsetof(struct native_run_ctx, cookie);
+	struct tasm_mem cookie = tasm_at(TASM_RBP, -48 + cookie_off);
 	struct tasm_label skip = TASM_LABEL_INIT;
 	struct tasm a = at(where);
 

@@ -61,7 +61,7 @@ static inline void preempt_off(void)
 
 static inline void preempt_on(void)
 {
-	asm goto("decl %%gs:%c0\n\tje %l[resched]" : : "i" (NATIVE_PREEMPT_COUNT)
+	asm goto("decl %%gs:%c0; je %l[resched]" : : "i" (NATIVE_PREEMPT_COUNT)
 		 : "memory", "cc" : resched);
 	return;
 resched:
@@ -75,7 +75,7 @@ u64 same_work_enter(const void *prog, struct native_run_ctx *ctx)
 	(void)prog;
 	(void)ctx;
 	preempt_off();
-	asm goto("btsq $0, %%gs:%c0\n\tjc %l[running]" : : "i" (NATIVE_SAME_RUN)
+	asm goto("btsq $0, %%gs:%c0; jc %l[running]" : : "i" (NATIVE_SAME_RUN)
 		 : "memory", "cc" : running);
 	if (unlikely(*stats_key))
 		never();
