@@ -306,12 +306,16 @@ static void detach_faults(const char *what, const struct way *way, const struct 
 
 static struct way entry(void)
 {
-	return (struct way){ .prog_fd = prog_clone(record->progs.count_entry, FUNC, BPF_TRACE_FENTRY) };
+	return (struct way){
+		.prog_fd = prog_clone(record->progs.count_entry, FUNC, BPF_TRACE_FENTRY),
+	};
 }
 
 static struct way exit_way(void)
 {
-	return (struct way){ .prog_fd = prog_clone(record->progs.count_exit, FUNC, BPF_TRACE_FEXIT) };
+	return (struct way){
+		.prog_fd = prog_clone(record->progs.count_exit, FUNC, BPF_TRACE_FEXIT),
+	};
 }
 
 /* Behind the function's first instruction, the NOP5 that ftrace has: a probe of ours. */
