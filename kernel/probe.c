@@ -138,7 +138,7 @@ int tramp_probe_prepare(const struct tramp_probe_at *at, struct tramp_refusal *w
 
 /* Coming ----------------------------------------------------------------------- */
 
-static struct tramp_probe *new_probe(const struct tramp_place *place, struct tramp_refusal *why)
+static struct tramp_probe *new_probe(struct tramp_place *place, struct tramp_refusal *why)
 {
 	struct tramp_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
 
@@ -216,7 +216,7 @@ static int clear_regions(unsigned long addr, struct tramp_refusal *why)
 }
 
 /* With an image of ours. */
-static int start_int3(struct tramp_probe *probe, const struct tramp_place *place,
+static int start_int3(struct tramp_probe *probe, struct tramp_place *place,
 		      struct tramp_refusal *why)
 {
 	int err;
@@ -245,7 +245,7 @@ static bool wants_func_ip(const struct tramp_link *link)
  * At an entry bpf_get_func_ip() must tell the function, which it takes from the
  * kernel's own idea of the kprobe that is running. Elsewhere it says 0, everywhere.
  */
-static u32 choose_mode(const struct tramp_place *place, const struct tramp_link *link,
+static u32 choose_mode(struct tramp_place *place, const struct tramp_link *link,
 		       enum tramp_mode *mode)
 {
 	*mode = TRAMP_MODE_KPROBE;
@@ -257,7 +257,7 @@ static u32 choose_mode(const struct tramp_place *place, const struct tramp_link 
 	return 0;
 }
 
-static int start_as(struct tramp_probe *probe, const struct tramp_place *place,
+static int start_as(struct tramp_probe *probe, struct tramp_place *place,
 		    enum tramp_mode mode, struct tramp_refusal *why)
 {
 	int err;
@@ -276,7 +276,7 @@ static int start_as(struct tramp_probe *probe, const struct tramp_place *place,
 }
 
 /* Make the first program's probe; it is in the table when hits can come. */
-static int start(struct tramp_probe *probe, const struct tramp_place *place,
+static int start(struct tramp_probe *probe, struct tramp_place *place,
 		 const struct tramp_link *link, u32 flags, struct tramp_refusal *why)
 {
 	struct tramp_refusal first = {};

@@ -224,6 +224,7 @@ void tramp_probe_exit(void);
  * @ftrace: it is an ftrace site
  * @entry: it is the start of its symbol, but for an ENDBR
  * @denied, @refuse: what tramp_probe_denied() says of the symbol
+ * @searched, @indirect: whether its symbol was searched for indirect jumps, and has one
  * @insn: the instruction
  * @code, @code_len: the original bytes from there to the end of the symbol, at most
  *	TRAMP_X86_MAX_REGION
@@ -237,6 +238,8 @@ struct tramp_place {
 	bool ftrace;
 	bool entry;
 	bool refuse;
+	bool searched;
+	bool indirect;
 	u32 denied;
 	struct tramp_x86_insn insn;
 	u8 code[TRAMP_X86_MAX_REGION];
@@ -287,7 +290,7 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
  * Context: as above; the text around is ready (tramp_branches_ready()).
  * Return: 0, or enum tramp_reason why not.
  */
-u32 tramp_place_region(const struct tramp_place *place, u32 *len, unsigned long *where);
+u32 tramp_place_region(struct tramp_place *place, u32 *len, unsigned long *where);
 
 /* probe_deny.c -------------------------------------------------------------------- */
 
@@ -440,7 +443,7 @@ void tramp_probe_queue_around(unsigned long addr);
  * Sets the probe's reason.
  * Context: tramp_mutex held. Return: bytes of the region, 0 for no jump (now).
  */
-u32 tramp_probe_evaluate(struct tramp_probe *probe, const struct tramp_place *place);
+u32 tramp_probe_evaluate(struct tramp_probe *probe, struct tramp_place *place);
 
 /* Run the optimiser now and wait for it. Without tramp_mutex. */
 void tramp_probe_flush(void);

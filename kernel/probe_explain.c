@@ -5,6 +5,7 @@
  */
 #include <linux/kallsyms.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include "branches.h"
 #include "ksyms.h"
@@ -106,6 +107,10 @@ static int explain_all(struct explained *e, bool one)
 	for_each_set_bit(offset, starts, sym->size) {
 		if (one && offset != asked)
 			continue;
+		if (fatal_signal_pending(current)) {
+			err = -EINTR;
+			break;
+		}
 		e->place.addr = sym->start + offset;
 		take_code(&e->place, e->code, sym->size);
 		if (!tramp_x86_decode(e->place.code, e->place.code_len, &e->place.insn))

@@ -82,7 +82,7 @@ void tramp_probe_queue_around(unsigned long addr)
 	}
 }
 
-u32 tramp_probe_evaluate(struct tramp_probe *probe, const struct tramp_place *place)
+u32 tramp_probe_evaluate(struct tramp_probe *probe, struct tramp_place *place)
 {
 	unsigned long where = 0;
 	u32 len = 0, reason;

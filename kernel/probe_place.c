@@ -177,7 +177,7 @@ static bool shadows(const struct tramp_place *place)
 	struct tramp_x86_insn next;
 	u32 len = place->insn.len;
 
-	if (place->insn.map || place->insn.opcode != 0xfb ||
+	if (!tramp_x86_is_sti(&place->insn) ||
 	    !tramp_x86_decode(place->code + len, place->code_len - len, &next))
 		return false;
 	return (!next.map && next.opcode == 0xf4) || (next.map == 1 && next.opcode == 0x01);
@@ -206,7 +206,8 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 		place->reason = place->denied;
 	else if (KSYM(search_exception_tables)(addr))
 		place->reason = TRAMP_REASON_INSN_FIXUP;
-	else if (!relocates(&place->insn, addr) || shadows(place))
+	else if (!relocates(&place->insn, addr) || shadows(place) ||
+		 tramp_x86_is_endbr(&place->insn))
 		place->reason = TRAMP_REASON_INSN_FIXED;
 	else if (KSYM(alternatives_text_reserved)((void *)addr, (void *)(last + 1)))
 		place->reason = TRAMP_REASON_RESERVED;
@@ -309,10 +310,8 @@ static bool jumps_indirectly(const struct tramp_x86_insn *insn, unsigned long at
 	return !tramp_text_name(to, name, &offset) || strstarts(name, "__x86_indirect");
 }
 
-static bool indirect(u64 ip, void *arg)
+static bool find_indirect(const struct tramp_symbol *sym)
 {
-	const struct tramp_place *place = arg;
-	const struct tramp_symbol *sym = &place->sym;
 	struct tramp_x86_insn insn;
 	struct tramp_cursor c;
 	unsigned long at;
@@ -327,6 +326,16 @@ static bool indirect(u64 ip, void *arg)
 	return c.addr < c.end;	/* not all of it is code */
 }
 
+static bool indirect(u64 ip, void *arg)
+{
+	struct tramp_place *place = arg;
+
+	if (!place->searched)
+		place->indirect = find_indirect(&place->sym);
+	place->searched = true;
+	return place->indirect;
+}
+
 static const struct tramp_x86_world world = {
 	.is_target = is_target,
 	.has_fixup = has_fixup,
@@ -334,12 +343,11 @@ static const struct tramp_x86_world world = {
 	.indirect = indirect,
 };
 
-u32 tramp_place_region(const struct tramp_place *place, u32 *len, unsigned long *where)
+u32 tramp_place_region(struct tramp_place *place, u32 *len, unsigned long *where)
 {
 	struct tramp_x86_verdict v;
 
-	tramp_x86_check_region(place->addr, place->code, place->code_len, &world, (void *)place,
-			       &v);
+	tramp_x86_check_region(place->addr, place->code, place->code_len, &world, place, &v);
 	*len = v.len;
 	*where = v.where;
 	switch (v.why) {

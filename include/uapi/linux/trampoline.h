@@ -497,7 +497,7 @@ struct tramp_insn_info {
  * know what branches where.
  *
  * Errors: EINVAL (SYNTAX, NOT_TEXT, OFFSET_RANGE, NOT_BOUNDARY, AMBIGUOUS), ENOENT
- * (NO_SUCH_FUNCTION), ENXIO (MODULE_GONE), EOPNOTSUPP (MISSING_SYMBOL).
+ * (NO_SUCH_FUNCTION), ENXIO (MODULE_GONE), EOPNOTSUPP (MISSING_SYMBOL), EINTR (killed).
  */
 struct tramp_explain_code {
 	__u32 size;
