@@ -118,6 +118,7 @@ include tools/build/kernel.mk
 -include $(wildcard docs/build.mk)
 -include $(wildcard selftests/*/build.mk)
 include tools/build/test.mk
+include tools/build/probes.mk
 include tools/build/bench.mk
 include tools/build/debug.mk
 include tools/build/check.mk

@@ -266,6 +266,9 @@ static long tt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case TT_IOC_TEXT:
 		ret = tt_text(user);
 		break;
+	case TT_IOC_GATE:
+		ret = tt_kprobes_gate(&f->kprobes, arg);
+		break;
 	case TT_IOC_TOGGLE:
 		ret = tt_toggle(user);
 		break;

@@ -152,6 +152,8 @@ struct tt_toggle {
 #define TT_IOC_KPROBES_OFF	_IOWR(TT_IOC, 4, struct tt_addrs)
 #define TT_IOC_TEXT		_IOWR(TT_IOC, 5, struct tt_text)
 #define TT_IOC_TOGGLE		_IOWR(TT_IOC, 6, struct tt_toggle)
+/* While the argument was last not 0, kprobes that count do; as they do before the first. */
+#define TT_IOC_GATE		_IO(TT_IOC, 7)
 
 #ifdef __KERNEL__
 struct file;
@@ -166,6 +168,7 @@ long tt_judge(void __user *arg);
 long tt_kprobes_on(struct tt_kprobes **on, void __user *arg);
 long tt_kprobes_off(struct tt_kprobes **on, void __user *arg);
 void tt_kprobes_drop(struct tt_kprobes **on);
+long tt_kprobes_gate(struct tt_kprobes **on, unsigned long open);
 long tt_text(void __user *arg);
 
 /* probe_targets.c */

@@ -185,9 +185,11 @@ struct tt_kprobe {
 	struct kprobe kp;
 	atomic64_t hits;
 	struct pt_regs regs;
+	const bool *open;
 };
 
 struct tt_kprobes {
+	bool open;
 	u32 nr, nr_on;
 	struct tt_kprobe *kps;
 	struct kprobe **on;
@@ -198,6 +200,8 @@ static int tt_count_hit(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct tt_kprobe *k = container_of(kp, struct tt_kprobe, kp);
 
+	if (!READ_ONCE(*k->open))
+		return 0;
 	atomic64_inc(&k->hits);
 	k->regs = *regs;
 	return 0;
@@ -251,6 +255,7 @@ long tt_kprobes_on(struct tt_kprobes **on, void __user *arg)
 	k = kzalloc(sizeof(*k), GFP_KERNEL);
 	if (!k)
 		goto out;
+	k->open = true;
 	k->nr = a.nr;
 	k->kps = kvcalloc(a.nr, sizeof(*k->kps), GFP_KERNEL);
 	k->on = kvcalloc(a.nr, sizeof(*k->on), GFP_KERNEL);
@@ -259,6 +264,7 @@ long tt_kprobes_on(struct tt_kprobes **on, void __user *arg)
 	for (i = 0; i < a.nr; i++) {
 		struct kprobe *kp = &k->kps[i].kp;
 
+		k->kps[i].open = &k->open;
 		kp->addr = (void *)(unsigned long)addrs[i];
 		kp->pre_handler = a.what == TT_KPROBE_CALL ? tt_call_hit : tt_count_hit;
 		if (a.what == TT_KPROBE_NO_JUMP)
@@ -311,6 +317,14 @@ long tt_kprobes_off(struct tt_kprobes **on, void __user *arg)
 	}
 	tt_kprobes_drop(on);
 	return err;
+}
+
+/* With none there it does as little. */
+long tt_kprobes_gate(struct tt_kprobes **on, unsigned long open)
+{
+	if (*on)
+		WRITE_ONCE((*on)->open, !!open);
+	return 0;
 }
 
 /* ------------------------------------------------------------------- text -- */

@@ -7,10 +7,12 @@ VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe error
 		  churn failnth
 # Probes at instructions: with what only they share.
 VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coexist \
-		  probe_recursion probe_modules
+		  probe_recursion probe_modules probe_sweep probe_judges
+VM_SAMPLES	= $(patsubst %,$(O)/selftests/vm/%.o,probe_sample workload)
 # What cannot run beside others: booted by a script on this side.
 VM_ALONE	= lockdown
 VM_COMMON	= testmod guest attach memory
+VM_LINK		= -static
 VM_BPF		= $(basename $(basename $(notdir $(wildcard selftests/vm/*.bpf.c))))
 
 VM_TESTS	= $(patsubst %,$(O)/selftests/vm/test_%,$(VM_SUBJECTS) $(VM_PROBES))
@@ -30,10 +32,14 @@ $(VM_ALL_TESTS:=.o): $(VM_BPF:%=$(O)/selftests/vm/%.skel.h)
 
 $(VM_ALL_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -pthread -o $@ $^ $(LDLIBS_BPF)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(VM_LINK) -pthread -o $@ $^ $(LDLIBS_BPF)
 
 $(VM_PROBES:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/probe.o
-$(O)/selftests/vm/probe.o: CFLAGS += -I$(O) -Iselftests/vm
+$(patsubst %,$(O)/selftests/vm/test_probe_%,sweep judges): $(VM_SAMPLES)
+# Zydis comes as a shared library only.
+$(O)/selftests/vm/test_probe_judges: VM_LINK = 
+$(O)/selftests/vm/test_probe_judges: LDLIBS_BPF += -lZydis
+$(O)/selftests/vm/probe.o $(VM_SAMPLES): CFLAGS += -I$(O) -Iselftests/vm
 $(O)/selftests/vm/probe.o: $(O)/selftests/vm/probe_progs.skel.h
 
 # Programs have the signature they are called with, whatever they use of it.

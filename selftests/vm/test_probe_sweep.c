@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes at random instructions of the whole kernel, hundreds at a time: attached,
+ * made jumps where they can be, run over, detached. No splat, no byte changed,
+ * no result of the workload spoilt; what the kernel's register_kprobe() takes, we take; and
+ * where it is quiet enough to compare, hits are as many as its kprobes get.
+ *
+ * Environment: PROBE_SWEEP, how many instructions, default 5000; PROBE_BATCH, how many at a
+ * time, default 1000; PROBE_SEED.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "probe.h"
+#include "probe_sample.h"
+#include "selftests/vm/probe_progs.skel.h"
+
+#define MAX_BATCH	PROBE_COUNTERS
+/* Kprobes of the kernel in one comparison. */
+#define MAX_COMPARED	100
+
+static int dev, prog;
+static struct sample sample[MAX_BATCH];
+static struct probe at[MAX_BATCH];
+static uint64_t first[MAX_BATCH];
+static int32_t kernel_says[MAX_BATCH];
+
+static struct {
+	unsigned int mode[8], refused, hit, compared, unequal;
+	uint64_t hits, missed;
+	unsigned int reason[TRAMP_REASON_COUNT];
+} total;
+
+/*
+ * The workload, and how often each of the first @nr programs ran meanwhile: by their own
+ * counters, which are read without a system call. The gate is for kprobes of the kernel.
+ */
+static void run(int nr, uint64_t *hits)
+{
+	const volatile __u64 *counted = probe_skel->bss->counted;
+	int i;
+
+	for (i = 0; i < nr; i++)
+		hits[i] = counted[i];
+	ioctl(dev, TT_IOC_GATE, 1);
+	workload(1);
+	ioctl(dev, TT_IOC_GATE, 0);
+	for (i = 0; i < nr; i++)
+		hits[i] = counted[i] - hits[i];
+}
+
+/*
+ * A static call's trampoline is a jump that the kernel writes anew with each update, over
+ * whatever stands there: its register_kprobe() does not know, we refuse.
+ */
+static bool rewritten(const struct sample *s, uint32_t reason)
+{
+	char name[160];
+
+	return reason == TRAMP_REASON_RESERVED &&
+	       !strncmp(sample_name(s, name, sizeof(name)), "__SCT__", 7);
+}
+
+static void attach_all(int nr)
+{
+	char name[160];
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		at[i] = probe_at(OURS, prog, sample[i].addr, 0, i);
+		if (!at[i].err)
+			continue;
+		total.refused++;
+		total.reason[at[i].reply.refusal.reason]++;
+		CHECK(kernel_says[i] || rewritten(&sample[i], at[i].reply.refusal.reason),
+		      "%s: the kernel takes a kprobe, we refuse: %s, %s %s",
+		      sample_name(&sample[i], name, sizeof(name)), strerror(-at[i].err),
+		      probe_reason(at[i].reply.refusal.reason), at[i].reply.refusal.detail);
+	}
+}
+
+/* Modes as they have come out, and whether EXPLAIN_CODE foretold them. */
+static void look_at_modes(int nr)
+{
+	char name[160];
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		struct tramp_query q;
+
+		if (at[i].err)
+			continue;
+		q = probe_query(&at[i]);
+		total.mode[q.mode]++;
+		/* Neighbours in this very sample may stand in each other's way. */
+		CHECK(q.mode == sample[i].mode || q.mode_reason == TRAMP_REASON_REGION_PROBE,
+		      "%s is %s (%s), foretold was %s (%s)",
+		      sample_name(&sample[i], name, sizeof(name)), probe_mode(q.mode),
+		      probe_reason(q.mode_reason), probe_mode(sample[i].mode),
+		      probe_reason(sample[i].reason));
+	}
+}
+
+/* Those hit as often each time, by kprobes of the kernel: as often again. */
+static void compare(int nr)
+{
+	static uint64_t addr[MAX_COMPARED], want[MAX_COMPARED], hits[MAX_COMPARED];
+	static uint64_t missed[MAX_COMPARED];
+	static int32_t err[MAX_COMPARED];
+	static int of[MAX_COMPARED];
+	char name[160];
+	int i, n = 0;
+
+	for (i = 0; i < nr && n < MAX_COMPARED; i++)
+		if (first[i]) {
+			addr[n] = sample[i].addr;
+			want[n] = first[i];
+			of[n++] = i;
+		}
+	if (!n)
+		return;
+	kprobes_on(dev, TT_KPROBE_COUNT, addr, err, n);
+	ioctl(dev, TT_IOC_GATE, 0);
+	workload(1);		/* what is done once for them */
+	run(0, hits);
+	kprobes_off(dev, hits, missed, NULL, n);
+	for (i = 0; i < n; i++) {
+		if (err[i])
+			continue;
+		total.compared++;
+		if (hits[i] + missed[i] == want[i])
+			continue;
+		total.unequal++;
+		ktap_note("%s: %lu hits of ours each time, %lu of the kernel's kprobe",
+			  sample_name(&sample[of[i]], name, sizeof(name)), want[i],
+			  hits[i] + missed[i]);
+	}
+}
+
+static void batch(int nr, uint64_t *state)
+{
+	static uint64_t addrs[MAX_BATCH], second[MAX_BATCH];
+	char name[160];
+	int i;
+
+	sample_draw(sample, nr, state);
+	for (i = 0; i < nr; i++)
+		addrs[i] = sample[i].addr;
+	judge(dev, TT_JUDGE_REGISTER, addrs, kernel_says, nr);
+
+	attach_all(nr);
+	workload(1);		/* some as int3s, some meanwhile jumps */
+	probe_flush();
+	look_at_modes(nr);
+	run(nr, first);
+	run(nr, second);
+	for (i = 0; i < nr; i++) {
+		struct tramp_query q;
+
+		if (at[i].err)
+			continue;
+		q = probe_query(&at[i]);
+		total.hits += q.hits;
+		total.missed += q.misses;
+		total.hit += !!q.hits;
+		/* Not the same twice: too much going on there. */
+		if (first[i] != second[i])
+			first[i] = 0;
+	}
+	for (i = 0; i < nr; i++)
+		probe_drop(&at[i]);
+	probe_flush();
+	for (i = 0; i < nr; i++)
+		CHECK(sample_unchanged(dev, &sample[i]), "%s: bytes have changed",
+		      sample_name(&sample[i], name, sizeof(name)));
+	compare(nr);
+}
+
+static void test_sweep(void)
+{
+	int wanted = env_int("PROBE_SWEEP", 5000), size = env_int("PROBE_BATCH", 1000), done, i;
+	uint64_t state, start = now_ns();
+
+	if (vmtest_oracle())
+		ktap_skip("the kernel's own takes 0.15 s a detach");
+	REQUIRE(size > 0 && size <= MAX_BATCH, "PROBE_BATCH is at most %d", MAX_BATCH);
+	dev = tt_open();
+	probe_setup();
+	probe_many_files();
+	probe_skel->bss->only_pid = 0;
+	prog = bpf_program__fd(probe_skel->progs.count);
+	state = rnd_seed();
+	workload(1);
+	for (done = 0; done < wanted; done += size)
+		batch(size, &state);
+	ktap_note("%d instructions in %lu s: %u jumps, %u int3s, %u through ftrace, %u kprobes, "
+		  "%u refused", done, (now_ns() - start) / 1000000000, total.mode[TRAMP_MODE_JUMP],
+		  total.mode[TRAMP_MODE_INT3], total.mode[TRAMP_MODE_FTRACE_OPS],
+		  total.mode[TRAMP_MODE_KPROBE], total.refused);
+	for (i = 1; i < TRAMP_REASON_COUNT; i++)
+		if (total.reason[i])
+			ktap_note("  refused, %s: %u", probe_reason(i), total.reason[i]);
+	ktap_note("%u of them were hit, %lu times; %lu times missed", total.hit, total.hits,
+		  total.missed);
+	ktap_note("%u compared with the kernel's kprobes, %u counted otherwise", total.compared,
+		  total.unequal);
+	CHECK(total.hit > (unsigned int)done / 50, "only %u were hit", total.hit);
+	/* Some paths are not as quiet as they were two times over. */
+	CHECK(total.unequal * 10 <= total.compared, "%u of %u counted otherwise", total.unequal,
+	      total.compared);
+	check_nothing_left();
+}
+
+static const struct ktap_test tests[] = {
+	{ "sweep", test_sweep, 1500 },
+};
+
+KTAP_MAIN(tests)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# make coverage: how many instructions probes can be jumps at, beside what the kernel's
+# kprobes can; make stress: what takes too long for `make test`.
+# selftests/stress/probes has the runs.
+
+.PHONY: coverage stress
+
+PROBE_KERNELS	= $(or $(K),6.1 6.12)
+PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/test_probe_%,judges sweep load)
+PROBE_READY	= $(call vm-images,$(PROBE_KERNELS)) $(call vm-modules,$(PROBE_KERNELS)) \
+		  $(TRAMPCTL) $(PROBE_TESTS)
+
+coverage: $(PROBE_READY)
+	$(Q)O=$(O) selftests/stress/probes coverage $(PROBE_KERNELS)
+
+stress: $(PROBE_READY)
+	$(Q)O=$(O) selftests/stress/probes sweep $(PROBE_KERNELS)
+	$(Q)O=$(O) selftests/stress/probes load $(PROBE_KERNELS)
