@@ -480,8 +480,9 @@ TRAMP_API int tramp_link__detach(struct tramp_link *link);
  * Each call of the function is seen by the old or by the new program, none by
  * both, none by neither.
  *
- * Errors: -EINVAL (PROG_MISMATCH), -ENOENT (LINK_GONE) after a detach, and what
- * tramp_attach() can say about @prog.
+ * Errors: -EINVAL (PROG_MISMATCH), -ENOENT (LINK_GONE) after a detach, for a probe also
+ * -ENXIO (MODULE_GONE) and -EOPNOTSUPP (FUNC_IP), and what tramp_attach() can say about
+ * @prog.
  * Return: 0 or negative errno.
  */
 TRAMP_API int tramp_link__update_program(struct tramp_link *link, const struct bpf_program *prog);

@@ -47,6 +47,15 @@ int nowhere_10(struct pt_regs *ctx)
 	return 0;
 }
 
+/* What only a kprobe of the kernel can answer where a function starts. */
+SEC("kprobe")
+int asks_func_ip(struct pt_regs *ctx)
+{
+	if (ours())
+		cookie = bpf_get_func_ip(ctx);
+	return 0;
+}
+
 SEC("fentry/do_unlinkat")
 int on_call(u64 *ctx)
 {

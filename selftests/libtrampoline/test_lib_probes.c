@@ -319,6 +319,34 @@ static void test_update(void)
 	probes__destroy(skel);
 }
 
+/* The last resort: asked for, refused if it is not wanted, and not swapped in. */
+static void test_func_ip(void)
+{
+	TRAMP_OPTS(tramp_attach_opts, opts, .symbol = "do_unlinkat");
+	TRAMP_OPTS(tramp_attach_opts, ours, .symbol = "do_unlinkat",
+		   .flags = TRAMP_ATTACH_F_NO_KPROBE);
+	struct probes *skel = need_probes(NULL);
+	TRAMP_OPTS(tramp_link_info, info);
+	struct tramp_link *link;
+
+	CHECK(!tramp_attach(skel->progs.asks_func_ip, &ours), "no kprobe");
+	CHECK_ERROR(-EOPNOTSUPP, TRAMP_REASON_FUNC_IP);
+	link = need_link(skel->progs.asks_func_ip, &opts);
+	call_target(1);
+	need_info(tramp_link__id(link), &info);
+	CHECK_EQ(info.mode, TRAMP_MODE_KPROBE, "mode %s", tramp_mode_name(info.mode));
+	CHECK_EQ(info.mode_reason, TRAMP_REASON_FUNC_IP, "%s", tramp_reason_name(info.mode_reason));
+	CHECK_EQ(skel->bss->cookie, info.func_addr, "the function's address");
+	tramp_link__destroy(link);
+	link = need_link(skel->progs.nowhere, &ours);
+	CHECK_EQ(tramp_link__update_program(link, skel->progs.asks_func_ip), -EOPNOTSUPP, "update");
+	CHECK_ERROR(-EOPNOTSUPP, TRAMP_REASON_FUNC_IP);
+	call_target(CALLS);
+	CHECK_EQ(skel->bss->hits, CALLS, "a refused update changes nothing");
+	tramp_link__destroy(link);
+	probes__destroy(skel);
+}
+
 static void test_link(void)
 {
 	const char *path = BPFFS "/lt_probe";
@@ -517,6 +545,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "all-or-nothing", .run = test_all_or_nothing },
 	{ .name = "several", .run = test_several },
 	{ .name = "update", .run = test_update },
+	{ .name = "func-ip", .run = test_func_ip },
 	{ .name = "link", .run = test_link },
 	{ .name = "refused", .run = test_refused },
 	{ .name = "explain", .run = test_explain },

@@ -214,6 +214,10 @@ static int update_failed(int err, uint32_t id, int prog_fd)
 		return LIBTRAMP_FAIL(err, TRAMP_REASON_SITE_HELD, subject, NO_DETAIL);
 	case -ENOMEM:
 		return libtramp_fail_nomem(subject);
+	case -ENXIO:
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_MODULE_GONE, subject, NO_DETAIL);
+	case -EOPNOTSUPP:
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_FUNC_IP, subject, NO_DETAIL);
 	default:
 		return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "BPF_LINK_UPDATE: %s",
 				     strerror(-err));
