@@ -122,13 +122,15 @@ void sample_draw(struct sample *out, int nr, uint64_t *state)
 			first = first ? first : i;
 			last = i;
 		}
-	while (n < nr && tries++ < nr * 4) {
+	while (n < nr && tries++ < nr * 8) {
 		uint64_t addr = start + rnd(state) % (end - start);
 
 		if (last && rnd(state) % MODULE_SHARE == 0)
 			addr = syms[first + rnd(state) % (last - first + 1)].addr;
 		k = symbol_at(syms, nr_syms, addr);
-		if (k + 1 < nr_syms && syms[k + 1].addr - syms[k].addr > MAX_FUNCTION)
+		/* Nor the room in front of functions that the kernel keeps for itself. */
+		if ((k + 1 < nr_syms && syms[k + 1].addr - syms[k].addr > MAX_FUNCTION) ||
+		    !strncmp(syms[k].name, "__pfx_", 6))
 			continue;
 		n += draw_from(addr, out + n, nr - n, state);
 		if (n == nr)

@@ -12,6 +12,7 @@
  * Environment: PROBE_SAMPLE, how many instructions, default 5000 (make coverage: 20000);
  * PROBE_SEED.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,25 @@ static void list_reasons(const char *what, const unsigned int *count)
 	}
 }
 
+/* With what errno the kernel said no, and where first. */
+static void list_errnos(const char *what, const int32_t *err, const int32_t *unless)
+{
+	unsigned int count[256] = {};
+	char line[160], name[100];
+	int first[256], i;
+
+	for (i = 0; i < nr; i++)
+		if (err[i] > 0 && err[i] < 256 && (!unless || !unless[i]) && !count[err[i]]++)
+			first[err[i]] = i;
+	for (i = 1; i < 256; i++) {
+		if (!count[i])
+			continue;
+		snprintf(line, sizeof(line), "  %s: %s", what, strerrorname_np(i));
+		share(line, count[i]);
+		ktap_note("      first %s", sample_name(&sample[first[i]], name, sizeof(name)));
+	}
+}
+
 static void test_coverage(void)
 {
 	unsigned int mode[8] = {}, why[8][TRAMP_REASON_COUNT] = {}, only[TRAMP_REASON_COUNT] = {};
@@ -113,7 +133,9 @@ static void test_coverage(void)
 	list_reasons("refused", why[TRAMP_MODE_NONE]);
 	ktap_note("the kernel's kprobes at the same addresses:");
 	share("accepted", can_kprobe);
+	list_errnos("refused", reg, NULL);
 	share("can be a jump", theirs);
+	list_errnos("no jump", optimise, reg);
 	share("  jumps of both", both);
 	share("  ours only", ours_only);
 	list_reasons("theirs only, ours", only);
