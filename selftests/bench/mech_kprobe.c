@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kprobe: programs at an instruction in the middle of a function, by a jump and
- * by an int3; and the kernel's at a function's entry, which goes through ftrace.
+ * by an int3, and at a function's entry, where both sides go through ftrace.
  *
  * Each program of the kernel's gets a perf event of its own, as libbpf does it.
  */
@@ -85,7 +85,7 @@ static const char *no_jumps(void)
 	return tramp_module().features & TRAMP_FEAT_JUMP ? NULL : "no jumps in this module";
 }
 
-static int attach_jump(struct bench_att *a, const struct bench_place *place, uint64_t cookie)
+static int attach_probe(struct bench_att *a, const struct bench_place *place, uint64_t cookie)
 {
 	(void)place;
 	return bench_link_ours(a, a->addr, TRAMP_ATTACH_F_NO_KPROBE, cookie);
@@ -115,6 +115,11 @@ static const char *all_in_mode(const struct bench_att *a, unsigned int nr, uint3
 	return NULL;
 }
 
+static const char *our_ops(const struct bench_att *a, unsigned int nr)
+{
+	return all_in_mode(a, nr, TRAMP_MODE_FTRACE_OPS);
+}
+
 static const char *our_jumps(const struct bench_att *a, unsigned int nr)
 {
 	return all_in_mode(a, nr, TRAMP_MODE_JUMP);
@@ -125,10 +130,16 @@ static const char *our_int3s(const struct bench_att *a, unsigned int nr)
 	return all_in_mode(a, nr, TRAMP_MODE_INT3);
 }
 
+BENCH_MECH(our_probe_entry) = {
+	.name = "kprobe-entry", .title = "probe at the entry", .side = BENCH_OURS,
+	.rank = 40, .target = BENCH_FUNCTION, .progs = BENCH_ALL, .as = as_kprobe,
+	.attach = attach_probe, .settled = our_ops, .missing = no_probes,
+};
+
 BENCH_MECH(our_probe_jump) = {
 	.name = "kprobe-jump", .title = "probe by jump", .side = BENCH_OURS,
 	.rank = 50, .target = BENCH_FUNCTION, .mid = true, .progs = BENCH_ALL, .many = 1000,
-	.jumps = true, .as = as_kprobe, .attach = attach_jump, .settled = our_jumps,
+	.jumps = true, .as = as_kprobe, .attach = attach_probe, .settled = our_jumps,
 	.missing = no_jumps,
 };
 
