@@ -7,7 +7,8 @@
 #include "trampoline_bench.h"
 
 /* F(000) ... F(999): three decimal digits pasted together */
-#define DIGIT(F, p)	F(p##0) F(p##1) F(p##2) F(p##3) F(p##4) F(p##5) F(p##6) F(p##7) F(p##8) F(p##9)
+#define DIGIT(F, p) \
+	F(p##0) F(p##1) F(p##2) F(p##3) F(p##4) F(p##5) F(p##6) F(p##7) F(p##8) F(p##9)
 #define HUNDRED(F, h) \
 	DIGIT(F, h##0) DIGIT(F, h##1) DIGIT(F, h##2) DIGIT(F, h##3) DIGIT(F, h##4) \
 	DIGIT(F, h##5) DIGIT(F, h##6) DIGIT(F, h##7) DIGIT(F, h##8) DIGIT(F, h##9)
