@@ -19,6 +19,7 @@
 #define TT_EXPECT_STUCK		2	/* stays an int3: cannot be relocated */
 #define TT_EXPECT_REFUSED	3	/* cannot even be an int3 */
 #define TT_EXPECT_INDIRECT	4	/* stays an int3: something may jump into the region */
+#define TT_EXPECT_KPROBE	5	/* left to a kprobe of the kernel */
 
 #define TT_FORM_F_BARE		1	/* nothing runs between the inputs and the probe but rbp = rsp */
 #define TT_FORM_F_DEAD		2	/* must not be run */

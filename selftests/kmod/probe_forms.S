@@ -192,8 +192,8 @@ TT_FORM lods,		"lodsl", "leaq 128(%rbx), %rsi; cld"
 TT_FORM xlat,		"xlat", "movzbl %al, %eax; movzbl %dl, %edx"
 TT_FORM gs_abs,		"movq %gs:this_cpu_off, %rcx"
 TT_FORM mov_seg,	"movl %ss, %ecx"
-/* Marks where indirect jumps may land: one is not jumped over, though it can be probed. */
-TT_ONE endbr, 1, TT_EXPECT_JUMP, TT_FORM_F_BARE, "", "endbr64"
+/* Where indirect jumps may land: must stay where it is, and is not jumped over. */
+TT_ONE endbr, 1, TT_EXPECT_KPROBE, TT_FORM_F_BARE, "", "endbr64"
 TT_ONE endbr, 2, TT_EXPECT_INDIRECT, 0, "", "endbr64"
 TT_ONE endbr, 3, TT_EXPECT_INDIRECT, 0, "", "endbr64"
 TT_FORM pause,		"pause"

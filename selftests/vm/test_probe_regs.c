@@ -187,7 +187,10 @@ static void all_forms(const char *form_text, uint32_t flags, bool on_form)
 
 		if (p[form].fd < 0)
 			continue;
-		if (flags & TRAMP_ATTACH_F_NO_JUMP)
+		if (forms[form].expect == TT_EXPECT_KPROBE)
+			probe_expect(&p[form], TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXED,
+				     form_text);
+		else if (flags & TRAMP_ATTACH_F_NO_JUMP)
 			probe_expect(&p[form], TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF, form_text);
 		else
 			probe_expect(&p[form], forms[form].expect == TT_EXPECT_JUMP ? TRAMP_MODE_JUMP :
