@@ -175,6 +175,9 @@ static void abandon(struct tramp_probe *probe)
 
 	tramp_probe_hash_del(probe);
 	list_del_init(&probe->opt);
+	if (probe->hooked)
+		tramp_probe_hook_put();
+	probe->hooked = false;
 	if (probe->image)
 		tramp_probe_image_retire(probe->image);
 	if (set) {
@@ -286,10 +289,13 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 	tramp_probe_hash_add(probe);
 	probe->reason = choose_mode(place, link, &mode);
 	/* With somebody else's live patch there, say, the kernel's kprobe is left. */
-	if (mode == TRAMP_MODE_INT3 && tramp_probe_hook(&first)) {
-		mode = TRAMP_MODE_KPROBE;
-		probe->reason = first.reason;
-		memset(&first, 0, sizeof(first));
+	if (mode == TRAMP_MODE_INT3) {
+		probe->hooked = !tramp_probe_hook_get(&first);
+		if (!probe->hooked) {
+			mode = TRAMP_MODE_KPROBE;
+			probe->reason = first.reason;
+			memset(&first, 0, sizeof(first));
+		}
 	}
 	if (mode == TRAMP_MODE_KPROBE && (flags & TRAMP_ATTACH_F_NO_KPROBE))
 		return tramp_refuse(why, probe->reason, probe->addr, NULL);

@@ -76,6 +76,7 @@ enum tramp_probe_text {
  *	its module has gone
  * @text: what is in the text
  * @entry: at its function's entry
+ * @hooked: holds the hook (tramp_probe_hook_get())
  * @quiesced: nobody is, or comes, between the region's instructions
  * @waiting: the optimiser waits for it to become quiesced
  * @lingers: without programs, but somebody else has patched its bytes; holds a reference
@@ -108,6 +109,7 @@ struct tramp_probe {
 	u8 mode;
 	u8 text;
 	bool entry;
+	bool hooked;
 	bool quiesced;
 	bool waiting;
 	bool lingers;
@@ -408,12 +410,15 @@ struct tramp_hooked {
 };
 
 /**
- * tramp_probe_hook() - have a say in what the kernel makes jumps of
+ * tramp_probe_hook_get() - have a say in what the kernel makes jumps of
  * @why: why that is not possible; then no int3 of ours may be written
  *
- * Once, and until the module goes. Context: tramp_mutex held, may sleep.
+ * Each success is undone by tramp_probe_hook_put().
+ * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
  */
-int tramp_probe_hook(struct tramp_refusal *why);
+int tramp_probe_hook_get(struct tramp_refusal *why);
+void tramp_probe_hook_put(void);
+/* Module exit. */
 void tramp_probe_unhook(void);
 
 /* Note the branches among a new probe's original bytes; @len of them are known. */

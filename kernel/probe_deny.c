@@ -19,7 +19,8 @@
  * without.
  *
  * Patched. A static call's trampoline is checked for its instruction when the kernel
- * changes it, and a BUG() follows if it is another; it cannot bear kprobes either.
+ * changes it, and a BUG() follows if it is another; it cannot bear kprobes either. The
+ * padding in front of functions (__pfx_, __cfi_) is the kernel's for thunks and hashes.
  */
 #include <linux/string.h>
 #include "ksyms.h"
@@ -38,6 +39,8 @@ static const struct deny {
 	enum tramp_reason reason;
 } denied[] = {
 	{ "__SCT__", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "__pfx_", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "__cfi_", PREFIX, true, TRAMP_REASON_RESERVED },
 	{ "__x86_return_", PREFIX, true, TRAMP_REASON_RESERVED },
 	{ "__x86_indirect_", PREFIX, true, TRAMP_REASON_RESERVED },
 	{ "retbleed_", PREFIX, true, TRAMP_REASON_RESERVED },

@@ -88,17 +88,17 @@ static notrace void on_prepare(unsigned long ip, unsigned long parent_ip,
 
 static struct ftrace_ops hook_ops = {
 	.func = on_prepare,
-	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
+	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
-static bool hooked;			/* tramp_mutex */
+static bool hooked;			/* tramp_mutex, as the next */
+static u32 users;
 
-int tramp_probe_hook(struct tramp_refusal *why)
+static int hook(struct tramp_refusal *why)
 {
 	unsigned long func = tramp_ksyms.arch_prepare_optimized_kprobe;
 	unsigned long site;
 	int err;
 
-	lockdep_assert_held(&tramp_mutex);
 	if (hooked || !func)		/* without it the kernel optimises nothing */
 		return 0;
 	site = KSYM(ftrace_location)(func);
@@ -113,6 +113,37 @@ int tramp_probe_hook(struct tramp_refusal *why)
 				    "arch_prepare_optimized_kprobe: error %d", err);
 	hooked = true;
 	return 0;
+}
+
+/*
+ * The ops stays registered once it is, since giving it back takes ftrace a grace
+ * period; but ftrace can be switched off while nobody needs it.
+ */
+int tramp_probe_hook_get(struct tramp_refusal *why)
+{
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	err = hook(why);
+	if (err || !hooked)
+		return err;
+	hook_ops.flags |= FTRACE_OPS_FL_PERMANENT;
+	/* The sysctl writes its variable and then looks for the flag. */
+	smp_mb();
+	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled)) {
+		if (!users)
+			hook_ops.flags &= ~FTRACE_OPS_FL_PERMANENT;
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
+	}
+	users++;
+	return 0;
+}
+
+void tramp_probe_hook_put(void)
+{
+	lockdep_assert_held(&tramp_mutex);
+	if (hooked && !--users)
+		hook_ops.flags &= ~FTRACE_OPS_FL_PERMANENT;
 }
 
 void tramp_probe_unhook(void)
