@@ -31,7 +31,7 @@
 #include <linux/types.h>
 #include "../include/uapi/linux/trampoline.h"
 
-#define TRAMP_VERSION "0.1.0"
+#define TRAMP_VERSION "0.2.0"
 
 #undef pr_fmt
 #define pr_fmt(fmt) "trampoline: " fmt
