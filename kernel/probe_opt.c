@@ -28,7 +28,7 @@
 #include "probe.h"
 
 /* After the last change, and after the first at the latest. */
-#define QUEUE_DELAY	(HZ / 50 ?: 1)
+#define QUEUE_DELAY	(HZ / 10 ?: 1)
 #define QUEUE_DELAY_MAX	(2 * HZ)
 #define RETRY_DELAY	HZ
 

@@ -51,6 +51,9 @@
 #include "retire.h"
 #include "tramp.h"
 
+/* How long the first of a batch waits for others. */
+#define BATCH_DELAY	(HZ / 20 ?: 1)
+
 /* How often in-flight counters are looked at: quickly at first, then rarely. */
 #define DRAIN_POLL_MIN	(HZ / 50 ?: 1)
 #define DRAIN_POLL_MAX	HZ
@@ -71,12 +74,17 @@ static DECLARE_DELAYED_WORK(worker, retire_work);
 
 void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops)
 {
+	bool first;
+
 	r->ops = ops;
 	spin_lock(&tramp_retire_lock);
+	first = list_empty(&pending);
 	list_add_tail(&r->node, &pending);
 	waiting++;
 	spin_unlock(&tramp_retire_lock);
-	mod_delayed_work(wq, &worker, 0);
+	/* What comes in the next moment shares the grace period. */
+	if (first)
+		mod_delayed_work(wq, &worker, BATCH_DELAY);
 }
 
 void tramp_retire_queue_work(struct work_struct *work)
