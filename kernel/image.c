@@ -287,8 +287,9 @@ static void leave_out(struct tramp_image *image, u32 i)
 {
 	int err;
 
-	err = KSYM(bpf_arch_text_poke)((void *)(image->exec.code + image->skip_off[i]), BPF_MOD_JUMP,
-				       NULL, (void *)(image->exec.code + image->skip_to[i]));
+	err = KSYM(bpf_arch_text_poke)((void *)(image->exec.code + image->skip_off[i]),
+				       BPF_MOD_JUMP, NULL,
+				       (void *)(image->exec.code + image->skip_to[i]));
 	/*
 	 * Fails only if the bytes are not what we wrote there. Then late returns
 	 * run the program once more, and the slot stays with the image.

@@ -109,6 +109,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(__cpuidle_text_end, false) \
 	X(__tracepoint_notifier_run, false) \
 	X(arch_prepare_optimized_kprobe, false) \
+	X(kprobe_int3_handler, false) \
 	X(_sinittext, false) \
 	X(_einittext, false) \
 	X(bpf_get_attach_cookie_trace, false) \

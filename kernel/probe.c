@@ -175,8 +175,10 @@ static void abandon(struct tramp_probe *probe)
 
 	tramp_probe_hash_del(probe);
 	list_del_init(&probe->opt);
-	if (probe->hooked)
+	if (probe->hooked) {
+		tramp_probe_direct_put();
 		tramp_probe_hook_put();
+	}
 	probe->hooked = false;
 	if (probe->image)
 		tramp_probe_image_retire(probe->image);
@@ -291,7 +293,9 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 	/* With somebody else's live patch there, say, the kernel's kprobe is left. */
 	if (mode == TRAMP_MODE_INT3) {
 		probe->hooked = !tramp_probe_hook_get(&first);
-		if (!probe->hooked) {
+		if (probe->hooked) {
+			tramp_probe_direct_get();
+		} else {
 			mode = TRAMP_MODE_KPROBE;
 			probe->reason = first.reason;
 			memset(&first, 0, sizeof(first));
@@ -580,6 +584,7 @@ void tramp_probe_exit(void)
 	tramp_probe_opt_drain();
 	unregister_module_notifier(&module_block);
 	tramp_probe_unhook();
+	tramp_probe_direct_exit();
 	tramp_probe_opt_exit();
 	tramp_probe_trap_exit();
 	tramp_branches_exit();

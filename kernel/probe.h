@@ -76,7 +76,7 @@ enum tramp_probe_text {
  *	its module has gone
  * @text: what is in the text
  * @entry: at its function's entry
- * @hooked: holds the hook (tramp_probe_hook_get())
+ * @hooked: holds the hook (tramp_probe_hook_get()) and the short way (_direct_get())
  * @quiesced: nobody is, or comes, between the region's instructions
  * @waiting: the optimiser waits for it to become quiesced
  * @lingers: without programs, but somebody else has patched its bytes; holds a reference
@@ -190,7 +190,8 @@ int tramp_probe_replace(struct tramp_link *link, struct tramp_slot *slot,
 enum tramp_mode tramp_probe_mode(const struct tramp_probe *probe);
 
 /* Call  for every probe in the table. tramp_mutex held. */
-void tramp_probe_for_each(void (*fn)(struct tramp_probe *probe, void *arg), void *arg);
+typedef void tramp_probe_visit_t(struct tramp_probe *probe, void *arg);
+void tramp_probe_for_each(tramp_probe_visit_t *fn, void *arg);
 
 /* The probe at an address, also one that is being taken away. tramp_mutex held. */
 struct tramp_probe *tramp_probe_find(unsigned long addr);
@@ -387,15 +388,38 @@ int tramp_probe_trap_init(void);
 void tramp_probe_trap_exit(void);
 
 /**
- * tramp_probe_for_each_rcu() - call a function for every probe in the table
+ * tramp_probe_visit_rcu() - call a function for every probe in the table
  * @fn: must neither sleep nor change the table
  * @arg: passed to it
  *
  * Context: preemption off.
  */
-void tramp_probe_for_each_rcu(void (*fn)(struct tramp_probe *probe, void *arg), void *arg);
+notrace void tramp_probe_visit_rcu(tramp_probe_visit_t *fn, void *arg);
 
 /* probe_hook.c ------------------------------------------------------------------ */
+
+/**
+ * tramp_probe_take_first() - send an int3 to the image of the probe it belongs to
+ * @regs: of the exception
+ *
+ * What this leaves to the kernel's kprobes comes by the die notifiers if it is ours.
+ * Context: the int3 handler, interrupts off. Return: whether it was a probe's.
+ */
+bool tramp_probe_take_first(struct pt_regs *regs);
+
+/* What asks it, at the entry of kprobe_int3_handler(); no function for C (probe_direct.c). */
+void tramp_int3_stub(void);
+
+/**
+ * tramp_probe_direct_get() - take the short way from an int3 to a probe, if possible
+ *
+ * Hits are the same without it, only slower. Each call is undone by
+ * tramp_probe_direct_put(). Context: tramp_mutex held, may sleep.
+ */
+void tramp_probe_direct_get(void);
+void tramp_probe_direct_put(void);
+/* Module exit; takes tramp_mutex. */
+void tramp_probe_direct_exit(void);
 
 /**
  * struct tramp_hooked - a kprobe of the kernel that might become a jump

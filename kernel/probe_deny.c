@@ -8,7 +8,9 @@
  * kernel's blacklist, but they take rcu_read_lock(), which is a function with
  * PREEMPT_RCU; with lock debugging or KASAN a good deal more; and where there is a
  * tracepoint in the notifier chain (notifier_run, since 6.4), the way of a trace event
- * into its buffer. (That tracepoint's own user may do more; docs/limits.md.) The kernel's own kprobes are asked before all that.
+ * into its buffer. (That tracepoint's own user may do more; docs/limits.md.) The kernel's
+ * own kprobes are asked before all that. (Most hits never get there, see probe_direct.c;
+ * but all must be able to.)
  *
  * The way back. An image that has turned preemption on again calls
  * preempt_schedule_notrace(), outside of any recursion guard. The return thunks end

@@ -78,7 +78,7 @@ static notrace void on_prepare(unsigned long ip, unsigned long parent_ip,
 	preempt_disable_notrace();
 	op = (void *)regs->di;
 	h.addr = (unsigned long)op->kp.addr;
-	tramp_probe_for_each_rcu(look_at, &h);
+	tramp_probe_visit_rcu(look_at, &h);
 	if (h.refuse)
 		regs->ip = (unsigned long)refuse_to_optimise;
 	if (h.intruded)

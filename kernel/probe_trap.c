@@ -7,6 +7,9 @@
  * So nothing is left over when the handler returns, and a trap within a trap is
  * nothing special.
  *
+ * There are two ways to it: a short one (probe_direct.c), and the chain of die
+ * notifiers, which is always there.
+ *
  * Who may be where. An int3 is entered with interrupts off and keeps them off, so a
  * CPU that is in the handler answers no IPI. Whoever takes a probe away writes the
  * original byte, syncs all CPUs (by IPI), and then takes the probe from the table: no
@@ -23,6 +26,7 @@
  */
 #include <linux/hashtable.h>
 #include <linux/kdebug.h>
+#include <linux/kprobes.h>
 #include <linux/ptrace.h>
 #include "probe.h"
 
@@ -45,6 +49,7 @@ notrace struct tramp_probe *tramp_probe_lookup(unsigned long addr)
 	}
 	return NULL;
 }
+NOKPROBE_SYMBOL(tramp_probe_lookup);
 
 void tramp_probe_hash_add(struct tramp_probe *probe)
 {
@@ -56,7 +61,7 @@ void tramp_probe_hash_del(struct tramp_probe *probe)
 	hlist_del_rcu(&probe->hash);
 }
 
-void tramp_probe_for_each(void (*fn)(struct tramp_probe *probe, void *arg), void *arg)
+void tramp_probe_for_each(tramp_probe_visit_t *fn, void *arg)
 {
 	struct tramp_probe *probe;
 	struct hlist_node *tmp;
@@ -82,8 +87,7 @@ u32 tramp_probe_cover(unsigned long addr, u8 *cover)
 	return len;
 }
 
-notrace void tramp_probe_for_each_rcu(void (*fn)(struct tramp_probe *probe, void *arg),
-				      void *arg)
+void tramp_probe_visit_rcu(tramp_probe_visit_t *fn, void *arg)
 {
 	struct tramp_probe *probe;
 	u32 i;
@@ -94,23 +98,37 @@ notrace void tramp_probe_for_each_rcu(void (*fn)(struct tramp_probe *probe, void
 	}
 }
 
-static notrace int on_die(struct notifier_block *nb, unsigned long event, void *data)
+/* @first: before the kernel's kprobes, one of which may stand on a jump of ours. */
+static __always_inline bool take(struct pt_regs *regs, bool first)
 {
-	struct pt_regs *regs = ((struct die_args *)data)->regs;
 	struct tramp_probe *probe;
 	unsigned long go;
 
-	if (event != DIE_INT3 || user_mode(regs))
-		return NOTIFY_DONE;
+	if (user_mode(regs))
+		return false;
 	probe = tramp_probe_lookup(regs->ip - 1);
-	if (!probe)
-		return NOTIFY_DONE;
+	if (!probe || (first && READ_ONCE(probe->text) != TRAMP_TEXT_INT3))
+		return false;
 	go = READ_ONCE(probe->go);
 	if (!go)
-		return NOTIFY_DONE;
+		return false;
 	regs->ip = go;
-	return NOTIFY_STOP;
+	return true;
 }
+
+notrace bool tramp_probe_take_first(struct pt_regs *regs)
+{
+	return take(regs, true);
+}
+NOKPROBE_SYMBOL(tramp_probe_take_first);
+
+static notrace int on_die(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct die_args *args = data;
+
+	return event == DIE_INT3 && take(args->regs, false) ? NOTIFY_STOP : NOTIFY_DONE;
+}
+NOKPROBE_SYMBOL(on_die);
 
 static struct notifier_block die_block = {
 	.notifier_call = on_die,

@@ -24,8 +24,6 @@ static struct {
 
 static DEFINE_PER_CPU(int, test_active);
 
-extern u8 tramp_selftest_probed[];
-
 /* The two instructions behind the label are the region: 4 bytes each. */
 static noinline __noclone u64 probed_target(u64 a)
 {

@@ -157,8 +157,8 @@ static int update_direct(struct tramp_target *target, struct tramp_slot **slots,
 	if (target->site)
 		err = tramp_site_switch(target->site, image->exec.code, why);
 	else
-		err = tramp_site_attach(target->func.site, image->exec.code, &target->site, &entered,
-					why);
+		err = tramp_site_attach(target->func.site, image->exec.code, &target->site,
+					&entered, why);
 	if (err && entered) {
 		target->index++;
 		tramp_target_get(target);

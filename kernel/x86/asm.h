@@ -213,7 +213,7 @@ static inline void tasm_op_mem(struct tasm *a, bool wide, u16 opcode, unsigned i
 	tasm_rex(a, wide, reg, m.base);
 	if (opcode >> 8)
 		tasm_byte(a, opcode >> 8);
-	tasm_byte(a, opcode);
+	tasm_byte(a, opcode & 0xff);
 
 	if (m.base == TASM_RIP) {
 		tasm_modrm(a, 0, reg, 5);

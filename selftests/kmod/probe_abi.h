@@ -21,7 +21,7 @@
 #define TT_EXPECT_INDIRECT	4	/* stays an int3: something may jump into the region */
 #define TT_EXPECT_KPROBE	5	/* left to a kprobe of the kernel */
 
-#define TT_FORM_F_BARE		1	/* nothing runs between the inputs and the probe but rbp = rsp */
+#define TT_FORM_F_BARE		1	/* between inputs and probe there is only rbp = rsp */
 #define TT_FORM_F_DEAD		2	/* must not be run */
 
 /* 8-byte words of memory that forms refer to: through rbx, and relative to rip. */

@@ -109,10 +109,14 @@ static u64 call_tt_steps(const u64 *v) { return tt_steps(v[0], v[1]); }
 /* ------------------------------------------------------- a long one -- */
 
 #define TT_STEP1(k)	do { x = x * 5 + (k); y ^= x >> 3; OPTIMIZER_HIDE_VAR(y); } while (0)
-#define TT_STEP4(k)	do { TT_STEP1(k); TT_STEP1((k) + 1); TT_STEP1((k) + 2); TT_STEP1((k) + 3); } while (0)
-#define TT_STEP16(k)	do { TT_STEP4(k); TT_STEP4((k) + 4); TT_STEP4((k) + 8); TT_STEP4((k) + 12); } while (0)
-#define TT_STEP64(k)	do { TT_STEP16(k); TT_STEP16((k) + 16); TT_STEP16((k) + 32); TT_STEP16((k) + 48); } while (0)
-#define TT_STEP256(k)	do { TT_STEP64(k); TT_STEP64((k) + 64); TT_STEP64((k) + 128); TT_STEP64((k) + 192); } while (0)
+#define TT_STEP2(k)	do { TT_STEP1(k); TT_STEP1((k) + 1); } while (0)
+#define TT_STEP4(k)	do { TT_STEP2(k); TT_STEP2((k) + 2); } while (0)
+#define TT_STEP8(k)	do { TT_STEP4(k); TT_STEP4((k) + 4); } while (0)
+#define TT_STEP16(k)	do { TT_STEP8(k); TT_STEP8((k) + 8); } while (0)
+#define TT_STEP32(k)	do { TT_STEP16(k); TT_STEP16((k) + 16); } while (0)
+#define TT_STEP64(k)	do { TT_STEP32(k); TT_STEP32((k) + 32); } while (0)
+#define TT_STEP128(k)	do { TT_STEP64(k); TT_STEP64((k) + 64); } while (0)
+#define TT_STEP256(k)	do { TT_STEP128(k); TT_STEP128((k) + 128); } while (0)
 
 /* Some thousands of instructions in one straight line. */
 TT_TARGET u64 tt_long(u64 x)

@@ -7,7 +7,7 @@ VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe error
 		  churn failnth
 # Probes at instructions: with what only they share.
 VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coexist \
-		  probe_recursion probe_modules probe_sweep probe_judges
+		  probe_direct probe_recursion probe_modules probe_sweep probe_judges
 VM_SAMPLES	= $(patsubst %,$(O)/selftests/vm/%.o,probe_sample workload)
 # What cannot run beside others: booted by a script on this side.
 VM_ALONE	= lockdown
@@ -37,7 +37,7 @@ $(VM_ALL_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS)
 $(VM_PROBES:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/probe.o
 $(patsubst %,$(O)/selftests/vm/test_probe_%,sweep judges): $(VM_SAMPLES)
 # Zydis comes as a shared library only.
-$(O)/selftests/vm/test_probe_judges: VM_LINK = 
+$(O)/selftests/vm/test_probe_judges: VM_LINK =
 $(O)/selftests/vm/test_probe_judges: LDLIBS_BPF += -lZydis
 $(O)/selftests/vm/probe.o $(VM_SAMPLES): CFLAGS += -I$(O) -Iselftests/vm
 $(O)/selftests/vm/probe.o: $(O)/selftests/vm/probe_progs.skel.h

@@ -144,6 +144,18 @@ bool probe_expect(const struct probe *p, uint32_t mode, uint32_t reason, const c
 		     probe_mode(mode), probe_reason(reason));
 }
 
+void function_tracer(const char *function)
+{
+	if (function) {
+		REQUIRE(!write_file(TRACING "set_ftrace_filter", function), "set_ftrace_filter");
+		REQUIRE(!write_file(TRACING "current_tracer", "function"), "current_tracer");
+	} else {
+		write_file(TRACING "current_tracer", "nop");
+		write_file(TRACING "set_ftrace_filter", "\n");
+		write_file(TRACING "trace", "\n");
+	}
+}
+
 void probe_many_files(void)
 {
 	struct rlimit limit = { 100000, 100000 };
@@ -278,7 +290,10 @@ void kprobes_on(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, 
 
 void kprobes_off(int fd, uint64_t *hits, uint64_t *missed, uint64_t *regs, uint32_t nr)
 {
-	struct tt_addrs a = { .nr = nr, .hits = (uintptr_t)hits, .missed = (uintptr_t)missed, .regs = (uintptr_t)regs };
+	struct tt_addrs a = {
+		.nr = nr, .hits = (uintptr_t)hits, .missed = (uintptr_t)missed,
+		.regs = (uintptr_t)regs,
+	};
 
 	REQUIRE(!ioctl(fd, TT_IOC_KPROBES_OFF, &a), "KPROBES_OFF: %s", strerror(errno));
 }

@@ -45,6 +45,10 @@ const char *probe_mode(uint32_t mode);
 /* Checks mode and reason of a probe. */
 bool probe_expect(const struct probe *p, uint32_t mode, uint32_t reason, const char *what);
 
+#define TRACING	"/sys/kernel/tracing/"
+/* Have ftrace's function tracer trace one function; NULL: switch it off, empty the trace. */
+void function_tracer(const char *function);
+
 /* As many files as the system allows. */
 void probe_many_files(void);
 

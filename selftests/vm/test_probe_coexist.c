@@ -16,7 +16,6 @@
 #include "selftests/vm/probe_fentry.skel.h"
 #include "selftests/vm/probe_progs.skel.h"
 
-#define TRACING	"/sys/kernel/tracing/"
 #define TIMES	10
 
 static int dev, kernel_dev, prog;
@@ -215,18 +214,6 @@ static void test_kprobe_entry(void)
 
 /* ------------------------------------------------------ ftrace and fentry -- */
 
-static void tracer(bool on)
-{
-	if (on) {
-		REQUIRE(!write_file(TRACING "set_ftrace_filter", "tt_steps"), "set_ftrace_filter");
-		REQUIRE(!write_file(TRACING "current_tracer", "function"), "current_tracer");
-	} else {
-		write_file(TRACING "current_tracer", "nop");
-		write_file(TRACING "set_ftrace_filter", "\n");
-		write_file(TRACING "trace", "\n");
-	}
-}
-
 static int traced(void)
 {
 	char *trace = read_file(TRACING "trace"), *at;
@@ -307,13 +294,13 @@ static void test_ftrace(void)
 	for (rounds = 0; rounds < 2; rounds++) {
 		/* The tracer first, then last. */
 		if (!rounds)
-			tracer(true);
+			function_tracer("tt_steps");
 		entry = probe_do(OURS, prog, addr, 0, ENTRY);
 		mid = probe_do(OURS, prog, middle, 0, MIDDLE);
 		probe_flush();
 		probe_expect(&mid, TRAMP_MODE_JUMP, 0, "middle");
 		if (rounds)
-			tracer(true);
+			function_tracer("tt_steps");
 		traced();
 		expect_steps("tracer and probes", 1 << ENTRY | 1 << MIDDLE);
 		CHECK_EQ(traced(), TIMES, "the tracer");
@@ -325,7 +312,7 @@ static void test_ftrace(void)
 		expect_steps("our fentry too", 1 << ENTRY | 1 << MIDDLE | 1 << FENTRY);
 		probe_drop(&entry);
 		expect_steps("without the entry probe", 1 << MIDDLE | 1 << FENTRY);
-		tracer(false);
+		function_tracer(NULL);
 		expect_steps("without the tracer", 1 << MIDDLE | 1 << FENTRY);
 		entry = probe_do(OURS, prog, addr, 0, ENTRY);
 		expect_steps("the entry probe again", 1 << ENTRY | 1 << MIDDLE | 1 << FENTRY);

@@ -193,8 +193,10 @@ static void all_forms(const char *form_text, uint32_t flags, bool on_form)
 		else if (flags & TRAMP_ATTACH_F_NO_JUMP)
 			probe_expect(&p[form], TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF, form_text);
 		else
-			probe_expect(&p[form], forms[form].expect == TT_EXPECT_JUMP ? TRAMP_MODE_JUMP :
-				     TRAMP_MODE_INT3, reason[forms[form].expect], form_text);
+			probe_expect(&p[form],
+				     forms[form].expect == TT_EXPECT_JUMP ?
+				     TRAMP_MODE_JUMP : TRAMP_MODE_INT3,
+				     reason[forms[form].expect], form_text);
 	}
 	for (form = 0; form < nr_forms; form++)
 		probe_drop(&p[form]);

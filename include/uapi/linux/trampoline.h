@@ -161,11 +161,11 @@ enum tramp_kind {
 enum tramp_mode {
 	TRAMP_MODE_NONE		= 0,	/* detached */
 	TRAMP_MODE_DIRECT	= 1,	/* the site calls our image */
-	TRAMP_MODE_FTRACE_OPS	= 2,	/* through ftrace: the site's direct call is another's, or a
-					 * kprobe program is at a function's entry */
+	/* through ftrace: the site's direct call is another's, or it is a probe at an entry */
+	TRAMP_MODE_FTRACE_OPS	= 2,
 	TRAMP_MODE_JUMP		= 3,	/* a probe: a jump to a detour buffer */
 	TRAMP_MODE_INT3		= 4,	/* a probe: an int3; the reason says why no jump */
-	TRAMP_MODE_KPROBE	= 5,	/* a probe: through a kprobe of the kernel, the last resort */
+	TRAMP_MODE_KPROBE	= 5,	/* a probe: through a kprobe, the last resort */
 };
 
 /* ------------------------------------------------------------------ INFO -- */
@@ -240,7 +240,7 @@ struct tramp_info {
 #define TRAMP_ATTACH_F_COOKIE	(1U << 0)	/* @cookie is meant, even if 0 */
 #define TRAMP_ATTACH_F_NO_OPS	(1U << 1)	/* refuse rather than go through ftrace_ops */
 #define TRAMP_ATTACH_F_NO_JUMP	(1U << 2)	/* a probe: stay an int3 */
-#define TRAMP_ATTACH_F_NO_KPROBE (1U << 3)	/* a probe: refuse rather than use a kernel kprobe */
+#define TRAMP_ATTACH_F_NO_KPROBE (1U << 3)	/* a probe: rather refuse than use a kprobe */
 
 /**
  * struct tramp_attach - ATTACH: attach one program
@@ -514,7 +514,7 @@ struct tramp_explain_code {
 	__aligned_u64 code;
 	struct tramp_refusal refusal;
 };
-#define TRAMP_CODE_F_ONE	(1U << 0)	/* only the instruction at @addr, or @symbol + @offset */
+#define TRAMP_CODE_F_ONE	(1U << 0)	/* only the one at @addr, or @symbol + @offset */
 #define TRAMP_EXPLAIN_CODE_MIN_SIZE (sizeof(struct tramp_explain_code))
 #define TRAMP_IOC_EXPLAIN_CODE	_IO(TRAMP_IOC_TYPE, 4)
 
