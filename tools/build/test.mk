@@ -29,6 +29,15 @@ VM_READY	= $(call vm-images,$(TEST_KERNELS)) $(call vm-modules,$(TEST_KERNELS)) 
 RUN_TESTS	= O=$(O) TEST_KERNELS='$(TEST_KERNELS)' tools/test $(if $(T),--match '$(T)')
 VM_SECTION	= vm $(TEST_KERNELS) : $(GUEST_TESTS)
 
+# For all tests in one go: what only looks at how a command line is read and answered is
+# left out on -rt, where it is no other.
+SAME_ON_RT	= %/test_cli_bad_input %/test_cli_probe_bad %/test_cli_probe_explain \
+		  %/test_cli_info %/test_cli_environment
+RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
+VM_SECTIONS	= vm $(filter-out %-rt,$(TEST_KERNELS)) : $(GUEST_TESTS) \
+		  $(if $(RT_TEST_KERNELS),-- vm $(RT_TEST_KERNELS) : \
+			$(filter-out $(SAME_ON_RT),$(GUEST_TESTS)))
+
 test-unit: $(UNIT_TESTS)
 	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS)
 
