@@ -274,6 +274,9 @@ int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
 int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *place, bool exact,
 		       struct tramp_refusal *why);
 
+/* Where a function begins behind its ENDBR; @addr itself if there is none. */
+unsigned long tramp_place_entry(unsigned long addr);
+
 /**
  * tramp_place_check() - the rules for an address that is an instruction
  * @place: with @addr, @sym, @insn, @code set; the rest is filled in

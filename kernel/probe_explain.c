@@ -85,7 +85,8 @@ static u32 decode_all(const struct tramp_symbol *sym, u8 *code, unsigned long *s
 static int explain_all(struct explained *e, bool one)
 {
 	struct tramp_symbol *sym = &e->place.sym;
-	unsigned long offset, asked = e->place.addr - sym->start;
+	unsigned long offset, entry, asked = e->place.addr - sym->start;
+	struct tramp_insn_info *info;
 	unsigned long *starts;
 	u32 nr;
 	int err = 0;
@@ -111,13 +112,21 @@ static int explain_all(struct explained *e, bool one)
 			err = -EINTR;
 			break;
 		}
-		e->place.addr = sym->start + offset;
+		/* A probe at an ENDBR that begins the function is one behind it. */
+		entry = offset ? 0 : tramp_place_entry(sym->start) - sym->start;
+		e->place.addr = sym->start + offset + entry;
 		take_code(&e->place, e->code, sym->size);
 		if (!tramp_x86_decode(e->place.code, e->place.code_len, &e->place.insn))
 			break;
+		info = &e->infos[e->nr++];
 		tramp_text_lock();
-		explain_one(&e->place, &e->infos[e->nr++]);
+		explain_one(&e->place, info);
 		tramp_text_unlock();
+		if (entry) {
+			info->offset = 0;
+			info->len = entry;
+			info->flags &= ~TRAMP_INSN_F_PROBED;
+		}
 		cond_resched();
 	}
 out:

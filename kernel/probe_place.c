@@ -61,7 +61,7 @@ static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
  * ENDBR64 must stay what an indirect branch lands on; the function begins behind it. The
  * kernel seals the ENDBR of functions that nothing branches to indirectly: a NOP4.
  */
-static unsigned long skip_endbr(unsigned long addr)
+unsigned long tramp_place_entry(unsigned long addr)
 {
 	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const u8 sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
@@ -88,7 +88,7 @@ static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 			return tramp_refuse(why, TRAMP_REASON_NOT_TEXT, place->addr,
 					    "no symbol holds it");
 		if (place->addr == place->sym.start)
-			place->addr = skip_endbr(place->addr);
+			place->addr = tramp_place_entry(place->addr);
 		return 0;
 	}
 
@@ -109,7 +109,7 @@ static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 				    place->sym.start + place->sym.size - base);
 	place->addr = base + at->offset;
 	if (!at->offset)
-		place->addr = skip_endbr(place->addr);
+		place->addr = tramp_place_entry(place->addr);
 	return 0;
 }
 
@@ -144,7 +144,7 @@ int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *plac
 	err = resolve(at, place, why);
 	if (err)
 		return err;
-	place->entry = place->addr == skip_endbr(place->sym.start);
+	place->entry = place->addr == tramp_place_entry(place->sym.start);
 	place->denied = tramp_probe_denied(&place->sym, &place->refuse);
 	if (!exact)
 		return 0;

@@ -18,6 +18,7 @@
 #include "probe_sample.h"
 #include "selftests/vm/probe_progs.skel.h"
 
+#define OPTIMIZATION	"/proc/sys/debug/kprobes-optimization"
 #define MAX_BATCH	PROBE_COUNTERS
 /* Kprobes of the kernel in one comparison. */
 #define MAX_COMPARED	100
@@ -150,6 +151,8 @@ static void batch(int nr, uint64_t *state)
 	for (i = 0; i < nr; i++)
 		addrs[i] = sample[i].addr;
 	judge(dev, TT_JUDGE_REGISTER, addrs, kernel_says, nr);
+	/* Its optimiser has let go of those kprobes only when it has been off. */
+	REQUIRE(!write_file(OPTIMIZATION, "0") && !write_file(OPTIMIZATION, "1"), OPTIMIZATION);
 
 	attach_all(nr);
 	workload(1);		/* some as int3s, some meanwhile jumps */

@@ -462,6 +462,9 @@ struct tramp_query {
  * @reason: enum tramp_reason: why no jump, or why refused; 0 with JUMP and FTRACE_OPS
  * @region_len: with JUMP: bytes that the jump would cover
  * @where: the offset that the reason is about, @offset if there is none
+ *
+ * Of the ENDBR that a function may begin with it tells what a probe at the entry would
+ * be, which is one behind it.
  */
 struct tramp_insn_info {
 	__u32 offset;
