@@ -109,7 +109,7 @@ static void print_listing(const struct listing *l, const struct tramp_link_info 
 			printf("L%d:\n", line->label);
 		disasm_bytes(l->code + line->off, line->len, bytes);
 		if (show_opcodes)
-			printf("%6x:  %-30s %s\n", line->off, bytes, line->text);
+			printf("%6x:  %-33s %s\n", line->off, bytes, line->text);
 		else
 			printf("%6x:  %s\n", line->off, line->text);
 	}
