@@ -12,7 +12,6 @@
 #include <trampoline/trampoline.h>
 
 struct btf_type;
-struct libtramp_chunk;
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -283,7 +282,7 @@ struct libtramp_btfs;
  * @nr: how many
  * @by_addr: indices into @syms in the order of addresses, of those that have one
  * @nr_by_addr: how many
- * @chunks: memory of the strings
+ * @text: what was read; strings are pieces of it
  * @traceable_known: TRAMP_SYM_TRACEABLE is meaningful
  * @btfs: BTF of the kernel and its modules, loaded when asked for (btf.c)
  */
@@ -292,7 +291,7 @@ struct tramp_syms {
 	size_t nr;
 	uint32_t *by_addr;
 	size_t nr_by_addr;
-	struct libtramp_chunk *chunks;
+	char *text;
 	bool traceable_known;
 	struct libtramp_btfs *btfs;
 };

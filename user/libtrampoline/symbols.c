@@ -7,42 +7,19 @@
  * (available_filter_functions_addrs), so that functions of the same name cannot
  * be told apart there: then all of them count as traceable if any is.
  *
- * Strings are copied into large chunks: a hundred thousand small allocations
- * would cost more than everything else here.
+ * Most commands begin with this, and there are more than a hundred thousand lines. So the
+ * file stays in memory as it was read, strings are pieces of it, and names are sorted by
+ * their first eight bytes, as one number, before any two are compared as strings.
  */
-#define _GNU_SOURCE	/* qsort_r() */
+#define _GNU_SOURCE	/* qsort_r(), strchrnul() */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "internal.h"
 
-#define CHUNK_SIZE	(256 * 1024)
-
-struct libtramp_chunk {
-	struct libtramp_chunk *next;
-	size_t used;
-	char text[];
-};
-
-static const char *keep_string(struct tramp_syms *syms, const char *s, size_t len)
-{
-	struct libtramp_chunk *c = syms->chunks;
-	char *copy;
-
-	if (!c || CHUNK_SIZE - sizeof(*c) - c->used < len + 1) {
-		c = malloc(CHUNK_SIZE);
-		if (!c)
-			return NULL;
-		c->next = syms->chunks;
-		c->used = 0;
-		syms->chunks = c;
-	}
-	copy = c->text + c->used;
-	memcpy(copy, s, len);
-	copy[len] = '\0';
-	c->used += len + 1;
-	return copy;
-}
+/* stdio would read files in /proc 1 KiB at a time. */
+#define READ_SIZE	(64 * 1024)
 
 static int cmp_name(const void *a, const void *b)
 {
@@ -86,28 +63,41 @@ static char *cut_module(char *rest)
 	return rest;
 }
 
-/* One line of kallsyms: "ADDRESS TYPE NAME[\t[MODULE]]". 1: a function, 0: not. */
-static int parse_line(struct tramp_syms *syms, char *line, struct tramp_sym *sym,
-		      const char **last_module)
+/* As the kernel prints addresses; strtoull() takes three times as long. */
+static uint64_t parse_hex(const char *s, char **end)
+{
+	uint64_t value = 0;
+
+	for (;; s++) {
+		if (*s >= '0' && *s <= '9')
+			value = value << 4 | (uint64_t)(*s - '0');
+		else if (*s >= 'a' && *s <= 'f')
+			value = value << 4 | (uint64_t)(*s - 'a' + 10);
+		else
+			break;
+	}
+	*end = (char *)s;
+	return value;
+}
+
+/* One line of kallsyms: "ADDRESS TYPE NAME[\t[MODULE]]". Whether it is a function. */
+static bool parse_line(char *line, struct tramp_sym *sym)
 {
 	char *p, *name, *module, type;
 
-	sym->addr = strtoull(line, &p, 16);
+	sym->addr = parse_hex(line, &p);
 	if (p == line || *p != ' ' || !p[1] || p[2] != ' ')
-		return 0;
+		return false;
 	type = p[1];
 	name = p + 3;
-	p = name + strcspn(name, " \t\n");
+	p = name + strcspn(name, " \t");
 	if (p == name)
-		return 0;
-	module = p + strspn(p, " \t\n");
+		return false;
+	module = p + strspn(p, " \t");
 	*p = '\0';
 	/* The padding in front of functions has names of its own (CONFIG_PREFIX_SYMBOLS). */
 	if (!strncmp(name, "__pfx_", 6))
-		return 0;
-	module = cut_module(module);
-	if (!module)
-		return 0;
+		return false;
 	switch (type) {
 	case 'T':
 		sym->flags = 0;
@@ -120,60 +110,129 @@ static int parse_line(struct tramp_syms *syms, char *line, struct tramp_sym *sym
 		sym->flags = TRAMP_SYM_WEAK;
 		break;
 	default:
-		return 0;
+		return false;
 	}
-	/* Modules come in runs: their name is kept once. */
-	if (strcmp(module, *last_module)) {
-		*last_module = keep_string(syms, module, strlen(module));
-		if (!*last_module)
-			return -ENOMEM;
+	sym->name = name;
+	sym->module = cut_module(module);
+	return sym->module;
+}
+
+/* All of a file that does not say how long it is, with a zero behind it. */
+static char *read_all(const char *path)
+{
+	size_t room = 0, len = 0;
+	char *text = NULL, *more;
+	ssize_t n = 0;
+	int fd, err;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		LIBTRAMP_FAIL(-errno, TRAMP_LIB_NO_KALLSYMS, path, "%s", strerror(errno));
+		return NULL;
 	}
-	sym->module = *last_module;
-	sym->name = keep_string(syms, name, strlen(name));
-	return sym->name ? 1 : -ENOMEM;
+	do {
+		if (room - len < READ_SIZE) {
+			room = room ? room * 2 : 8 << 20;
+			more = realloc(text, room + 1);
+			if (!more) {
+				libtramp_fail_nomem(path);
+				goto fail;
+			}
+			text = more;
+		}
+		n = read(fd, text + len, room - len);
+		len += n > 0 ? n : 0;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	if (n < 0) {
+		err = -errno;
+		LIBTRAMP_FAIL(err, TRAMP_LIB_NO_KALLSYMS, path, "%s", strerror(-err));
+		goto fail;
+	}
+	close(fd);
+	text[len] = '\0';
+	return text;
+
+fail:
+	close(fd);
+	free(text);
+	return NULL;
+}
+
+static uint64_t first_bytes(const char *name)
+{
+	uint64_t value = 0;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		value = value << 8 | (unsigned char)(*name ? *name++ : 0);
+	return value;
+}
+
+struct name_key {
+	uint64_t first;
+	const struct tramp_sym *sym;
+};
+
+static int cmp_key(const void *a, const void *b)
+{
+	const struct name_key *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return cmp_name(x->sym, y->sym);
+}
+
+static int sort_names(struct tramp_syms *syms)
+{
+	struct name_key *keys = malloc(syms->nr * sizeof(*keys));
+	struct tramp_sym *sorted = malloc(syms->nr * sizeof(*sorted));
+	size_t i;
+
+	if (!keys || !sorted) {
+		free(keys);
+		free(sorted);
+		return libtramp_fail_nomem("symbols");
+	}
+	for (i = 0; i < syms->nr; i++) {
+		keys[i].first = first_bytes(syms->syms[i].name);
+		keys[i].sym = &syms->syms[i];
+	}
+	qsort(keys, syms->nr, sizeof(*keys), cmp_key);
+	for (i = 0; i < syms->nr; i++)
+		sorted[i] = *keys[i].sym;
+	free(keys);
+	free(syms->syms);
+	syms->syms = sorted;
+	return 0;
 }
 
 static int load_kallsyms(struct tramp_syms *syms, const char *path)
 {
-	const char *last_module = "";
-	size_t room = 0, line_room = 0;
-	char *line = NULL;
-	int err = 0;
-	FILE *f;
+	char *line, *next;
+	size_t room = 0;
 
-	f = fopen(path, "re");
-	if (!f)
-		return LIBTRAMP_FAIL(-errno, TRAMP_LIB_NO_KALLSYMS, path, "%s", strerror(errno));
-	while (getline(&line, &line_room, f) >= 0) {
+	syms->text = read_all(path);
+	if (!syms->text)
+		return tramp_last_error()->err;
+	for (line = syms->text; *line; line = next) {
+		next = strchrnul(line, '\n');
+		if (*next)
+			*next++ = '\0';
 		if (syms->nr == room) {
 			struct tramp_sym *more;
 
-			room = room ? room * 2 : 16384;
+			room = room ? room * 2 : 65536;
 			more = realloc(syms->syms, room * sizeof(*more));
-			if (!more) {
-				err = libtramp_fail_nomem(path);
-				break;
-			}
+			if (!more)
+				return libtramp_fail_nomem(path);
 			syms->syms = more;
 		}
-		err = parse_line(syms, line, &syms->syms[syms->nr], &last_module);
-		if (err < 0) {
-			libtramp_fail_nomem(path);
-			break;
-		}
-		syms->nr += err;
-		err = 0;
+		syms->nr += parse_line(line, &syms->syms[syms->nr]);
 	}
-	if (!err && ferror(f))
-		err = LIBTRAMP_FAIL(-EIO, TRAMP_LIB_NO_KALLSYMS, path, "it cannot be read");
-	else if (!err && !syms->nr)
-		err = LIBTRAMP_FAIL(-ENODATA, TRAMP_LIB_NO_KALLSYMS, path,
-				    "there is no function in it");
-	free(line);
-	fclose(f);
-	if (!err)
-		qsort(syms->syms, syms->nr, sizeof(*syms->syms), cmp_name);
-	return err;
+	if (!syms->nr)
+		return LIBTRAMP_FAIL(-ENODATA, TRAMP_LIB_NO_KALLSYMS, path,
+				     "there is no function in it");
+	return sort_names(syms);
 }
 
 static int sort_addresses(struct tramp_syms *syms)
@@ -234,12 +293,13 @@ static bool load_traceable(struct tramp_syms *syms, const char *path)
 	f = fopen(path, "re");
 	if (!f)
 		return false;
+	setvbuf(f, NULL, _IOFBF, READ_SIZE);
 	while (getline(&line, &room, f) >= 0) {
 		char *name = line, *end, *module;
 		uint64_t addr = 0;
 
 		/* A name may read as a number ("add [mod]"): an address has a name behind it. */
-		addr = strtoull(line, &end, 16);
+		addr = parse_hex(line, &end);
 		if (end != line && end[0] == ' ' && end[1] != '[')
 			name = end + 1;
 		else
@@ -312,14 +372,9 @@ fail:
 
 void tramp_syms__free(struct tramp_syms *syms)
 {
-	struct libtramp_chunk *c, *next;
-
 	if (!syms)
 		return;
-	for (c = syms->chunks; c; c = next) {
-		next = c->next;
-		free(c);
-	}
+	free(syms->text);
 	libtramp_btfs_free(syms->btfs);
 	free(syms->by_addr);
 	free(syms->syms);
