@@ -90,9 +90,17 @@ int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refus
 	}
 	if (old)
 		tramp_probe_image_retire(old);
-	if (probe->text != TRAMP_TEXT_ORIGINAL)
-		tramp_probe_queue(probe);
 	return 0;
+}
+
+/* The same, and have the optimiser look at it. */
+static int renew_image(struct tramp_probe *probe, u32 len, struct tramp_refusal *why)
+{
+	int err = tramp_probe_new_image(probe, len, why);
+
+	if (!err && probe->text != TRAMP_TEXT_ORIGINAL)
+		tramp_probe_queue(probe);
+	return err;
 }
 
 static int new_set(struct tramp_probe *probe, struct tramp_refusal *why)
@@ -114,7 +122,7 @@ static int new_set(struct tramp_probe *probe, struct tramp_refusal *why)
 static int update(struct tramp_probe *probe, struct tramp_refusal *why)
 {
 	if (probe->mode == TRAMP_MODE_INT3)
-		return tramp_probe_new_image(probe, probe->image->len, why);
+		return renew_image(probe, probe->image->len, why);
 	return new_set(probe, why);
 }
 
@@ -175,10 +183,8 @@ static void abandon(struct tramp_probe *probe)
 
 	tramp_probe_hash_del(probe);
 	list_del_init(&probe->opt);
-	if (probe->hooked) {
-		tramp_probe_direct_put();
+	if (probe->hooked)
 		tramp_probe_hook_put();
-	}
 	probe->hooked = false;
 	if (probe->image)
 		tramp_probe_image_retire(probe->image);
@@ -210,7 +216,7 @@ static int clear_regions(unsigned long addr, struct tramp_refusal *why)
 		probe = tramp_probe_lookup(at);
 		if (!probe || probe->mode != TRAMP_MODE_INT3 || at + probe->image->len <= addr)
 			continue;
-		err = tramp_probe_new_image(probe, probe->insn_len, why);
+		err = renew_image(probe, probe->insn_len, why);
 		if (err)
 			return err;
 		probe->reason = TRAMP_REASON_REGION_PROBE;
@@ -227,7 +233,7 @@ static int start_int3(struct tramp_probe *probe, struct tramp_place *place,
 	int err;
 
 	tramp_probe_evaluate(probe, place);
-	err = tramp_probe_new_image(probe, probe->insn_len, why);
+	err = renew_image(probe, probe->insn_len, why);
 	if (err)
 		return err;
 	err = tramp_probe_arm(probe, why);
@@ -293,9 +299,7 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 	/* With somebody else's live patch there, say, the kernel's kprobe is left. */
 	if (mode == TRAMP_MODE_INT3) {
 		probe->hooked = !tramp_probe_hook_get(&first);
-		if (probe->hooked) {
-			tramp_probe_direct_get();
-		} else {
+		if (!probe->hooked) {
 			mode = TRAMP_MODE_KPROBE;
 			probe->reason = first.reason;
 			memset(&first, 0, sizeof(first));
@@ -317,6 +321,8 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 			tramp_probe_image_retire(probe->image);
 		probe->image = NULL;
 		probe->go = 0;
+		tramp_probe_hook_put();
+		probe->hooked = false;
 		probe->reason = first.reason;
 		memset(&first, 0, sizeof(first));
 		err = start_as(probe, place, TRAMP_MODE_KPROBE, &first);
@@ -583,8 +589,7 @@ void tramp_probe_exit(void)
 	/* Modules may still go with the last probes in them. */
 	tramp_probe_opt_drain();
 	unregister_module_notifier(&module_block);
-	tramp_probe_unhook();
-	tramp_probe_direct_exit();
+	tramp_probe_hook_exit();
 	tramp_probe_opt_exit();
 	tramp_probe_trap_exit();
 	tramp_branches_exit();

@@ -76,7 +76,7 @@ enum tramp_probe_text {
  *	its module has gone
  * @text: what is in the text
  * @entry: at its function's entry
- * @hooked: holds the hook (tramp_probe_hook_get()) and the short way (_direct_get())
+ * @hooked: holds the hook (tramp_probe_hook_get())
  * @quiesced: nobody is, or comes, between the region's instructions
  * @waiting: the optimiser waits for it to become quiesced
  * @lingers: without programs, but somebody else has patched its bytes; holds a reference
@@ -414,15 +414,20 @@ bool tramp_probe_take_first(struct pt_regs *regs);
 void tramp_int3_stub(void);
 
 /**
- * tramp_probe_direct_get() - take the short way from an int3 to a probe, if possible
+ * tramp_probe_direct_on() - take the short way from an int3 to a probe, if possible
  *
- * Hits are the same without it, only slower. Each call is undone by
- * tramp_probe_direct_put(). Context: tramp_mutex held, may sleep.
+ * Hits are the same without it, only slower. Nothing is done if it is taken already.
+ * Context: tramp_mutex held, may sleep.
  */
-void tramp_probe_direct_get(void);
-void tramp_probe_direct_put(void);
-/* Module exit; takes tramp_mutex. */
-void tramp_probe_direct_exit(void);
+void tramp_probe_direct_on(void);
+
+/**
+ * tramp_probe_direct_off() - give it back
+ *
+ * Context: tramp_mutex held, may sleep.
+ * Return: false if ftrace has shut down and left it in place: then the module must stay.
+ */
+bool tramp_probe_direct_off(void);
 
 /**
  * struct tramp_hooked - a kprobe of the kernel that might become a jump
@@ -440,13 +445,13 @@ struct tramp_hooked {
  * tramp_probe_hook_get() - have a say in what the kernel makes jumps of
  * @why: why that is not possible; then no int3 of ours may be written
  *
- * Each success is undone by tramp_probe_hook_put().
+ * Takes the short way for int3s, too. Each success is undone by tramp_probe_hook_put().
  * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
  */
 int tramp_probe_hook_get(struct tramp_refusal *why);
 void tramp_probe_hook_put(void);
-/* Module exit. */
-void tramp_probe_unhook(void);
+/* Module exit; takes tramp_mutex. Does not return if ftrace has shut down. */
+void tramp_probe_hook_exit(void);
 
 /* Note the branches among a new probe's original bytes; @len of them are known. */
 void tramp_probe_note_branches(struct tramp_probe *probe, u32 len);

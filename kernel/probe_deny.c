@@ -23,6 +23,9 @@
  * Patched. A static call's trampoline is checked for its instruction when the kernel
  * changes it, and a BUG() follows if it is another; it cannot bear kprobes either. The
  * padding in front of functions (__pfx_, __cfi_) is the kernel's for thunks and hashes.
+ * ftrace's entry code is copied, call and all, for each user that is alone at a function;
+ * and where another user is beside us at kprobe_int3_handler() (probe_direct.c), int3s go
+ * through it.
  */
 #include <linux/string.h>
 #include "ksyms.h"
@@ -49,6 +52,12 @@ static const struct deny {
 	{ "srso_", PREFIX, true, TRAMP_REASON_RESERVED },
 	{ "its_return_thunk", PREFIX, true, TRAMP_REASON_RESERVED },
 	{ "call_depth_return_thunk", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "ftrace_caller", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "ftrace_regs_caller", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "ftrace_call", EXACT, true, TRAMP_REASON_RESERVED },
+	{ "ftrace_regs_call", EXACT, true, TRAMP_REASON_RESERVED },
+	{ "ftrace_stub", PREFIX, true, TRAMP_REASON_RESERVED },
+	{ "__fentry__", EXACT, true, TRAMP_REASON_RESERVED },
 
 	{ "__rcu_read_lock", EXACT, false, TRAMP_REASON_BLACKLISTED },
 	{ "__rcu_read_unlock", EXACT, false, TRAMP_REASON_BLACKLISTED },

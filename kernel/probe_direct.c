@@ -25,10 +25,8 @@
  * that is in an exception gets around.
  *
  * Other people's int3s pay for the question, some twenty instructions. So the site is
- * given back a moment after the last probe has gone.
- *
- * ftrace may be switched off (kernel.ftrace_enabled=0): the bytes are a NOP then, and the
- * notifier has the hits. So unlike other sites this one does not forbid it.
+ * given back a moment after the last probe has gone, together with the hook, which also
+ * keeps ftrace from being switched off meanwhile (probe_hook.c).
  */
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
@@ -38,10 +36,7 @@
 #include "probe.h"
 #include "site.h"
 
-#define IDLE_DELAY	HZ
-
-static struct tramp_site *site;		/* tramp_mutex, as the next */
-static u32 users;
+static struct tramp_site *site;		/* tramp_mutex */
 
 /*
  * Called at the entry of kprobe_int3_handler(regs), before its frame is set up; on
@@ -67,12 +62,13 @@ asm(".pushsection .text, \"ax\", @progbits\n"
 STACK_FRAME_NON_STANDARD(tramp_int3_stub);
 NOKPROBE_SYMBOL(tramp_int3_stub);
 
-static void take_site(void)
+void tramp_probe_direct_on(void)
 {
 	unsigned long ip = tramp_ksyms.kprobe_int3_handler;
 	struct tramp_refusal why = {};
 	bool entered;
 
+	lockdep_assert_held(&tramp_mutex);
 	if (site || !ip)
 		return;
 	ip = KSYM(ftrace_location)(ip);
@@ -81,45 +77,16 @@ static void take_site(void)
 	if (tramp_site_attach(ip, (unsigned long)tramp_int3_stub, &site, &entered, &why)) {
 		site = NULL;
 		pr_debug("int3s come by the die notifiers: %s\n", tramp_reason_name(why.reason));
-		return;
 	}
-	site->ops.flags &= ~FTRACE_OPS_FL_PERMANENT;
 }
 
-static void give_site_back(void)
+bool tramp_probe_direct_off(void)
 {
+	bool done = true;
+
+	lockdep_assert_held(&tramp_mutex);
 	if (site)
-		tramp_site_detach(site, (unsigned long)tramp_int3_stub);
+		done = tramp_site_detach(site, (unsigned long)tramp_int3_stub);
 	site = NULL;
-}
-
-static void idle_work(struct work_struct *work)
-{
-	mutex_lock(&tramp_mutex);
-	if (!users)
-		give_site_back();
-	mutex_unlock(&tramp_mutex);
-}
-static DECLARE_DELAYED_WORK(idle, idle_work);
-
-void tramp_probe_direct_get(void)
-{
-	lockdep_assert_held(&tramp_mutex);
-	users++;
-	take_site();
-}
-
-void tramp_probe_direct_put(void)
-{
-	lockdep_assert_held(&tramp_mutex);
-	if (!--users && site)
-		mod_delayed_work(system_wq, &idle, IDLE_DELAY);
-}
-
-void tramp_probe_direct_exit(void)
-{
-	cancel_delayed_work_sync(&idle);
-	mutex_lock(&tramp_mutex);
-	give_site_back();
-	mutex_unlock(&tramp_mutex);
+	return done;
 }

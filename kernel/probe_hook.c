@@ -22,6 +22,12 @@
  * uses what never changes (addr, orig). The function that takes over is this module's:
  * exit unregisters the ops, and waits for RCU-tasks at its end (retire.c).
  *
+ * A second after the last probe has gone the hook is given back, and with it the short
+ * way from int3s to probes (probe_direct.c). Until then ftrace cannot be switched off
+ * (kernel.ftrace_enabled=0): the kernel would go on optimising its kprobes unasked; and
+ * taking an ops back while ftrace is off leaves a flag in ftrace's record of the function,
+ * over which ftrace stumbles, and shuts down for good, when it is on again.
+ *
  * The hook also tells that a kprobe has come into a region which is waiting to become
  * a jump, and whose image goes past it: the optimiser then looks at once.
  */
@@ -86,12 +92,21 @@ static notrace void on_prepare(unsigned long ip, unsigned long parent_ip,
 	preempt_enable_notrace();
 }
 
+/* Permanent: ftrace cannot be switched off while it is registered, see the head comment. */
 static struct ftrace_ops hook_ops = {
 	.func = on_prepare,
-	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
+	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
 };
+
+#define IDLE_DELAY	HZ
+
 static bool hooked;			/* tramp_mutex, as the next */
 static u32 users;
+static bool filtered;
+static bool stuck;			/* something of ours is registered for ever */
+
+static void idle_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(idle, idle_work);
 
 static int hook(struct tramp_refusal *why)
 {
@@ -101,13 +116,20 @@ static int hook(struct tramp_refusal *why)
 
 	if (hooked || !func)		/* without it the kernel optimises nothing */
 		return 0;
+	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	site = KSYM(ftrace_location)(func);
 	if (!site)
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func,
 				    "arch_prepare_optimized_kprobe");
-	err = ftrace_set_filter_ip(&hook_ops, site, 0, 1);
-	if (!err)
+	/* Once: the filter stays with the ops until exit, which frees it. */
+	err = filtered ? 0 : ftrace_set_filter_ip(&hook_ops, site, 0, 1);
+	if (!err) {
+		filtered = true;
 		err = register_ftrace_function(&hook_ops);
+	}
+	if (err == -EBUSY && !READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	if (err)
 		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, func,
 				    "arch_prepare_optimized_kprobe: error %d", err);
@@ -115,45 +137,70 @@ static int hook(struct tramp_refusal *why)
 	return 0;
 }
 
-/*
- * The ops stays registered once it is, since giving it back takes ftrace a grace
- * period; but ftrace can be switched off while nobody needs it.
- */
+static void unhook(void)
+{
+	if (!hooked)
+		return;
+	if (unregister_ftrace_function(&hook_ops))
+		stuck = true;
+	hooked = false;
+}
+
+/* The short way first: it counts on the hook for ftrace not to be switched off. */
+static void give_back(void)
+{
+	if (stuck)
+		return;
+	if (!tramp_probe_direct_off())
+		stuck = true;
+	unhook();
+}
+
+static void idle_work(struct work_struct *work)
+{
+	mutex_lock(&tramp_mutex);
+	if (!users)
+		give_back();
+	mutex_unlock(&tramp_mutex);
+}
+
 int tramp_probe_hook_get(struct tramp_refusal *why)
 {
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
-	err = hook(why);
-	if (err || !hooked)
+	err = stuck ? tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL) : hook(why);
+	if (err)
 		return err;
-	hook_ops.flags |= FTRACE_OPS_FL_PERMANENT;
-	/* The sysctl writes its variable and then looks for the flag. */
-	smp_mb();
-	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled)) {
-		if (!users)
-			hook_ops.flags &= ~FTRACE_OPS_FL_PERMANENT;
-		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
-	}
 	users++;
+	tramp_probe_direct_on();
 	return 0;
 }
 
 void tramp_probe_hook_put(void)
 {
 	lockdep_assert_held(&tramp_mutex);
-	if (hooked && !--users)
-		hook_ops.flags &= ~FTRACE_OPS_FL_PERMANENT;
+	if (!--users)
+		mod_delayed_work(system_wq, &idle, IDLE_DELAY);
 }
 
-void tramp_probe_unhook(void)
+void tramp_probe_hook_exit(void)
 {
-	if (!hooked)
+	cancel_delayed_work_sync(&idle);
+	mutex_lock(&tramp_mutex);
+	give_back();
+	mutex_unlock(&tramp_mutex);
+	if (!stuck) {
+		ftrace_free_filter(&hook_ops);
 		return;
-	if (unregister_ftrace_function(&hook_ops))
-		pr_err("ftrace has shut down: this module must not be unloaded\n");
-	ftrace_free_filter(&hook_ops);
-	hooked = false;
+	}
+	/*
+	 * ftrace has found something wrong with the kernel's text and will not touch it
+	 * again. What it left in place leads into this module, so that must stay.
+	 */
+	pr_err("ftrace has shut down: this module cannot be unloaded any more\n");
+	for (;;)
+		schedule_timeout_idle(HZ);
 }
 
 void tramp_probe_note_branches(struct tramp_probe *probe, u32 len)

@@ -3,8 +3,10 @@
 # The tests that run in the virtual machine: one static program a subject, all
 # linked with what they share, and the BPF programs they load.
 
-VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe errors modules \
-		  churn failnth
+VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe $(VM_REQUESTS) \
+		  modules churn failnth
+# Bad requests: with what they share.
+VM_REQUESTS	= errors errors_progs errors_rights
 # Probes at instructions: with what only they share.
 VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coexist \
 		  probe_direct probe_recursion probe_modules probe_sweep probe_judges
@@ -35,11 +37,13 @@ $(VM_ALL_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(VM_LINK) -pthread -o $@ $^ $(LDLIBS_BPF)
 
 $(VM_PROBES:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/probe.o
+$(VM_REQUESTS:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/requests.o
+$(O)/selftests/vm/requests.o: $(O)/selftests/vm/errors.skel.h
 $(patsubst %,$(O)/selftests/vm/test_probe_%,sweep judges): $(VM_SAMPLES)
 # Zydis comes as a shared library only.
 $(O)/selftests/vm/test_probe_judges: VM_LINK =
 $(O)/selftests/vm/test_probe_judges: LDLIBS_BPF += -lZydis
-$(O)/selftests/vm/probe.o $(VM_SAMPLES): CFLAGS += -I$(O) -Iselftests/vm
+$(patsubst %,$(O)/selftests/vm/%.o,probe requests) $(VM_SAMPLES): CFLAGS += -I$(O) -Iselftests/vm
 $(O)/selftests/vm/probe.o: $(O)/selftests/vm/probe_progs.skel.h
 
 # Programs have the signature they are called with, whatever they use of it.

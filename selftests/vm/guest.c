@@ -142,6 +142,20 @@ void kcore_read(uint64_t addr, void *buf, size_t len)
 	ktap_die("/proc/kcore has nothing at %#lx", addr);
 }
 
+void ftrace_switch(bool on)
+{
+	int err = 0, i;
+
+	/* What our probes need of ftrace is given back a second after the last has gone. */
+	for (i = 0; i < 50; i++) {
+		err = write_file("/proc/sys/kernel/ftrace_enabled", on ? "1" : "0");
+		if (err != -EBUSY)
+			break;
+		usleep(100000);
+	}
+	REQUIRE(!err, "kernel.ftrace_enabled=%d: %s", on, strerror(-err));
+}
+
 bool kernel_is_rt(void)
 {
 	struct utsname u;

@@ -183,10 +183,40 @@ static void test_held(void)
 	check_nothing_left();
 }
 
+#define FTRACE_ENABLED	"/proc/sys/kernel/ftrace_enabled"
+
+/*
+ * Taking an ops from ftrace while that is switched off leaves a mark that it stumbles
+ * over later, and shuts down for good. So it cannot be, as long as we have one there.
+ */
+static void test_ftrace_off(void)
+{
+	struct probe p;
+	int round;
+
+	setup();
+	for (round = 0; round < 3; round++) {
+		p = int3_probe();
+		CHECK_EQ(write_file(FTRACE_ENABLED, "0"), -EBUSY, "with a probe");
+		expect_hits("all the same");
+		probe_drop(&p);
+		probe_flush();
+		CHECK_EQ(write_file(FTRACE_ENABLED, "0"), -EBUSY, "right behind a probe");
+		ftrace_switch(false);
+		usleep(1500000);
+		ftrace_switch(true);
+		/* The last user to go has ftrace look at all its records. */
+		function_tracer(HANDLER);
+		function_tracer(NULL);
+	}
+	check_nothing_left();
+}
+
 static const struct ktap_test tests[] = {
 	{ "taken_and_given_back", test_taken_and_given_back, 60 },
 	{ "traced", test_traced, 60 },
 	{ "held", test_held, 60 },
+	{ "ftrace_off", test_ftrace_off, 60 },
 };
 
 KTAP_MAIN(tests)

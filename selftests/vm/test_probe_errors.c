@@ -404,15 +404,13 @@ static void test_conditions(void)
 	refused("where the kernel has a kprobe", prog, a, EBUSY, TRAMP_REASON_KPROBE_THERE);
 	kprobes_off(dev, &hits, &missed, NULL, 1);
 
-	/* Refused while the module listens to kprobes, which it does once it had a probe. */
-	if (write_file("/proc/sys/kernel/ftrace_enabled", "0")) {
-		ktap_note("ftrace cannot be switched off beside the module");
-		done();
-		return;
-	}
+	ftrace_switch(false);
 	refused("an entry, ftrace switched off", prog, at_symbol("tt_hot0", 0), ENODEV,
 		TRAMP_REASON_FTRACE_DISABLED);
-	write_file("/proc/sys/kernel/ftrace_enabled", "1");
+	a = at_addr(inc.form);
+	a.flags = TRAMP_ATTACH_F_NO_KPROBE;
+	refused("an int3, ftrace switched off", prog, a, ENODEV, TRAMP_REASON_FTRACE_DISABLED);
+	ftrace_switch(true);
 	done();
 }
 

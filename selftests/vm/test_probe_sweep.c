@@ -54,15 +54,23 @@ static void run(int nr, uint64_t *hits)
 }
 
 /*
- * A static call's trampoline is a jump that the kernel writes anew with each update, over
- * whatever stands there: its register_kprobe() does not know, we refuse.
+ * What the kernel writes anew or copies, over or with whatever stands there: static calls'
+ * trampolines, ftrace's entry code. Its register_kprobe() does not know, we refuse.
  */
 static bool rewritten(const struct sample *s, uint32_t reason)
 {
+	static const char *const prefix[] = {
+		"__SCT__", "ftrace_caller", "ftrace_regs_call", "ftrace_call", "ftrace_stub",
+		"__fentry__",
+	};
 	char name[160];
+	size_t i;
 
-	return reason == TRAMP_REASON_RESERVED &&
-	       !strncmp(sample_name(s, name, sizeof(name)), "__SCT__", 7);
+	sample_name(s, name, sizeof(name));
+	for (i = 0; i < sizeof(prefix) / sizeof(prefix[0]); i++)
+		if (reason == TRAMP_REASON_RESERVED && !strncmp(name, prefix[i], strlen(prefix[i])))
+			return true;
+	return false;
 }
 
 static void attach_all(int nr)
@@ -184,7 +192,7 @@ static void batch(int nr, uint64_t *state)
 
 static void test_sweep(void)
 {
-	int wanted = env_int("PROBE_SWEEP", 5000), size = env_int("PROBE_BATCH", 1000), done, i;
+	int wanted = env_int("PROBE_SWEEP", kernel_is_rt() ? 2000 : 5000), size = env_int("PROBE_BATCH", 1000), done, i;
 	uint64_t state, start = now_ns();
 
 	if (vmtest_oracle())
