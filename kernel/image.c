@@ -22,6 +22,7 @@
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include "cache.h"
 #include "compat.h"
 #include "helpers.h"
 #include "image.h"
@@ -47,6 +48,11 @@ static int emit_error(enum tramp_x86_err err, const struct tramp_image_req *req,
 	return tramp_refuse(why, TRAMP_REASON_ARG_TYPE, req->func, "emitter error %d", err);
 }
 
+static void free_struct(struct rcu_head *rcu)
+{
+	kmem_cache_free(tramp_image_cache, container_of(rcu, struct tramp_image, rcu));
+}
+
 void tramp_image_destroy(struct tramp_image *image)
 {
 	u32 i;
@@ -61,7 +67,7 @@ void tramp_image_destroy(struct tramp_image *image)
 	kfree(image->exit_state);
 	kfree(image->call_off);
 	/* Readers of kallsyms may still look at the name. */
-	kfree_rcu(image, rcu);
+	call_rcu(&image->rcu, free_struct);
 }
 
 /* Emit into @buf for address @addr, 0 for measuring. */
@@ -118,7 +124,7 @@ struct tramp_image *tramp_image_create(const struct tramp_image_req *req,
 	u8 *buf = NULL;
 	int err;
 
-	image = kzalloc(sizeof(*image), GFP_KERNEL);
+	image = kmem_cache_zalloc(tramp_image_cache, GFP_KERNEL);
 	if (!image)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	INIT_LIST_HEAD(&image->older);

@@ -190,7 +190,7 @@ static int run_explain(union tramp_arg *arg, const struct user_arg *user)
 		ex->nr_progs = tramp_target_nr(target);
 	ex->mode = TRAMP_MODE_DIRECT;
 	if (target && target->site)
-		ex->mode = target->site->mode;
+		ex->mode = tramp_site_mode(target->site);
 	if (func.site)
 		tramp_site_check(func.site, target && target->image ? target->image->exec.code : 0,
 				 &held);

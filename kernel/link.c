@@ -56,7 +56,7 @@ enum tramp_mode tramp_link_mode(const struct tramp_link *link)
 		return tramp_probe_mode(link->probe);
 	if (!link->target || !link->target->site)
 		return TRAMP_MODE_NONE;
-	return link->target->site->mode;
+	return tramp_site_mode(link->target->site);
 }
 
 const char *tramp_mode_name(enum tramp_mode mode)

@@ -12,6 +12,7 @@
 #include <linux/init.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include "cache.h"
 #include "debugfs.h"
 #include "helpers.h"
 #include "ioctl.h"
@@ -40,9 +41,12 @@ static int __init tramp_init(void)
 	err = tramp_helpers_init();
 	if (err)
 		return err;
-	err = tramp_retire_init();
+	err = tramp_caches_init();
 	if (err)
 		return err;
+	err = tramp_retire_init();
+	if (err)
+		goto caches_exit;
 	err = tramp_selftest();
 	if (err) {
 		pr_err("the self-test failed: not loading\n");
@@ -68,6 +72,8 @@ probe_exit:
 	tramp_probe_exit();
 retire_exit:
 	tramp_retire_exit();
+caches_exit:
+	tramp_caches_exit();
 	return err;
 }
 
@@ -77,6 +83,7 @@ static void __exit tramp_exit(void)
 	misc_deregister(&tramp_misc);
 	tramp_probe_exit();
 	tramp_retire_exit();
+	tramp_caches_exit();
 }
 
 module_init(tramp_init);

@@ -7,6 +7,7 @@
  * nothing leads there any more, nobody is inside.
  */
 #include <linux/slab.h>
+#include "cache.h"
 #include "compat.h"
 #include "helpers.h"
 #include "ksyms.h"
@@ -53,7 +54,7 @@ struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *pro
 						   tramp_describe_t *describe,
 						   struct tramp_refusal *why)
 {
-	struct tramp_probe_image *image = kzalloc(sizeof(*image), GFP_KERNEL);
+	struct tramp_probe_image *image = kmem_cache_zalloc(tramp_probe_image_cache, GFP_KERNEL);
 	struct tramp_x86_call *calls = NULL;
 	u8 *buf = NULL;
 	int err;
@@ -97,6 +98,11 @@ fail:
 	return ERR_PTR(err);
 }
 
+static void free_struct(struct rcu_head *rcu)
+{
+	kmem_cache_free(tramp_probe_image_cache, container_of(rcu, struct tramp_probe_image, rcu));
+}
+
 void tramp_probe_image_destroy(struct tramp_probe_image *image)
 {
 	u32 i;
@@ -107,7 +113,7 @@ void tramp_probe_image_destroy(struct tramp_probe_image *image)
 	kfree(image->slots);
 	kfree(image->call_off);
 	/* Readers of kallsyms may still look at the name. */
-	kfree_rcu(image, rcu);
+	call_rcu(&image->rcu, free_struct);
 }
 
 static void image_retired(struct tramp_retire *r)

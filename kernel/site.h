@@ -30,10 +30,15 @@ struct tramp_ops_set {
 struct tramp_site {
 	struct ftrace_ops ops;
 	unsigned long ip;
-	enum tramp_mode mode;
-	struct tramp_ops_set __rcu *set;	/* mode FTRACE_OPS */
+	struct tramp_ops_set __rcu *set;	/* mode FTRACE_OPS; otherwise NULL */
 	struct tramp_retire retire;
 };
+
+/* Not a member: 6.12's ftrace_ops leave just the room to be within 256 bytes. */
+static inline enum tramp_mode tramp_site_mode(const struct tramp_site *site)
+{
+	return rcu_access_pointer(site->set) ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT;
+}
 
 /**
  * tramp_site_check() - whether a direct call could be put at a site now
@@ -121,7 +126,6 @@ void tramp_site_free(struct tramp_site *site);
 /* The same once nobody can be in it any more. */
 void tramp_site_retire(struct tramp_site *site);
 /* A new site with its filter set to @ip. */
-struct tramp_site *tramp_site_alloc(unsigned long ip, enum tramp_mode mode,
-				    struct tramp_refusal *why);
+struct tramp_site *tramp_site_alloc(unsigned long ip, struct tramp_refusal *why);
 
 #endif /* TRAMP_SITE_H */

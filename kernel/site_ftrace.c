@@ -91,8 +91,7 @@ int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
 	}
 }
 
-struct tramp_site *tramp_site_alloc(unsigned long ip, enum tramp_mode mode,
-				    struct tramp_refusal *why)
+struct tramp_site *tramp_site_alloc(unsigned long ip, struct tramp_refusal *why)
 {
 	struct tramp_site *site = kzalloc(sizeof(*site), GFP_KERNEL);
 	int err;
@@ -100,7 +99,6 @@ struct tramp_site *tramp_site_alloc(unsigned long ip, enum tramp_mode mode,
 	if (!site)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	site->ip = ip;
-	site->mode = mode;
 	err = ftrace_set_filter_ip(&site->ops, ip, 0, 0);
 	if (err) {
 		tramp_site_free(site);
@@ -143,7 +141,7 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 	err = tramp_site_check(ip, 0, why);
 	if (err)
 		return err;
-	site = tramp_site_alloc(ip, TRAMP_MODE_DIRECT, why);
+	site = tramp_site_alloc(ip, why);
 	if (IS_ERR(site))
 		return PTR_ERR(site);
 
@@ -202,7 +200,7 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 	unsigned long flags = site->ops.flags;
 	int err;
 
-	if (site->mode == TRAMP_MODE_DIRECT)
+	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
 		site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
 	err = unregister_ftrace_function(&site->ops);
 	if (err) {
@@ -216,7 +214,7 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 		__module_get(THIS_MODULE);
 		return false;
 	}
-	if (site->mode == TRAMP_MODE_DIRECT)
+	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
 		forget_direct(site, flags, code);
 	tramp_site_retire(site);
 	return true;

@@ -157,7 +157,7 @@ static const struct tramp_retire_ops set_retire_ops = {
 int tramp_ops_attach(unsigned long ip, struct tramp_ops_set *set, struct tramp_site **out,
 		     struct tramp_refusal *why)
 {
-	struct tramp_site *site = tramp_site_alloc(ip, TRAMP_MODE_FTRACE_OPS, why);
+	struct tramp_site *site = tramp_site_alloc(ip, why);
 	int err;
 
 	if (IS_ERR(site)) {

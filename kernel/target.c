@@ -12,6 +12,7 @@
  */
 #include <linux/hashtable.h>
 #include <linux/slab.h>
+#include "cache.h"
 #include "compat.h"
 #include "helpers.h"
 #include "image.h"
@@ -54,7 +55,7 @@ static void put_locked(struct tramp_target *target)
 		return;
 	hash_del(&target->hash);
 	tramp_func_put(&target->func);
-	kfree(target);
+	kmem_cache_free(tramp_target_cache, target);
 }
 
 void tramp_target_put(struct tramp_target *target)
@@ -75,7 +76,7 @@ static struct tramp_target *get_target(struct tramp_func *func, struct tramp_ref
 		target->refs++;
 		return target;
 	}
-	target = kzalloc(sizeof(*target), GFP_KERNEL);
+	target = kmem_cache_zalloc(tramp_target_cache, GFP_KERNEL);
 	if (!target) {
 		tramp_func_put(func);
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
@@ -274,7 +275,7 @@ static int choose_mode(const struct tramp_target *target, const struct tramp_lin
 	int err;
 
 	*mode = TRAMP_MODE_DIRECT;
-	if (target->site && target->site->mode == TRAMP_MODE_DIRECT)
+	if (target->site && tramp_site_mode(target->site) == TRAMP_MODE_DIRECT)
 		return 0;
 	err = tramp_site_check(target->func.site, 0, &held);
 	if (!target->site && !err)
@@ -345,7 +346,7 @@ void tramp_target_detach(struct tramp_link *link)
 		/* ftrace has shut down, see remove_site(). */
 	} else if (!tramp_target_nr(target)) {
 		remove_site(target);
-	} else if (update(target, target->site->mode, NULL, NULL)) {
+	} else if (update(target, tramp_site_mode(target->site), NULL, NULL)) {
 		/*
 		 * No memory for what the others need. They go on with what they
 		 * have, and this program is left out of it.
@@ -368,13 +369,13 @@ int tramp_target_replace(struct tramp_link *link, struct tramp_slot *slot,
 	lockdep_assert_held(&tramp_mutex);
 	if (!target->site)
 		return tramp_refuse(why, TRAMP_REASON_LINK_GONE, 0, NULL);
-	if (target->site->mode == TRAMP_MODE_FTRACE_OPS && !tramp_ops_possible(slot))
+	if (tramp_site_mode(target->site) == TRAMP_MODE_FTRACE_OPS && !tramp_ops_possible(slot))
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
 	err = check_duplicate(target, slot->prog, why);
 	if (err)
 		return err;
 	link->slot = slot;
-	err = update(target, target->site->mode, old, why);
+	err = update(target, tramp_site_mode(target->site), old, why);
 	if (err) {
 		link->slot = old;
 		return err;
