@@ -11,6 +11,9 @@
 #include "ksyms.h"
 #include "probe.h"
 
+/* Instructions that are looked at before others may have the mutex. */
+#define AT_A_TIME	256
+
 /* A function's instructions, and what to tell of them. */
 struct explained {
 	struct tramp_place place;	/* of the instruction asked for, or the first */
@@ -81,8 +84,32 @@ static u32 decode_all(const struct tramp_symbol *sym, u8 *code, unsigned long *s
 	return nr;
 }
 
+/* Let others have the mutex; afterwards the function may not be there any more. */
+static int breathe(struct explained *e, struct tramp_refusal *why)
+{
+	const struct tramp_place was = e->place;
+	const struct tramp_probe_at at = { .addr = was.sym.start };
+	int err;
+
+	mutex_unlock(&tramp_mutex);
+	cond_resched();
+	mutex_lock(&tramp_mutex);
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	err = tramp_place_locate(&at, &e->place, false, why);
+	if (err)
+		return err;
+	if (e->place.sym.start != was.sym.start || e->place.sym.size != was.sym.size ||
+	    !tramp_branches_ready(at.addr))
+		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, at.addr, NULL);
+	/* Decoding the whole function for that again and again would take for ever. */
+	e->place.searched = was.searched;
+	e->place.indirect = was.indirect;
+	return 0;
+}
+
 /* All instructions, or the one that is asked for. Fills in @e->infos. */
-static int explain_all(struct explained *e, bool one)
+static int explain_all(struct explained *e, bool one, struct tramp_refusal *why)
 {
 	struct tramp_symbol *sym = &e->place.sym;
 	unsigned long offset, entry, asked = e->place.addr - sym->start;
@@ -108,12 +135,15 @@ static int explain_all(struct explained *e, bool one)
 	for_each_set_bit(offset, starts, sym->size) {
 		if (one && offset != asked)
 			continue;
-		if (fatal_signal_pending(current)) {
-			err = -EINTR;
-			break;
+		if (e->nr % AT_A_TIME == AT_A_TIME - 1) {
+			err = breathe(e, why);
+			if (err)
+				break;
 		}
 		/* A probe at an ENDBR that begins the function is one behind it. */
 		entry = offset ? 0 : tramp_place_entry(sym->start) - sym->start;
+		if (entry == sym->size)
+			entry = 0;
 		e->place.addr = sym->start + offset + entry;
 		take_code(&e->place, e->code, sym->size);
 		if (!tramp_x86_decode(e->place.code, e->place.code_len, &e->place.insn))
@@ -126,8 +156,8 @@ static int explain_all(struct explained *e, bool one)
 			info->offset = 0;
 			info->len = entry;
 			info->flags &= ~TRAMP_INSN_F_PROBED;
+			info->where = info->where == entry ? 0 : info->where;
 		}
-		cond_resched();
 	}
 out:
 	kvfree(starts);
@@ -222,7 +252,7 @@ int tramp_probe_explain(struct tramp_explain_code *ex, bool show)
 	err = tramp_place_locate(&at, &e.place, one, &ex->refusal);
 	if (!err) {
 		name_place(ex, &e.place, show);
-		err = explain_all(&e, one);
+		err = explain_all(&e, one, &ex->refusal);
 	}
 	mutex_unlock(&tramp_mutex);
 

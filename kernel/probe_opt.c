@@ -19,7 +19,9 @@
  * is looked at again.
  *
  * A probe whose bytes somebody else has patched cannot be taken away. It stays, doing
- * nothing, and is tried again every second; the module cannot be unloaded meanwhile.
+ * nothing, and is tried again every second; the module cannot be unloaded meanwhile. So
+ * is one tried again whose image goes past what has come into its region, for want of
+ * memory for another.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -37,7 +39,7 @@ module_param(optimize, bool, 0400);
 MODULE_PARM_DESC(optimize, "let probes become jumps (default: yes; changed in debugfs later)");
 
 static LIST_HEAD(queue);		/* tramp_mutex */
-static LIST_HEAD(lingering);		/* tramp_mutex: bytes patched by others */
+static LIST_HEAD(again);		/* tramp_mutex: what could not be done, see below */
 static unsigned long queued_since;	/* jiffies of the first in the queue */
 static bool any_intruded;
 static struct workqueue_struct *wq;
@@ -145,9 +147,10 @@ static bool prepare(struct tramp_probe *probe)
 		if (tramp_probe_new_image(probe, len ?: probe->insn_len, &why)) {
 			probe->reason = why.reason;
 			probe->where = probe->addr;
+			if (probe->image->len > (len ?: probe->insn_len))
+				list_add_tail(&probe->opt, &again);
 			return false;
 		}
-		list_del_init(&probe->opt);	/* it has queued itself */
 	}
 	return len;
 }
@@ -180,7 +183,7 @@ static void finish_restore(struct list_head *list)
 		/* Fails if rmmod has begun: then exit waits. */
 		if (!probe->lingers)
 			probe->lingers = try_module_get(THIS_MODULE);
-		list_add_tail(&probe->opt, &lingering);
+		list_add_tail(&probe->opt, &again);
 	}
 }
 
@@ -208,8 +211,7 @@ static void stay_int3(struct list_head *refused)
 		where = probe->where;
 		memset(&why, 0, sizeof(why));
 		if (tramp_probe_new_image(probe, probe->insn_len, &why))
-			pr_debug("%pS: %s\n", (void *)probe->addr, tramp_reason_name(why.reason));
-		list_del_init(&probe->opt);	/* it has queued itself */
+			list_add_tail(&probe->opt, &again);
 		probe->reason = reason;
 		probe->where = where;
 		probe->region = 0;
@@ -250,7 +252,7 @@ static void optimise_work(struct work_struct *work)
 	mutex_lock(&tramp_mutex);
 	if (xchg(&any_intruded, false))
 		tramp_probe_for_each(shrink_intruded, NULL);
-	list_splice_init(&lingering, &queue);
+	list_splice_init(&again, &queue);
 	while ((probe = next_queued())) {
 		if (!probe->nr) {
 			list_add_tail(&probe->opt, &restore);
@@ -289,7 +291,7 @@ static void optimise_work(struct work_struct *work)
 	}
 
 	mutex_lock(&tramp_mutex);
-	if (!list_empty(&lingering))
+	if (!list_empty(&again))
 		queue_delayed_work(wq, &worker, RETRY_DELAY);
 	mutex_unlock(&tramp_mutex);
 }
@@ -331,7 +333,7 @@ void tramp_probe_opt_drain(void)
 	do {
 		tramp_probe_flush();
 		mutex_lock(&tramp_mutex);
-		empty = list_empty(&queue) && list_empty(&lingering);
+		empty = list_empty(&queue) && list_empty(&again);
 		mutex_unlock(&tramp_mutex);
 		if (!empty)
 			schedule_timeout_idle(RETRY_DELAY);
