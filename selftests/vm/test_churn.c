@@ -12,7 +12,8 @@
  * At the end everything is as it was: the text of the functions, the memory of
  * the kernel, the list of its symbols.
  *
- * Environment: CHURN_CYCLES, default 2000; CHURN_SECONDS of random work, default 20.
+ * Environment: CHURN_CYCLES, default 2000, on -rt, which is slower, 500; CHURN_SECONDS of
+ * random work, default 20.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -185,7 +186,7 @@ static void test_churn(void)
 	struct tramp_query entry, exit_;
 	struct att stay[2];
 	uint64_t calls, start;
-	int cycles = env_number("CHURN_CYCLES", 2000), done, i;
+	int cycles = env_number("CHURN_CYCLES", kernel_is_rt() ? 500 : 2000), done, i;
 
 	setup();
 	read_text(text[0]);

@@ -35,7 +35,7 @@ static void setup(void)
 	if (vmtest_oracle())
 		ktap_skip("about our verdicts");
 	dev = tt_open();
-	nr = env_int("PROBE_SAMPLE", 5000);
+	nr = env_int("PROBE_SAMPLE", kernel_is_rt() ? 2000 : 5000);
 	sample = calloc(nr, sizeof(*sample));
 	REQUIRE(sample, "out of memory");
 	probe_flush();

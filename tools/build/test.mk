@@ -29,10 +29,9 @@ VM_READY	= $(call vm-images,$(TEST_KERNELS)) $(call vm-modules,$(TEST_KERNELS)) 
 RUN_TESTS	= O=$(O) TEST_KERNELS='$(TEST_KERNELS)' tools/test $(if $(T),--match '$(T)')
 VM_SECTION	= vm $(TEST_KERNELS) : $(GUEST_TESTS)
 
-# For all tests in one go: what only looks at how a command line is read and answered is
-# left out on -rt, where it is no other.
-SAME_ON_RT	= %/test_cli_bad_input %/test_cli_probe_bad %/test_cli_probe_explain \
-		  %/test_cli_info %/test_cli_environment
+# For all tests in one go: of the command line's tests, -rt has only the one in which what
+# is traced sleeps. (And some tests do less of the same there, which is slower.)
+SAME_ON_RT	= $(filter-out %/test_cli_trace,$(filter selftests/cli/%,$(GUEST_TESTS)))
 RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
 VM_SECTIONS	= vm $(filter-out %-rt,$(TEST_KERNELS)) : $(GUEST_TESTS) \
 		  $(if $(RT_TEST_KERNELS),-- vm $(RT_TEST_KERNELS) : \
