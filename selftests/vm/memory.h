@@ -14,6 +14,7 @@ struct slab_cache {
 	char name[48];
 	uint64_t objects;
 	uint64_t size;
+	uint64_t at_once;	/* objects in a slab */
 };
 
 struct memory {
