@@ -189,7 +189,7 @@ int tramp_probe_replace(struct tramp_link *link, struct tramp_slot *slot,
 /* What mode a probe's hits have now: enum tramp_mode. tramp_mutex held. */
 enum tramp_mode tramp_probe_mode(const struct tramp_probe *probe);
 
-/* Call  for every probe in the table. tramp_mutex held. */
+/* Call @fn for every probe in the table. tramp_mutex held. */
 typedef void tramp_probe_visit_t(struct tramp_probe *probe, void *arg);
 void tramp_probe_for_each(tramp_probe_visit_t *fn, void *arg);
 
@@ -399,8 +399,6 @@ void tramp_probe_trap_exit(void);
  */
 notrace void tramp_probe_visit_rcu(tramp_probe_visit_t *fn, void *arg);
 
-/* probe_hook.c ------------------------------------------------------------------ */
-
 /**
  * tramp_probe_take_first() - send an int3 to the image of the probe it belongs to
  * @regs: of the exception
@@ -410,7 +408,9 @@ notrace void tramp_probe_visit_rcu(tramp_probe_visit_t *fn, void *arg);
  */
 bool tramp_probe_take_first(struct pt_regs *regs);
 
-/* What asks it, at the entry of kprobe_int3_handler(); no function for C (probe_direct.c). */
+/* probe_direct.c ---------------------------------------------------------------- */
+
+/* What asks that, at the entry of kprobe_int3_handler(); no function for C. */
 void tramp_int3_stub(void);
 
 /**
@@ -428,6 +428,8 @@ void tramp_probe_direct_on(void);
  * Return: false if ftrace has shut down and left it in place: then the module must stay.
  */
 bool tramp_probe_direct_off(void);
+
+/* probe_hook.c ------------------------------------------------------------------ */
 
 /**
  * struct tramp_hooked - a kprobe of the kernel that might become a jump

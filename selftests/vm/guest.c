@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <elf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -140,6 +141,18 @@ void kcore_read(uint64_t addr, void *buf, size_t len)
 		return;
 	}
 	ktap_die("/proc/kcore has nothing at %#lx", addr);
+}
+
+int open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	REQUIRE(dir, "/proc/self/fd: %s", strerror(errno));
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
 }
 
 void ftrace_switch(bool on)

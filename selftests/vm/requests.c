@@ -2,7 +2,6 @@
 /*
  * Asking the device for what it should refuse (requests.h).
  */
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,18 +9,6 @@
 
 struct errors *skel;
 int cases;
-
-static int open_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	REQUIRE(dir, "/proc/self/fd: %s", strerror(errno));
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
 
 struct state state_now(void)
 {

@@ -13,7 +13,6 @@
  * Needs a kernel with fault injection, which Debian's are not.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
@@ -103,18 +102,6 @@ static bool disarm(void)
 }
 
 /* ---------------------------------------------------------------- states --- */
-
-static int open_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	REQUIRE(dir, "/proc/self/fd: %s", strerror(errno));
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
 
 struct state {
 	struct tramp_info info;

@@ -5,7 +5,6 @@
  * descriptor, no byte of text.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -36,18 +35,6 @@ static void done(void)
 {
 	ktap_note("%d cases", cases);
 	check_nothing_left();
-}
-
-static int open_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	REQUIRE(dir, "/proc/self/fd: %s", strerror(errno));
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
 }
 
 /* One case: errno, reason, and nothing left behind. Gives what ATTACH answered. */

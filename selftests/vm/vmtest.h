@@ -114,6 +114,8 @@ void ksym_reload(void);
 int ksym_images(void);
 /* Copy kernel memory through /proc/kcore; ends the test on failure. */
 void kcore_read(uint64_t addr, void *buf, size_t len);
+/* Files this process has open, and a constant: to be compared. */
+int open_fds(void);
 /* kernel.ftrace_enabled; waits for what still holds it, ends the test if it stays so. */
 void ftrace_switch(bool on);
 bool kernel_is_rt(void);
