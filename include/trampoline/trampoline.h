@@ -685,14 +685,15 @@ TRAMP_API const char *tramp_feature_desc(unsigned int bit);
  * patch (available_filter_functions) and what BTF describes, of the kernel and of its
  * modules. Of use on its own, with or without the module.
  *
- * Loading takes some tens of milliseconds and a few MB: load once. BTF is
- * loaded when first asked for, under a lock: a snapshot may be read by
- * several threads.
+ * Loading takes some tens of milliseconds and a few MB: load once. BTF, ftrace's list
+ * and the order of addresses are made when first asked for, under a lock: a snapshot may
+ * be read by several threads.
  */
 struct tramp_syms;
 
 /* tramp_sym::flags */
-#define TRAMP_SYM_TRACEABLE	(1U << 0)	/* ftrace can patch its entry */
+/* ftrace can patch its entry; not set before somebody asks tramp_syms__knows_traceable() */
+#define TRAMP_SYM_TRACEABLE	(1U << 0)
 #define TRAMP_SYM_LOCAL		(1U << 1)	/* static */
 #define TRAMP_SYM_WEAK		(1U << 2)
 
@@ -734,9 +735,6 @@ struct tramp_syms_opts {
  * tramp_syms__load() - take a snapshot of the kernel's functions
  * @opts: options, or NULL
  *
- * Without read access to available_filter_functions the snapshot is made
- * without TRAMP_SYM_TRACEABLE: tramp_syms__knows_traceable() tells.
- *
  * Errors: -errno with TRAMP_LIB_NO_KALLSYMS; -ENOMEM.
  * Return: to be freed with tramp_syms__free(); NULL and errno on failure.
  */
@@ -745,7 +743,14 @@ TRAMP_API struct tramp_syms *tramp_syms__load(const struct tramp_syms_opts *opts
 /** tramp_syms__free() - free a snapshot and everything it handed out; NULL is fine */
 TRAMP_API void tramp_syms__free(struct tramp_syms *syms);
 
-/** tramp_syms__knows_traceable() - is TRAMP_SYM_TRACEABLE meaningful in this snapshot? */
+/**
+ * tramp_syms__knows_traceable() - is TRAMP_SYM_TRACEABLE meaningful in this snapshot?
+ *
+ * The first call reads available_filter_functions, which takes as long as loading the
+ * snapshot did, and marks the functions. tramp_syms__match() makes that call when it needs to.
+ *
+ * Return: false if the file cannot be read; then no function is marked.
+ */
 TRAMP_API bool tramp_syms__knows_traceable(const struct tramp_syms *syms);
 
 /** tramp_syms__count() - functions in a snapshot */

@@ -153,12 +153,35 @@ static bool load_symbols(void)
 	return syms;
 }
 
+/*
+ * What is made when it is asked for. Neither call has an error of its own for that: they
+ * do not know, and do when there is memory again.
+ */
+static bool ask_later(void)
+{
+	struct tramp_syms *syms = tramp_syms__load(&syms_opts);
+	const uint64_t addr = 0xffffffff81000000;
+	int err = errno;
+
+	if (syms) {
+		CHECK(tramp_syms__find_addr(syms, addr, NULL) || errno == ENOMEM, "errno is %d",
+		      errno);
+		CHECK(tramp_syms__find_addr(syms, addr, NULL), "the order of addresses");
+		CHECK(tramp_syms__knows_traceable(syms) || tramp_syms__knows_traceable(syms),
+		      "what ftrace can patch");
+		tramp_syms__free(syms);
+	}
+	errno = err;
+	return syms;
+}
+
 static void test_symbols(void)
 {
 	syms_opts.kallsyms = fixture_text("kallsyms", kallsyms);
 	syms_opts.filter_functions = fixture_text("filter", "do_unlinkat\nmod_func [mod]\n");
 	syms_opts.module_btf_dir = "/nonexistent";
 	starve("tramp_syms__load", load_symbols);
+	starve("what is asked later", ask_later);
 }
 
 static struct btf *btf;

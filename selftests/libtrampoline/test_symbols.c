@@ -93,9 +93,37 @@ static const struct tramp_sym *need(const struct tramp_syms *syms, const char *s
 	return sym;
 }
 
-static void test_find(void)
+/* A snapshot that has been asked what ftrace can patch. */
+static struct tramp_syms *traceable_syms(const char *text, const char *list)
+{
+	struct tramp_syms *syms = fixture_syms(text, list);
+
+	CHECK(tramp_syms__knows_traceable(syms), "there is a list");
+	return syms;
+}
+
+/* ftrace's list is read when somebody asks, once. */
+static void test_traceable_later(void)
 {
 	struct tramp_syms *syms = fixture_syms(kallsyms, filter);
+	const struct tramp_sym *sym = need(syms, "do_unlinkat");
+
+	CHECK_EQ(sym->flags, 0, "nobody has asked");
+	CHECK_EQ(tramp_syms__match(syms, "do_*", NULL, NULL, NULL), 1, "match() asks");
+	CHECK_EQ(sym->flags, TRAMP_SYM_TRACEABLE, "flags");
+	fixture_text("filter", "do_rmdir\n");
+	CHECK(tramp_syms__knows_traceable(syms), "it was read");
+	CHECK_EQ(need(syms, "do_rmdir")->flags, 0, "and is not read again");
+	tramp_syms__free(syms);
+	syms = fixture_syms(kallsyms, NULL);
+	CHECK(!tramp_syms__knows_traceable(syms), "without a list");
+	CHECK(tramp_syms__match(syms, "do_*", NULL, NULL, NULL) > 1, "then all of them match");
+	tramp_syms__free(syms);
+}
+
+static void test_find(void)
+{
+	struct tramp_syms *syms = traceable_syms(kallsyms, filter);
 	const struct tramp_sym *sym;
 
 	sym = need(syms, "do_unlinkat");
@@ -196,8 +224,9 @@ static void test_find_addr(void)
 
 static void test_hidden_addresses(void)
 {
-	struct tramp_syms *syms = fixture_syms("0000000000000000 T do_unlinkat\n"
-					       "0000000000000000 T do_rmdir\n", "do_rmdir\n");
+	struct tramp_syms *syms = traceable_syms("0000000000000000 T do_unlinkat\n"
+						 "0000000000000000 T do_rmdir\n",
+						 "do_rmdir\n");
 
 	CHECK_EQ(need(syms, "do_unlinkat")->addr, 0, "hidden");
 	CHECK_EQ(need(syms, "do_rmdir")->flags, TRAMP_SYM_TRACEABLE, "told by name");
@@ -208,12 +237,12 @@ static void test_hidden_addresses(void)
 static void test_traceable_by_address(void)
 {
 	/* With addresses, functions of one name are told apart; "add" is also a number. */
-	struct tramp_syms *syms = fixture_syms("ffffffff81000300 t helper\n"
-					       "ffffffff81000400 t helper\n"
-					       "ffffffff81000500 t add\n"
-					       "ffffffffc0000500 t add\t[dead]\n",
-					       "ffffffff81000404 helper\n"
-					       "ffffffffc0000504 add [dead]\n");
+	struct tramp_syms *syms = traceable_syms("ffffffff81000300 t helper\n"
+						 "ffffffff81000400 t helper\n"
+						 "ffffffff81000500 t add\n"
+						 "ffffffffc0000500 t add\t[dead]\n",
+						 "ffffffff81000404 helper\n"
+						 "ffffffffc0000504 add [dead]\n");
 
 	CHECK_EQ(tramp_syms__get(syms, 2)->flags, TRAMP_SYM_LOCAL, "the first helper");
 	CHECK_EQ(tramp_syms__get(syms, 3)->flags, TRAMP_SYM_LOCAL | TRAMP_SYM_TRACEABLE,
@@ -221,7 +250,7 @@ static void test_traceable_by_address(void)
 	CHECK_EQ(need(syms, "vmlinux:add")->flags, TRAMP_SYM_LOCAL, "another add");
 	CHECK_EQ(need(syms, "dead:add")->flags, TRAMP_SYM_LOCAL | TRAMP_SYM_TRACEABLE, "this add");
 	tramp_syms__free(syms);
-	syms = fixture_syms("ffffffffc0000500 t add\t[dead]\n", "add [dead]\n");
+	syms = traceable_syms("ffffffffc0000500 t add\t[dead]\n", "add [dead]\n");
 	CHECK_EQ(need(syms, "dead:add")->flags, TRAMP_SYM_LOCAL | TRAMP_SYM_TRACEABLE, "no number");
 	tramp_syms__free(syms);
 }
@@ -403,6 +432,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "load", .run = test_load },
 	{ .name = "load-fails", .run = test_load_fails },
 	{ .name = "garbage", .run = test_garbage },
+	{ .name = "traceable-later", .run = test_traceable_later },
 	{ .name = "find", .run = test_find },
 	{ .name = "find-ambiguous", .run = test_ambiguous },
 	{ .name = "find-malformed", .run = test_malformed },

@@ -101,13 +101,19 @@ const struct tramp_sym *tramp_syms__find(const struct tramp_syms *syms, const ch
 const struct tramp_sym *tramp_syms__find_addr(const struct tramp_syms *syms, uint64_t addr,
 					      uint64_t *off)
 {
-	size_t lo = 0, hi = syms->nr_by_addr;
 	const struct tramp_sym *sym;
+	const uint32_t *order;
+	size_t lo = 0, hi;
 
+	order = libtramp_syms_by_addr(syms, &hi);
+	if (!order) {
+		errno = ENOMEM;
+		return NULL;
+	}
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (syms->syms[syms->by_addr[mid]].addr <= addr)
+		if (syms->syms[order[mid]].addr <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -117,9 +123,9 @@ const struct tramp_sym *tramp_syms__find_addr(const struct tramp_syms *syms, uin
 		return NULL;
 	}
 	/* Of several names of one address, the first in the order of names. */
-	sym = &syms->syms[syms->by_addr[lo - 1]];
-	while (lo > 1 && syms->syms[syms->by_addr[lo - 2]].addr == sym->addr)
-		sym = &syms->syms[syms->by_addr[--lo - 1]];
+	sym = &syms->syms[order[lo - 1]];
+	while (lo > 1 && syms->syms[order[lo - 2]].addr == sym->addr)
+		sym = &syms->syms[order[--lo - 1]];
 	if (off)
 		*off = addr - sym->addr;
 	return sym;
@@ -213,7 +219,7 @@ int tramp_syms__match(const struct tramp_syms *syms, const char *pattern,
 		      const struct tramp_match_opts *opts, tramp_sym_cb cb, void *ctx)
 {
 	size_t i, untraceable = 0, denied = 0, prefix;
-	bool all = !syms->traceable_known;
+	bool all;
 	struct pattern p;
 	int err, nr = 0;
 
@@ -222,7 +228,8 @@ int tramp_syms__match(const struct tramp_syms *syms, const char *pattern,
 		err = pattern_parse(pattern, &p);
 	if (err)
 		return err;
-	all = all || LIBTRAMP_OPTS_GET(opts, tramp_match_opts, untraceable, false);
+	all = LIBTRAMP_OPTS_GET(opts, tramp_match_opts, untraceable, false) ||
+	      !tramp_syms__knows_traceable(syms);
 	/* What stands before the first wildcard narrows the search to a run of names. */
 	prefix = strcspn(p.spec.name, "*?[");
 	i = 0;

@@ -7,6 +7,7 @@
 #define LIBTRAMPOLINE_INTERNAL_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #include <trampoline/trampoline.h>
@@ -277,22 +278,36 @@ struct tramp_code *libtramp_code(int dev, const struct tramp_place *place);
 struct libtramp_btfs;
 
 /**
+ * struct libtramp_later - what only some who load a snapshot ask for
+ * @lock: everything below; what is there once does not change any more
+ * @by_addr: indices into tramp_syms::syms in the order of addresses, of those that have one
+ * @nr_by_addr: how many
+ * @filter_functions: as in struct tramp_syms_opts
+ * @traceable_read: that file was read, or could not be
+ * @traceable_known: TRAMP_SYM_TRACEABLE is meaningful
+ */
+struct libtramp_later {
+	pthread_mutex_t lock;
+	uint32_t *by_addr;
+	size_t nr_by_addr;
+	char *filter_functions;
+	bool traceable_read;
+	bool traceable_known;
+};
+
+/**
  * struct tramp_syms - a snapshot
  * @syms: functions, in the order of name, module ("" first), address
  * @nr: how many
- * @by_addr: indices into @syms in the order of addresses, of those that have one
- * @nr_by_addr: how many
  * @text: what was read; strings are pieces of it
- * @traceable_known: TRAMP_SYM_TRACEABLE is meaningful
+ * @later: what is made when it is asked for
  * @btfs: BTF of the kernel and its modules, loaded when asked for (btf.c)
  */
 struct tramp_syms {
 	struct tramp_sym *syms;
 	size_t nr;
-	uint32_t *by_addr;
-	size_t nr_by_addr;
 	char *text;
-	bool traceable_known;
+	struct libtramp_later *later;
 	struct libtramp_btfs *btfs;
 };
 
@@ -305,6 +320,21 @@ struct libtramp_spec {
 
 /* Split "module:name"; negative errno with the last error filled if malformed. */
 int libtramp_spec_parse(const char *spec, struct libtramp_spec *out);
+
+/* Functions in the order of addresses: @nr indices, NULL if there is no memory for them. */
+const uint32_t *libtramp_syms_by_addr(const struct tramp_syms *syms, size_t *nr);
+
+/* All of a file that does not say how long it is, with a zero behind it; NULL and errno. */
+char *libtramp_read_all(const char *path);
+
+/* A number as the kernel prints addresses; strtoull() takes three times as long. */
+uint64_t libtramp_parse_hex(const char *s, char **end);
+
+/*
+ * What stands in brackets at the end of a line of kallsyms or of ftrace's list; "" if
+ * nothing does. NULL: not a module. The line is changed.
+ */
+char *libtramp_cut_module(char *rest);
 
 /* The first function not before @name in the order of names: an index, @nr at the end. */
 size_t libtramp_syms_lower(const struct tramp_syms *syms, const char *name);

@@ -58,7 +58,7 @@ unsigned int libtramp_distance(const char *a, const char *b, unsigned int max)
 	return prev[nb] > max ? max + 1 : prev[nb];
 }
 
-/* The best so far, in order; @cost counts edits twice, to leave room for preferences. */
+/* The best so far, in order; @cost is their distance. */
 struct best {
 	const char **out;
 	unsigned int cost[MAX_SUGGESTIONS];
@@ -104,16 +104,15 @@ size_t tramp_syms__suggest(const struct tramp_syms *syms, const char *name,
 		if (i && !strcmp(sym->name, syms->syms[i - 1].name))
 			continue;
 		/* Once there are enough, only better ones are worth the work. */
-		if (best.nr == best.max && best.cost[best.nr - 1] / 2 < limit)
-			limit = best.cost[best.nr - 1] / 2;
+		if (best.nr == best.max && best.cost[best.nr - 1] <= limit)
+			limit = best.cost[best.nr - 1] - 1;
 		d = libtramp_distance(name, sym->name, limit);
 		if (d > limit && len >= 4 && limit >= 2 && strstr(sym->name, name) &&
 		    !strchr(sym->name, '.'))
 			d = 2;
 		if (d > limit || !d)
 			continue;
-		best_add(&best, sym->name, 2 * d + (syms->traceable_known &&
-						    !(sym->flags & TRAMP_SYM_TRACEABLE)));
+		best_add(&best, sym->name, d);
 	}
 	return best.nr;
 }

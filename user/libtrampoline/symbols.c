@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
 /*
- * A snapshot of the kernel's functions.
- *
- * Names and addresses come from /proc/kallsyms; which of them can be traced
- * from ftrace's list. That list has no addresses before Linux 6.5
- * (available_filter_functions_addrs), so that functions of the same name cannot
- * be told apart there: then all of them count as traceable if any is.
+ * A snapshot of the kernel's functions: names and addresses, from /proc/kallsyms.
  *
  * Most commands begin with this, and there are more than a hundred thousand lines. So the
  * file stays in memory as it was read, strings are pieces of it, and names are sorted by
- * their first eight bytes, as one number, before any two are compared as strings.
+ * their first eight bytes, as one number, before any two are compared as strings. What
+ * only some commands ask for is made when they do: the order of addresses here, what
+ * ftrace can patch in traceable.c, BTF in btf.c.
  */
 #define _GNU_SOURCE	/* qsort_r(), strchrnul() */
 #include <fcntl.h>
@@ -18,7 +15,7 @@
 
 #include "internal.h"
 
-/* stdio would read files in /proc 1 KiB at a time. */
+/* The least room for a read(). The kernel fills a page of it, or some. */
 #define READ_SIZE	(64 * 1024)
 
 static int cmp_name(const void *a, const void *b)
@@ -45,8 +42,7 @@ static int cmp_addr(const void *a, const void *b, void *ctx)
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-/* What stands in brackets at the end of a line; "" if nothing does. NULL: not a module. */
-static char *cut_module(char *rest)
+char *libtramp_cut_module(char *rest)
 {
 	char *end;
 
@@ -63,8 +59,7 @@ static char *cut_module(char *rest)
 	return rest;
 }
 
-/* As the kernel prints addresses; strtoull() takes three times as long. */
-static uint64_t parse_hex(const char *s, char **end)
+uint64_t libtramp_parse_hex(const char *s, char **end)
 {
 	uint64_t value = 0;
 
@@ -85,7 +80,7 @@ static bool parse_line(char *line, struct tramp_sym *sym)
 {
 	char *p, *name, *module, type;
 
-	sym->addr = parse_hex(line, &p);
+	sym->addr = libtramp_parse_hex(line, &p);
 	if (p == line || *p != ' ' || !p[1] || p[2] != ' ')
 		return false;
 	type = p[1];
@@ -113,12 +108,11 @@ static bool parse_line(char *line, struct tramp_sym *sym)
 		return false;
 	}
 	sym->name = name;
-	sym->module = cut_module(module);
+	sym->module = libtramp_cut_module(module);
 	return sym->module;
 }
 
-/* All of a file that does not say how long it is, with a zero behind it. */
-static char *read_all(const char *path)
+char *libtramp_read_all(const char *path)
 {
 	size_t room = 0, len = 0;
 	char *text = NULL, *more;
@@ -126,35 +120,30 @@ static char *read_all(const char *path)
 	int fd, err;
 
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		LIBTRAMP_FAIL(-errno, TRAMP_LIB_NO_KALLSYMS, path, "%s", strerror(errno));
+	if (fd < 0)
 		return NULL;
-	}
 	do {
 		if (room - len < READ_SIZE) {
 			room = room ? room * 2 : 8 << 20;
 			more = realloc(text, room + 1);
-			if (!more) {
-				libtramp_fail_nomem(path);
+			if (!more)
 				goto fail;
-			}
 			text = more;
 		}
 		n = read(fd, text + len, room - len);
 		len += n > 0 ? n : 0;
 	} while (n > 0 || (n < 0 && errno == EINTR));
-	if (n < 0) {
-		err = -errno;
-		LIBTRAMP_FAIL(err, TRAMP_LIB_NO_KALLSYMS, path, "%s", strerror(-err));
+	if (n < 0)
 		goto fail;
-	}
 	close(fd);
 	text[len] = '\0';
 	return text;
 
 fail:
+	err = errno;
 	close(fd);
 	free(text);
+	errno = err;
 	return NULL;
 }
 
@@ -211,9 +200,11 @@ static int load_kallsyms(struct tramp_syms *syms, const char *path)
 	char *line, *next;
 	size_t room = 0;
 
-	syms->text = read_all(path);
+	syms->text = libtramp_read_all(path);
+	if (!syms->text && errno == ENOMEM)
+		return libtramp_fail_nomem(path);
 	if (!syms->text)
-		return tramp_last_error()->err;
+		return LIBTRAMP_FAIL(-errno, TRAMP_LIB_NO_KALLSYMS, path, "%s", strerror(errno));
 	for (line = syms->text; *line; line = next) {
 		next = strchrnul(line, '\n');
 		if (*next)
@@ -235,18 +226,33 @@ static int load_kallsyms(struct tramp_syms *syms, const char *path)
 	return sort_names(syms);
 }
 
-static int sort_addresses(struct tramp_syms *syms)
+static uint32_t *sort_addresses(const struct tramp_syms *syms, size_t *nr)
 {
+	uint32_t *order = malloc(syms->nr * sizeof(*order));
 	size_t i;
 
-	syms->by_addr = malloc(syms->nr * sizeof(*syms->by_addr));
-	if (!syms->by_addr)
-		return libtramp_fail_nomem("symbols");
+	if (!order)
+		return NULL;
+	*nr = 0;
 	for (i = 0; i < syms->nr; i++)
 		if (syms->syms[i].addr)
-			syms->by_addr[syms->nr_by_addr++] = i;
-	qsort_r(syms->by_addr, syms->nr_by_addr, sizeof(*syms->by_addr), cmp_addr, syms);
-	return 0;
+			order[(*nr)++] = i;
+	qsort_r(order, *nr, sizeof(*order), cmp_addr, (void *)syms);
+	return order;
+}
+
+const uint32_t *libtramp_syms_by_addr(const struct tramp_syms *syms, size_t *nr)
+{
+	struct libtramp_later *later = syms->later;
+	const uint32_t *order;
+
+	pthread_mutex_lock(&later->lock);
+	if (!later->by_addr)
+		later->by_addr = sort_addresses(syms, &later->nr_by_addr);
+	order = later->by_addr;
+	*nr = later->nr_by_addr;
+	pthread_mutex_unlock(&later->lock);
+	return order;
 }
 
 size_t libtramp_syms_lower(const struct tramp_syms *syms, const char *name)
@@ -264,78 +270,31 @@ size_t libtramp_syms_lower(const struct tramp_syms *syms, const char *name)
 	return lo;
 }
 
-static void mark_traceable(struct tramp_syms *syms, const char *name, const char *module,
-			   uint64_t addr)
+static struct libtramp_later *new_later(const char *filter_functions)
 {
-	size_t i;
+	struct libtramp_later *later = calloc(1, sizeof(*later));
 
-	for (i = libtramp_syms_lower(syms, name);
-	     i < syms->nr && !strcmp(syms->syms[i].name, name); i++) {
-		struct tramp_sym *sym = &syms->syms[i];
-
-		/*
-		 * The list's address is that of the patched instruction: behind
-		 * an ENDBR that is 4 bytes into the function.
-		 */
-		if (!strcmp(sym->module, module) &&
-		    (!addr || !sym->addr || (addr >= sym->addr && addr - sym->addr < 16)))
-			sym->flags |= TRAMP_SYM_TRACEABLE;
+	if (!later)
+		return NULL;
+	if (filter_functions) {
+		later->filter_functions = strdup(filter_functions);
+		if (!later->filter_functions) {
+			free(later);
+			return NULL;
+		}
 	}
+	pthread_mutex_init(&later->lock, NULL);
+	return later;
 }
 
-/* Lines are "[ADDRESS ]NAME[ [MODULE]]"; the address only in the _addrs file. */
-static bool load_traceable(struct tramp_syms *syms, const char *path)
+static void free_later(struct libtramp_later *later)
 {
-	size_t room = 0;
-	char *line = NULL;
-	FILE *f;
-
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	setvbuf(f, NULL, _IOFBF, READ_SIZE);
-	while (getline(&line, &room, f) >= 0) {
-		char *name = line, *end, *module;
-		uint64_t addr = 0;
-
-		/* A name may read as a number ("add [mod]"): an address has a name behind it. */
-		addr = parse_hex(line, &end);
-		if (end != line && end[0] == ' ' && end[1] != '[')
-			name = end + 1;
-		else
-			addr = 0;
-		end = name + strcspn(name, " \t\n");
-		module = end + strspn(end, " \t\n");
-		*end = '\0';
-		module = cut_module(module);
-		if (module)
-			mark_traceable(syms, name, module, addr);
-	}
-	free(line);
-	syms->traceable_known = !ferror(f);
-	fclose(f);
-	return true;
-}
-
-static void find_traceable(struct tramp_syms *syms, const char *path)
-{
-	static const char * const usual[] = {
-		"/sys/kernel/tracing/available_filter_functions_addrs",
-		"/sys/kernel/debug/tracing/available_filter_functions_addrs",
-		"/sys/kernel/tracing/available_filter_functions",
-		"/sys/kernel/debug/tracing/available_filter_functions",
-	};
-	size_t i;
-
-	if (path) {
-		if (path[0] && !load_traceable(syms, path))
-			libtramp_print(TRAMP_PRINT_DEBUG, "%s: %s\n", path, strerror(errno));
+	if (!later)
 		return;
-	}
-	for (i = 0; i < ARRAY_SIZE(usual); i++)
-		if (load_traceable(syms, usual[i]))
-			return;
-	libtramp_print(TRAMP_PRINT_DEBUG, "available_filter_functions cannot be read\n");
+	pthread_mutex_destroy(&later->lock);
+	free(later->filter_functions);
+	free(later->by_addr);
+	free(later);
 }
 
 struct tramp_syms *tramp_syms__load(const struct tramp_syms_opts *opts)
@@ -358,10 +317,14 @@ struct tramp_syms *tramp_syms__load(const struct tramp_syms_opts *opts)
 				       module_btf);
 	if (!syms->btfs)
 		goto fail;
-	kallsyms = LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, kallsyms, NULL);
-	if (load_kallsyms(syms, kallsyms ? kallsyms : "/proc/kallsyms") || sort_addresses(syms))
+	syms->later = new_later(LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, filter_functions, NULL));
+	if (!syms->later) {
+		libtramp_fail_nomem("symbols");
 		goto fail;
-	find_traceable(syms, LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, filter_functions, NULL));
+	}
+	kallsyms = LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, kallsyms, NULL);
+	if (load_kallsyms(syms, kallsyms ? kallsyms : "/proc/kallsyms"))
+		goto fail;
 	return syms;
 
 fail:
@@ -376,14 +339,9 @@ void tramp_syms__free(struct tramp_syms *syms)
 		return;
 	free(syms->text);
 	libtramp_btfs_free(syms->btfs);
-	free(syms->by_addr);
+	free_later(syms->later);
 	free(syms->syms);
 	free(syms);
-}
-
-bool tramp_syms__knows_traceable(const struct tramp_syms *syms)
-{
-	return syms->traceable_known;
 }
 
 size_t tramp_syms__count(const struct tramp_syms *syms)

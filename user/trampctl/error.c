@@ -71,7 +71,7 @@ static void print_text(const struct problem *p, const char *reason, const char *
 	if (reason)
 		fprintf(stderr, " [%s]", reason);
 	fputc('\n', stderr);
-	if (p->similar && p->similar[0] && !p->similar_said) {
+	if (p->similar && p->similar[0]) {
 		fputs("  did you mean: ", stderr);
 		for (s = p->similar; *s; s++)
 			fprintf(stderr, "%s%s", s == p->similar ? "" : ", ", *s);
@@ -224,7 +224,8 @@ static char *lib_message(const struct tramp_error *e)
 
 /**
  * fail_lib() - report the library's last error
- * @syms: to suggest names from if a function was not found; may be NULL
+ * @syms: to suggest names from if a function was not found; NULL: a snapshot is taken
+ *	when that is needed
  * @what: the function or link it was about, as the user wrote it; may be NULL
  *
  * Return: the exit code.
@@ -235,19 +236,23 @@ int fail_lib(const struct tramp_syms *syms, const char *what)
 	struct problem p = {
 		.exit_code = exit_code_of(e), .err = -e->err,
 		.reason = e->reason ? e->name : NULL, .remedy = e->remedy,
-		/* The library has put the nearest names into its message. */
-		.similar_said = true,
 	};
 	const char *similar[8 + 1] = { NULL };
 	const char *colon = what ? strchr(what, ':') : NULL;
 	char *msg = lib_message(e);
+	struct tramp_syms *own = NULL;
 
-	if (syms && what && e->reason == TRAMP_REASON_NO_SUCH_FUNCTION) {
-		similar[tramp_syms__suggest(syms, colon ? colon + 1 : what, similar, 8)] = NULL;
+	/* In words, the library's message has the nearest names already. */
+	if (what && json_output && e->reason == TRAMP_REASON_NO_SUCH_FUNCTION) {
+		if (!syms)
+			syms = own = tramp_syms__load(NULL);
+		if (syms)
+			tramp_syms__suggest(syms, colon ? colon + 1 : what, similar, 8);
 		p.similar = similar;
 	}
 	fail(&p, "%s", msg);
 	free(msg);
+	tramp_syms__free(own);
 	return p.exit_code;
 }
 

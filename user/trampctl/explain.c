@@ -181,8 +181,9 @@ static int not_found(struct tramp_syms *syms, const char *spec)
 		}
 	}
 	free(module);
-	/* The call above may have replaced the error of the look-up. */
-	tramp_syms__find(syms, spec);
+	/* BTF that cannot be read has replaced the error of the look-up. */
+	if (tramp_last_error()->reason != TRAMP_REASON_NO_SUCH_FUNCTION)
+		tramp_syms__find(syms, spec);
 	return fail_lib(syms, spec);
 }
 
@@ -190,13 +191,14 @@ static int not_found(struct tramp_syms *syms, const char *spec)
 static int explain_one(struct tramp_syms *syms, const char *spec, json_object *all, bool *can)
 {
 	TRAMP_OPTS(tramp_explanation, ex);
-	struct findings f = { .ex = &ex, .knows_traceable = tramp_syms__knows_traceable(syms) };
+	struct findings f = { .ex = &ex };
 
 	f.sym = tramp_syms__find(syms, spec);
 	if (!f.sym)
 		return not_found(syms, spec);
 	if (tramp_explain(syms, spec, &ex))
 		return fail_lib(syms, spec);
+	f.knows_traceable = tramp_syms__knows_traceable(syms);
 	f.proto = tramp_syms__proto(syms, f.sym);
 	if (all)
 		json_object_array_add(all, to_json(&f));

@@ -28,7 +28,6 @@ static const struct cmd_opt probe_opts[] = {
 #define MAX_VARS 32
 
 struct probe_run {
-	struct tramp_syms *syms;
 	struct regprobe *skel;
 	struct tramp_link *link;
 	struct ring_buffer *ring;
@@ -100,7 +99,7 @@ static int attach(struct probe_run *run, const struct tramp_place *place, const 
 	}
 	run->link = tramp_attach(run->skel->progs.probe_registers, &where);
 	if (!run->link || tramp_link__info(run->link, &info))
-		return fail_place(run->syms, spec);
+		return fail_place(NULL, spec);
 	run->place = place_text(&info);
 	return 0;
 }
@@ -229,8 +228,6 @@ static int probe_run(int argc, char **argv)
 	events_catch_signals();
 	rc = need_module(NULL);
 	if (!rc)
-		rc = load_syms(&run.syms);
-	if (!rc)
 		rc = load(&run);
 	if (!rc) {
 		run.ring = ring_buffer__new(bpf_map__fd(run.skel->maps.hits), on_hit, &run, NULL);
@@ -245,7 +242,6 @@ static int probe_run(int argc, char **argv)
 	tramp_link__destroy(run.link);
 	ring_buffer__free(run.ring);
 	regprobe__destroy(run.skel);
-	tramp_syms__free(run.syms);
 	free(run.place);
 	return rc;
 }

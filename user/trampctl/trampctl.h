@@ -100,7 +100,6 @@ void cmd_print_table(FILE *f);
  * @reason: the short name of the reason, or NULL to derive it from @err
  * @remedy: what to do about it, a whole sentence or command; may be NULL
  * @similar: names that may have been meant, ended by NULL; may be NULL
- * @similar_said: the message names them already: list them under -j only
  */
 struct problem {
 	int exit_code;
@@ -108,7 +107,6 @@ struct problem {
 	const char *reason;
 	const char *remedy;
 	const char *const *similar;
-	bool similar_said;
 };
 
 int fail(const struct problem *p, const char *fmt, ...)

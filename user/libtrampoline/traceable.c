@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
+/*
+ * Which functions of a snapshot ftrace can patch, from ftrace's own list.
+ *
+ * That list has no addresses before Linux 6.5 (available_filter_functions_addrs), so that
+ * functions of the same name cannot be told apart there: then all of them count as
+ * traceable if any is.
+ *
+ * The kernel looks a symbol up for each of its lines, which takes longer than printing
+ * all of kallsyms: it is read when somebody asks, and not before.
+ */
+#define _GNU_SOURCE	/* strchrnul() */
+#include <stdlib.h>
+
+#include "internal.h"
+
+static void mark_traceable(const struct tramp_syms *syms, const char *name, const char *module,
+			   uint64_t addr)
+{
+	size_t i;
+
+	for (i = libtramp_syms_lower(syms, name);
+	     i < syms->nr && !strcmp(syms->syms[i].name, name); i++) {
+		struct tramp_sym *sym = &syms->syms[i];
+
+		/*
+		 * The list's address is that of the patched instruction: behind
+		 * an ENDBR that is 4 bytes into the function.
+		 */
+		if (!strcmp(sym->module, module) &&
+		    (!addr || !sym->addr || (addr >= sym->addr && addr - sym->addr < 16)))
+			sym->flags |= TRAMP_SYM_TRACEABLE;
+	}
+}
+
+/* A line of the list is "[ADDRESS ]NAME[ [MODULE]]"; the address only in the _addrs file. */
+static void mark_line(const struct tramp_syms *syms, char *line)
+{
+	char *name = line, *end, *module;
+	uint64_t addr;
+
+	/* A name may read as a number ("add [mod]"): an address has a name behind it. */
+	addr = libtramp_parse_hex(line, &end);
+	if (end != line && end[0] == ' ' && end[1] != '[')
+		name = end + 1;
+	else
+		addr = 0;
+	end = name + strcspn(name, " \t");
+	module = end + strspn(end, " \t");
+	*end = '\0';
+	module = libtramp_cut_module(module);
+	if (module)
+		mark_traceable(syms, name, module, addr);
+}
+
+static bool load_traceable(const struct tramp_syms *syms, const char *path)
+{
+	char *text = libtramp_read_all(path), *line, *next;
+
+	if (!text)
+		return false;
+	for (line = text; *line; line = next) {
+		next = strchrnul(line, '\n');
+		if (*next)
+			*next++ = '\0';
+		mark_line(syms, line);
+	}
+	free(text);
+	return true;
+}
+
+static bool find_traceable(const struct tramp_syms *syms, const char *path)
+{
+	static const char * const usual[] = {
+		"/sys/kernel/tracing/available_filter_functions_addrs",
+		"/sys/kernel/debug/tracing/available_filter_functions_addrs",
+		"/sys/kernel/tracing/available_filter_functions",
+		"/sys/kernel/debug/tracing/available_filter_functions",
+	};
+	size_t i;
+
+	if (path && !path[0])
+		return false;
+	if (path) {
+		if (load_traceable(syms, path))
+			return true;
+		libtramp_print(TRAMP_PRINT_DEBUG, "%s: %s\n", path, strerror(errno));
+		return false;
+	}
+	for (i = 0; i < ARRAY_SIZE(usual); i++)
+		if (load_traceable(syms, usual[i]))
+			return true;
+	libtramp_print(TRAMP_PRINT_DEBUG, "available_filter_functions cannot be read\n");
+	return false;
+}
+
+bool tramp_syms__knows_traceable(const struct tramp_syms *syms)
+{
+	struct libtramp_later *later = syms->later;
+	bool known;
+
+	pthread_mutex_lock(&later->lock);
+	if (!later->traceable_read) {
+		errno = 0;
+		later->traceable_known = find_traceable(syms, later->filter_functions);
+		/* Without memory the next one may have more luck. */
+		later->traceable_read = later->traceable_known || errno != ENOMEM;
+	}
+	known = later->traceable_known;
+	pthread_mutex_unlock(&later->lock);
+	return known;
+}
