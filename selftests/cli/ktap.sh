@@ -17,6 +17,7 @@
 
 fail() {
 	echo "# $*"
+	echo "$*" >>"$KTAP_WHY"
 	exit 1
 }
 
@@ -73,7 +74,8 @@ ktap_main() {
 			ktap_skipped=$((ktap_skipped + 1))
 			;;
 		*)
-			echo "not ok $ktap_nr $ktap_name"
+			ktap_why=$(head -n 1 "$KTAP_WHY")
+			echo "not ok $ktap_nr $ktap_name${ktap_why:+ # $ktap_why}"
 			ktap_failed=1
 			;;
 		esac
