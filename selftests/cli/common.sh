@@ -75,10 +75,28 @@ expect_json() {
 	}
 }
 
-# bad EXIT REASON RE ARG...: trampctl ARG... fails so, in words and as JSON
+# bad EXIT REASON RE ARG...: trampctl ARG... fails so. JSON for all; in words, which are
+# made of the same message, each reason once a test.
 bad() {
 	want=$1 reason=$2 text=$3
 	shift 3
+	run trampctl -j "$@"
+	[ "$rc" = "$want" ] || fail "trampctl -j $*: exit status $rc, expected $want"
+	[ ! -s "$W/out" ] || fail "trampctl -j $*: something on standard output"
+	# One jq for all: it takes as long to start as trampctl.
+	json "$W/err" '.error | "\(.reason) \(.exit_code)", .message, .remedy, .log' >"$W/error"
+	[ "$(head -n 1 "$W/error")" = "$reason $want" ] || {
+		shown
+		fail "trampctl -j $*: reason and exit_code are not $reason $want"
+	}
+	sed 1d "$W/error" | grep -qE -e "$text" || {
+		shown
+		fail "trampctl -j $*: nothing matches $text"
+	}
+	case " $in_words " in
+	*" $reason "*) return ;;
+	esac
+	in_words="$in_words $reason"
 	run trampctl "$@"
 	[ "$rc" = "$want" ] || {
 		shown
@@ -96,16 +114,8 @@ bad() {
 		shown
 		fail "trampctl $*: the message does not match $text"
 	}
-	run trampctl -j "$@"
-	[ "$rc" = "$want" ] || fail "trampctl -j $*: exit status $rc, expected $want"
-	[ ! -s "$W/out" ] || fail "trampctl -j $*: something on standard output"
-	# One jq for both: it takes as long to start as trampctl does to read all symbols.
-	found=$(json "$W/err" '.error | "\(.reason) \(.exit_code)"')
-	[ "$found" = "$reason $want" ] || {
-		shown
-		fail "trampctl -j $*: reason and exit_code are $found, not $reason $want"
-	}
 }
+in_words=
 
 nr_links() {
 	trampctl list | awk 'NR > 1 { n++ } END { print n + 0 }'

@@ -78,22 +78,12 @@ uint64_t libtramp_parse_hex(const char *s, char **end)
 /* One line of kallsyms: "ADDRESS TYPE NAME[\t[MODULE]]". Whether it is a function. */
 static bool parse_line(char *line, struct tramp_sym *sym)
 {
-	char *p, *name, *module, type;
+	char *p = strchrnul(line, ' '), *name, *module, *end;
 
-	sym->addr = libtramp_parse_hex(line, &p);
-	if (p == line || *p != ' ' || !p[1] || p[2] != ' ')
+	if (p == line || !*p || !p[1] || p[2] != ' ')
 		return false;
-	type = p[1];
-	name = p + 3;
-	p = name + strcspn(name, " \t");
-	if (p == name)
-		return false;
-	module = p + strspn(p, " \t");
-	*p = '\0';
-	/* The padding in front of functions has names of its own (CONFIG_PREFIX_SYMBOLS). */
-	if (!strncmp(name, "__pfx_", 6))
-		return false;
-	switch (type) {
+	/* First of all: every other line is data. */
+	switch (p[1]) {
 	case 'T':
 		sym->flags = 0;
 		break;
@@ -107,6 +97,18 @@ static bool parse_line(char *line, struct tramp_sym *sym)
 	default:
 		return false;
 	}
+	name = p + 3;
+	/* The padding in front of functions has names of its own (CONFIG_PREFIX_SYMBOLS). */
+	if (!strncmp(name, "__pfx_", 6))
+		return false;
+	sym->addr = libtramp_parse_hex(line, &end);
+	if (end != p)
+		return false;
+	p = name + strcspn(name, " \t");
+	if (p == name)
+		return false;
+	module = p + strspn(p, " \t");
+	*p = '\0';
 	sym->name = name;
 	sym->module = libtramp_cut_module(module);
 	return sym->module;
