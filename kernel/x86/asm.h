@@ -390,6 +390,12 @@ static inline void tasm_cmp_imm8(struct tasm *a, bool wide, struct tasm_mem m, s
 	tasm_byte(a, v);
 }
 
+/* 32 bits; the upper half of @dst becomes zero. */
+static inline void tasm_or32(struct tasm *a, enum tasm_reg dst, struct tasm_mem m)
+{
+	tasm_op_mem(a, false, 0x0b, dst, m, 0);
+}
+
 static inline void tasm_sar_imm8(struct tasm *a, bool wide, struct tasm_mem m, u8 v)
 {
 	tasm_op_mem(a, wide, 0xc1, 7, m, 1);

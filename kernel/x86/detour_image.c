@@ -65,27 +65,31 @@
  *	push	(%rbp)				bp
  *	push	%r12 ... %r15
  *	...					guard and programs, see guard.c
- *	lea	48(%rsp), %rsp			r15 to bx: nobody has changed them
- *	pop	%r11 ... %r8, %rax, %rcx, %rdx, %rsi, %rdi
- *	lea	24(%rsp), %rsp			orig_ax, ip, cs
- *	popfq					(4)
+ *	mov	-56(%rbp), %rdi			(4)
+ *	...
+ *	mov	-120(%rbp), %r11
+ *	lea	-24(%rbp), %rsp
+ *	popfq					(5)
  *	leave
  *	lea	8(%rsp), %rsp
  * copy:
  *	...					the relocated instructions
- *	jmp	ip + len			(5)
+ *	jmp	ip + len			(6)
  *
  * (1) Five bytes, so that a JMP can be written over it while somebody executes the
  *     image. ip + 1 is what an int3 at the address would have pushed, and what
  *     programs see as pt_regs.ip.
  *
- * (2) Up to here nothing may change a flag, and behind (4) neither: hence lea where
+ * (2) Up to here nothing may change a flag, and behind (5) neither: hence lea where
  *     add would do.
  *
  * (3) The kernel's C code counts on DF being 0, and on AC being 0 where it does not
  *     access user memory (and schedules). The probe may be anywhere.
  *
- * (5) Not if the last of the instructions does not come here: a jump, or a call, which
+ * (4) Or pops, which are shorter, where that takes no more instructions: there would
+ *     be r15 to bx to be stepped over here, which nobody has changed, and orig_ax, ip, cs.
+ *
+ * (6) Not if the last of the instructions does not come here: a jump, or a call, which
  *     pushes the original return address and so returns to ip + len by itself. Then
  *     an int3 stops what the processor may execute behind it speculatively.
  *
@@ -314,7 +318,7 @@ static void emit_programs(struct image *img)
 }
 
 /* The other way round; what is above the flags goes with rbp's frame. */
-static void emit_restore(struct image *img)
+static void pop_saved(struct image *img)
 {
 	struct tasm *a = &img->g.hot.a;
 	const struct member *m = &img->stack[img->nr];
@@ -332,6 +336,56 @@ static void emit_restore(struct image *img)
 		tasm_pop(a, reg_of[m->what]);
 		skip = m->room;
 	} while (m > img->stack);
+}
+
+/* Without a look at what stands between: one instruction for each register, one for rsp. */
+static void load_saved(struct image *img)
+{
+	struct tasm *a = &img->g.hot.a;
+	s32 flags = 0, at = -8 * (s32)img->run_ctx_words;
+	u32 i;
+
+	for (i = 0; i < img->nr; i++) {
+		const struct member *m = &img->stack[i];
+
+		at -= 8 + (s32)m->room;
+		if (m->saved && m->what == M_FLAGS)
+			flags = at;
+		else if (m->saved)
+			tasm_load(a, reg_of[m->what], tasm_at(TASM_RBP, at));
+	}
+	tasm_lea(a, TASM_RSP, tasm_at(TASM_RBP, flags));
+}
+
+/* What stands below the saved members, or among them, takes an instruction each to skip. */
+static bool pops_are_fewer(const struct image *img)
+{
+	bool gap = false;
+	u32 i, moves = 0;
+
+	for (i = img->nr; i-- > 0; ) {
+		const struct member *m = &img->stack[i];
+
+		if (m->saved) {
+			moves += gap;
+			gap = m->room;
+			if (m->what == M_FLAGS)
+				break;
+		} else {
+			gap = true;
+		}
+	}
+	return moves <= 1;
+}
+
+static void emit_restore(struct image *img)
+{
+	struct tasm *a = &img->g.hot.a;
+
+	if (pops_are_fewer(img))
+		pop_saved(img);
+	else
+		load_saved(img);
 	tasm_popfq(a);
 	tasm_leave(a);
 	move_rsp(a, 8);

@@ -66,23 +66,32 @@
  * Programs of probes share a recursion counter that is not theirs alone, so they have
  * no run words:
  *
- *	cmpl	$0, %gs:active			(5)
- *	jne	miss
+ *	mov	%gs:active, %ecx		(5)
+ *	or	stats_key(%rip), %ecx
+ *	jne	slow
  *	incl	%gs:active
  *	[current->bpf_ctx = &run_ctx]
- *	cmpl	$0, stats_key(%rip)
- *	jne	timed
  *	incq	%gs:hits
  *	[lea	ctx, %rdi]
  *	call	program
- *	... further programs, from the statistics on ...
+ * done: ... further programs, with `timed` as above ...
  *	[current->bpf_ctx = run_ctx.saved]
  *	decl	%gs:active
+ * next:
  *
- * If the counter was taken, a miss is counted for each.
+ * and in the cold part:
  *
- * (5) An interrupt between the compare and the increment puts the counter back before
- *     it returns, so what was compared still holds.
+ * slow: cmpl	$0, %gs:active
+ *	je	first
+ *	...					miss, for each of the programs
+ *	jmp	next
+ * first: incl	%gs:active
+ *	[current->bpf_ctx = &run_ctx]
+ *	...					as at `timed`, with the first program
+ *	jmp	done
+ *
+ * (5) An interrupt between the look at the counter and the increment puts the counter
+ *     back before it returns, so what was seen still holds.
  *
  * Kernel policy, for programs that may sleep and for all on PREEMPT_RT: the
  * kernel's own functions stand around the program, with preemption on:
@@ -255,45 +264,39 @@ static void count_miss(struct tramp_guard *g, struct tramp_part *cold,
 	tramp_guard_call(g, cold, g->env->missed);
 }
 
-/*
- * The shared recursion counter of @nr programs goes up, unless it is: then they are
- * missed, all of them, and it goes on at @next.
- */
-static void take_counter(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr,
-			 struct tasm_label *next)
+/* The shared recursion counter goes up, and what all programs under it need is set up. */
+static void take_counter(struct tramp_guard *g, struct tramp_part *p,
+			 const struct tramp_x86_call *c)
 {
-	struct tramp_part *hot = &g->hot, *cold;
-	u32 i;
-
-	tasm_cmp_imm8(&hot->a, false, tramp_part_percpu(hot, c->active), 0);
-	cold = begin_cold(g, TASM_NE);
-	for (i = 0; i < nr; i++)
-		count_miss(g, cold, &c[i]);
-	tasm_jmp_label(&cold->a, next);
-
-	tasm_inc(&hot->a, false, tramp_part_percpu(hot, c->active));
+	tasm_inc(&p->a, false, tramp_part_percpu(p, c->active));
+	if (g->env->rcu_read_lock && g->rcu_inside)
+		tramp_guard_call(g, p, g->env->rcu_read_lock);
+	if (g->in_run_ctx)
+		enter_run_ctx(g, p);
 }
 
 static void release_counter(struct tramp_guard *g, const struct tramp_x86_call *c,
 			    struct tasm_label *next)
 {
-	tasm_dec(&g->hot.a, false, tramp_part_percpu(&g->hot, c->active));
-	tramp_part_bind(&g->hot, next);
+	struct tramp_part *hot = &g->hot;
+
+	if (g->in_run_ctx)
+		leave_run_ctx(g, hot);
+	if (g->env->rcu_read_unlock && g->rcu_inside)
+		tramp_guard_call(g, hot, g->env->rcu_read_unlock);
+	tasm_dec(&hot->a, false, tramp_part_percpu(hot, c->active));
+	tramp_part_bind(hot, next);
 }
 
 /*
- * While statistics are on, the program is run by a piece of cold code that takes its
- * time, and goes on at @done. @hits: the counter that it counts up there, 0 for none.
+ * Cold code for while statistics are on: the program runs, its time is taken, and it goes
+ * on at @done. @hits: the counter that it counts up there, 0 for none.
  */
 static void run_timed(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result,
 		      u64 hits, struct tasm_label *done)
 {
-	struct tramp_part *cold;
+	struct tramp_part *cold = &g->cold;
 
-	if (!g->env->stats_key)
-		return;
-	tasm_cmp_imm8(&g->hot.a, false, tasm_rip(g->env->stats_key), 0);
-	cold = begin_cold(g, TASM_NE);
 	tramp_guard_call(g, cold, g->env->stats_enter);
 	tasm_push(&cold->a, TASM_RAX);
 	if (hits)
@@ -305,41 +308,75 @@ static void run_timed(struct tramp_guard *g, const struct tramp_x86_call *c, boo
 	tasm_jmp_label(&cold->a, done);
 }
 
-/* A program with the shared counter up. */
-static void run_counted(struct tramp_guard *g, const struct tramp_x86_call *c)
+/* Whether statistics are on is asked for this program alone. */
+static void ask_stats(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result,
+		      u64 hits, struct tasm_label *done)
 {
-	struct tasm_label done = TASM_LABEL_INIT;
-	struct tramp_part *hot = &g->hot;
+	if (!g->env->stats_key)
+		return;
+	tasm_cmp_imm8(&g->hot.a, false, tasm_rip(g->env->stats_key), 0);
+	begin_cold(g, TASM_NE);
+	run_timed(g, c, keep_result, hits, done);
+}
 
-	run_timed(g, c, false, c->hits, &done);
-	tasm_inc(&hot->a, true, tramp_part_percpu(hot, c->hits));
-	run_program(g, hot, c, false);
-	tramp_part_bind(hot, &done);
+/*
+ * One question for the usual case that the counter of @nr programs is free and statistics
+ * are off. If it is taken they are missed, all of them, and it goes on at @next; if it
+ * is statistics, the first has run when it goes on at @done.
+ */
+static void ask_counter(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr,
+			struct tasm_label *done, struct tasm_label *next)
+{
+	struct tasm_label first = TASM_LABEL_INIT;
+	struct tramp_part *hot = &g->hot, *cold;
+	u32 i;
+
+	if (g->env->stats_key) {
+		tasm_load32(&hot->a, TASM_RCX, tramp_part_percpu(hot, c->active));
+		tasm_or32(&hot->a, TASM_RCX, tasm_rip(g->env->stats_key));
+	} else {
+		tasm_cmp_imm8(&hot->a, false, tramp_part_percpu(hot, c->active), 0);
+	}
+	cold = begin_cold(g, TASM_NE);
+	if (g->env->stats_key) {
+		tasm_cmp_imm8(&cold->a, false, tramp_part_percpu(cold, c->active), 0);
+		tasm_jcc_label(&cold->a, TASM_E, &first);
+	}
+	for (i = 0; i < nr; i++)
+		count_miss(g, cold, &c[i]);
+	tasm_jmp_label(&cold->a, next);
+	if (g->env->stats_key) {
+		tramp_part_bind(cold, &first);
+		take_counter(g, cold, c);
+		run_timed(g, c, false, c->hits, done);
+	}
 }
 
 void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr)
 {
 	struct tasm_label next = TASM_LABEL_INIT;
+	struct tramp_part *hot = &g->hot;
 	u32 i;
 
-	take_counter(g, c, nr, &next);
-	if (g->env->rcu_read_lock && g->rcu_inside)
-		tramp_guard_call(g, &g->hot, g->env->rcu_read_lock);
 	for (i = 0; i < nr; i++)
 		g->in_run_ctx |= needs_run_ctx(g, &c[i]);
-	if (g->in_run_ctx)
-		enter_run_ctx(g, &g->hot);
 	for (i = 0; i < nr; i++) {
-		run_counted(g, &c[i]);
+		struct tasm_label done = TASM_LABEL_INIT;
+
+		if (!i) {
+			ask_counter(g, c, nr, &done, &next);
+			take_counter(g, hot, c);
+		} else {
+			ask_stats(g, &c[i], false, c[i].hits, &done);
+		}
+		tasm_inc(&hot->a, true, tramp_part_percpu(hot, c[i].hits));
+		run_program(g, hot, &c[i], false);
+		tramp_part_bind(hot, &done);
 		if (g->call_off)
 			g->call_off += 2;
 	}
-	if (g->in_run_ctx)
-		leave_run_ctx(g, &g->hot);
-	g->in_run_ctx = false;
-	if (g->env->rcu_read_unlock && g->rcu_inside)
-		tramp_guard_call(g, &g->hot, g->env->rcu_read_unlock);
 	release_counter(g, c, &next);
+	g->in_run_ctx = false;
 }
 
 /* A program with a run word of its own. */
@@ -353,7 +390,7 @@ static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, b
 	count_miss(g, cold, c);
 	tasm_jmp_label(&cold->a, &next);
 
-	run_timed(g, c, keep_result, 0, &done);
+	ask_stats(g, c, keep_result, 0, &done);
 	run_program(g, hot, c, keep_result);
 	tramp_part_bind(hot, &done);
 	tasm_inc(&hot->a, true, tramp_part_percpu(hot, c->run));

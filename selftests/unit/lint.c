@@ -48,6 +48,7 @@ static bool known_mnemonic(const struct lint *l, ZydisMnemonic m)
 	case ZYDIS_MNEMONIC_CLAC:
 		return l->copy_len && l->env->smap;
 	case ZYDIS_MNEMONIC_CLD:
+	case ZYDIS_MNEMONIC_OR:
 	case ZYDIS_MNEMONIC_POPFQ:
 	case ZYDIS_MNEMONIC_PUSHFQ:
 		return l->copy_len;
