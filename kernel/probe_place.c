@@ -199,6 +199,12 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	if (reserved(addr, addr) ||
 	    (tramp_x86_classify(&place->insn) == TRAMP_X86_FIXED && KSYM(find_bug)(addr)))
 		return tramp_refuse(why, TRAMP_REASON_RESERVED, addr, NULL);
+	/*
+	 * Not ours, nor of a kprobe: a debugger's, or what compilers put behind returns and
+	 * jumps against speculation. Kprobes take none either (__copy_instruction()).
+	 */
+	if (place->insn.bytes[0] == 0xcc)
+		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr, NULL);
 
 	if (tramp_text_has_kprobe(addr, last + 1) && !tramp_probe_find(addr))
 		place->reason = TRAMP_REASON_KPROBE_THERE;
