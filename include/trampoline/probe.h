@@ -17,7 +17,7 @@
 #ifndef TRAMPOLINE_PROBE_H
 #define TRAMPOLINE_PROBE_H
 
-#include <trampoline/trampoline.h>
+#include <trampoline/symbols.h>
 
 #ifdef __cplusplus
 extern "C" {

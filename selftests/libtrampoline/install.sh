@@ -94,8 +94,8 @@ t_install() {
 	local f
 	installed install-hooks
 	for f in lib/libtrampoline.a lib/libtrampoline.so lib/libtrampoline.so.0 \
-		lib/pkgconfig/libtrampoline.pc include/trampoline/trampoline.h \
-		include/trampoline/probe.h \
+		lib/pkgconfig/libtrampoline.pc \
+		$(cd "$ROOT" && echo include/trampoline/*.h) \
 		include/linux/trampoline.h share/man/man3/tramp_attach.3 \
 		share/man/man7/libtrampoline.7; do
 		[ -s "$PREFIX/$f" ] || fail "$f was not installed"

@@ -7,7 +7,7 @@ LT		:= user/libtrampoline
 LT_SONAME	:= libtrampoline.so.0
 LT_FILE		:= libtrampoline.so.$(VERSION)
 LT_HEADER	:= include/trampoline/trampoline.h
-LT_HEADERS	:= $(LT_HEADER) include/trampoline/probe.h
+LT_HEADERS	:= $(sort $(wildcard include/trampoline/*.h))
 LT_SRC		:= $(sort $(wildcard $(LT)/*.c))
 LT_OBJ		:= $(LT_SRC:%.c=$(O)/%.o)
 LT_PIC		:= $(LT_SRC:%.c=$(O)/%.pic.o)
