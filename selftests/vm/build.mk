@@ -36,7 +36,7 @@ $(VM_ALL_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(VM_LINK) -pthread -o $@ $^ $(LDLIBS_BPF)
 
-$(VM_PROBES:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/probe.o
+$(patsubst %,$(O)/selftests/vm/test_%,$(VM_PROBES) lockdown): $(O)/selftests/vm/probe.o
 $(VM_REQUESTS:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/requests.o
 $(O)/selftests/vm/requests.o: $(O)/selftests/vm/errors.skel.h
 $(patsubst %,$(O)/selftests/vm/test_probe_%,sweep judges): $(VM_SAMPLES)

@@ -4,8 +4,8 @@
  * machine of its own: selftests/vm/lockdown boots one for it.
  *
  * At "integrity" attaching is allowed, as kprobes and the kernel's own fentry are;
- * at "confidentiality" it is refused. What is attached already goes on, and can be
- * detached.
+ * at "confidentiality" it is refused, to functions and to instructions. What is attached
+ * already goes on, and can be detached.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <linux/types.h>
-#include "vmtest.h"
+#include "probe.h"
 #include "record.h"
+#include "selftests/vm/probe_progs.skel.h"
 #include "selftests/vm/record.skel.h"
 
 #define LOCKDOWN "/sys/kernel/security/lockdown"
@@ -42,10 +43,20 @@ static void raise_to(const char *level)
 	free(text);
 }
 
+/* At the test module's instruction @f, whose program counts by itself. */
+static struct probe try_probe(const struct tt_form_info *f)
+{
+	struct tramp_attach want = { .addr = f->probe };
+
+	return probe_try(probe_clone(probe_skel->progs.count), &want);
+}
+
 static void test_lockdown(void)
 {
 	struct tramp_explain ex = { .size = sizeof(ex), .name = "tt_hot0" };
 	struct tramp_link *link[2], *refused;
+	struct probe probes[2], no_probe;
+	struct tt_form_info form;
 	int i;
 
 	if (access(LOCKDOWN, F_OK))
@@ -57,10 +68,16 @@ static void test_lockdown(void)
 		prog[i] = prog_clone(skel->progs.count_entry, "tt_hot0", BPF_TRACE_FENTRY);
 	link[0] = try_attach(prog[0], 0);
 	REQUIRE(link[0], "%s", tramp_last_error()->message);
+	probe_setup();
+	form = form_named(dev, "tt_form_inc_2");
+	probes[0] = try_probe(&form);
+	REQUIRE(!probes[0].err, "%s", strerror(-probes[0].err));
 
 	raise_to("integrity");
 	link[1] = try_attach(prog[1], 1);
 	CHECK(link[1], "at integrity: %s", tramp_last_error()->message);
+	probes[1] = try_probe(&form);
+	CHECK(!probes[1].err, "at integrity: %s", strerror(-probes[1].err));
 
 	raise_to("confidentiality");
 	refused = try_attach(prog[2], 2);
@@ -68,7 +85,21 @@ static void test_lockdown(void)
 	      refused ? "attached" : strerror(errno));
 	CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_LOCKDOWN, "%s",
 		 tramp_last_error()->message);
-	CHECK_EQ(tramp_module().links, 2, "links");
+	no_probe = try_probe(&form);
+	CHECK_EQ(no_probe.err, -EPERM, "a probe at confidentiality");
+	CHECK_EQ(no_probe.reply.refusal.reason, TRAMP_REASON_LOCKDOWN, "%s",
+		 probe_reason(no_probe.reply.refusal.reason));
+	CHECK_EQ(tramp_module().links, 4, "links");
+	/* What is being made goes on as well: they become a jump. debugfs is closed now. */
+	for (i = 0; i < 200 && probe_query(&probes[1]).mode != TRAMP_MODE_JUMP; i++)
+		usleep(50000);
+	form_run(dev, form.index, 10, 1);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(probe_query(&probes[i]).mode, TRAMP_MODE_JUMP, "probe %d", i);
+		CHECK_EQ(probe_query(&probes[i]).hits, 10, "probe %d", i);
+	}
+	probe_drop(&probes[0]);
+	probe_drop(&probes[1]);
 	tt_call(dev, "tt_hot0 n=10 1");
 	CHECK_EQ(skel->bss->counted[0], 10, "attached before");
 	CHECK_EQ(skel->bss->counted[1], 10, "attached at integrity");
