@@ -212,13 +212,23 @@ static int update(struct tramp_target *target, enum tramp_mode mode,
 	return err;
 }
 
-/* The site goes back to what it was without us. */
-static void remove_site(struct tramp_target *target)
+/* What the site leads to stays as it is, but for this program. */
+static void silence(struct tramp_target *target, struct tramp_slot *slot)
+{
+	if (target->image)
+		tramp_image_mute(target->image, slot);
+	else
+		WRITE_ONCE(slot->muted, true);
+}
+
+/* The site goes back to what it was without us; @last is the slot of the last program. */
+static void remove_site(struct tramp_target *target, struct tramp_slot *last)
 {
 	struct tramp_image *image = target->image;
 
 	if (!tramp_site_detach(target->site, image ? image->exec.code : 0)) {
 		/* It leads here for ever: image, slots and target are never freed. */
+		silence(target, last);
 		tramp_target_get(target);
 		target->site = NULL;
 		target->image = NULL;
@@ -345,16 +355,13 @@ void tramp_target_detach(struct tramp_link *link)
 	if (!target->site) {
 		/* ftrace has shut down, see remove_site(). */
 	} else if (!tramp_target_nr(target)) {
-		remove_site(target);
+		remove_site(target, link->slot);
 	} else if (update(target, tramp_site_mode(target->site), NULL, NULL)) {
 		/*
-		 * No memory for what the others need. They go on with what they
-		 * have, and this program is left out of it.
+		 * No memory for what the others need, or ftrace has shut down. They
+		 * go on with what they have, and this program is left out of it.
 		 */
-		if (target->image)
-			tramp_image_mute(target->image, link->slot);
-		else
-			WRITE_ONCE(link->slot->muted, true);
+		silence(target, link->slot);
 	}
 	put_locked(target);
 }
