@@ -180,6 +180,8 @@ static int tt_command(struct tt_file *f, char *line)
 		tt_reply(f, "sleepers=%d\n", tt_sleepers());
 		return 0;
 	}
+	if (!strcmp(verb, "ftrace_kill"))
+		return tt_ftrace_kill();
 	return -EINVAL;
 }
 

@@ -171,6 +171,8 @@ long tt_kprobes_off(struct tt_kprobes **on, void __user *arg);
 void tt_kprobes_drop(struct tt_kprobes **on);
 long tt_kprobes_gate(struct tt_kprobes **on, unsigned long open);
 long tt_text(void __user *arg);
+/* ftrace shuts down; 0 or a negative errno. */
+int tt_ftrace_kill(void);
 
 /* probe_targets.c */
 long tt_toggle(void __user *arg);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the kernel's own kprobes say of addresses, and its text as it is.
+ * What the kernel's own kprobes say of addresses, and its text as it is; and the end of
+ * ftrace.
  *
  * The judges ask thousands of addresses at a time: kprobes are registered disabled,
  * which makes every check and patches nothing, and unregistered together, at
@@ -39,6 +40,16 @@ static void *tt_symbol(const char *name)
 	}
 	addr = (void *)lookup(name);
 	return addr;
+}
+
+int tt_ftrace_kill(void)
+{
+	void (*kill)(void) = tt_symbol("ftrace_kill");
+
+	if (!kill)
+		return -ENOENT;
+	kill();
+	return 0;
 }
 
 static int tt_judge_register(const u64 *addrs, s32 *results, u32 nr)

@@ -28,6 +28,9 @@
  *	ends every tt_sleep() that is asleep now.
  *   sleepers
  *	reply "sleepers=N": tasks asleep in tt_sleep().
+ *   ftrace_kill
+ *	has ftrace shut down, as it does when something is wrong with the text that it
+ *	patches. It does not come back.
  *
  * A SPEC describes result and arguments: one word for the result, one for each
  * argument. A word is s or u (signed, unsigned, pointers are u) and the size in

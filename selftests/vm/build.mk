@@ -12,7 +12,7 @@ VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coe
 		  probe_direct probe_recursion probe_modules probe_sweep probe_judges
 VM_SAMPLES	= $(patsubst %,$(O)/selftests/vm/%.o,probe_sample workload)
 # What cannot run beside others: booted by a script on this side.
-VM_ALONE	= lockdown
+VM_ALONE	= lockdown shutdown
 VM_COMMON	= testmod guest attach memory
 VM_LINK		= -static
 VM_BPF		= $(basename $(basename $(notdir $(wildcard selftests/vm/*.bpf.c))))
@@ -22,10 +22,10 @@ VM_TESTS_ALONE	= $(VM_ALONE:%=$(O)/selftests/vm/test_%)
 VM_OBJS		= $(VM_COMMON:%=$(O)/selftests/vm/%.o) $(O)/selftests/lib/ktap.o
 
 GUEST_TESTS	+= $(VM_TESTS)
-HOST_TESTS	+= selftests/vm/lockdown selftests/vm/preempt
+HOST_TESTS	+= selftests/vm/alone selftests/vm/preempt
 
 # Their goals have no recipe of their own: the programs they take into the machine.
-selftests/vm/lockdown: $(VM_TESTS_ALONE)
+selftests/vm/alone: $(VM_TESTS_ALONE)
 selftests/vm/preempt: $(VM_TESTS)
 
 VM_ALL_TESTS	= $(VM_TESTS) $(VM_TESTS_ALONE)
@@ -36,7 +36,7 @@ $(VM_ALL_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(VM_LINK) -pthread -o $@ $^ $(LDLIBS_BPF)
 
-$(patsubst %,$(O)/selftests/vm/test_%,$(VM_PROBES) lockdown): $(O)/selftests/vm/probe.o
+$(patsubst %,$(O)/selftests/vm/test_%,$(VM_PROBES) $(VM_ALONE)): $(O)/selftests/vm/probe.o
 $(VM_REQUESTS:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/requests.o
 $(O)/selftests/vm/requests.o: $(O)/selftests/vm/errors.skel.h
 $(patsubst %,$(O)/selftests/vm/test_probe_%,sweep judges): $(VM_SAMPLES)
