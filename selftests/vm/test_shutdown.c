@@ -165,8 +165,9 @@ static void test_instructions(void)
 }
 
 /*
- * The kernel's int3 handler was somebody else's when the probe came. All that is left of ours then is the hook in
- * its optimiser, for which no reference to the module is held: unloading does not end.
+ * The kernel's int3 handler was somebody else's when the probe came. All that is left of
+ * ours then is the hook in the kernel's optimiser, for which no reference to the module is
+ * held: unloading does not end.
  */
 static void test_unloading(void)
 {
