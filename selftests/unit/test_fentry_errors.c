@@ -7,54 +7,32 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../kernel/x86/fentry_image.h"
-#include "../lib/ktap.h"
+#include "emission.h"
 
-#define KERNEL		0xffffffff81000000ULL
-#define IMAGE		0xffffffffc0200000ULL
-#define NEAR_PERCPU	0x1f000ULL
-#define FAR_PERCPU	0x607f00001000ULL
-
-#define CANARY		0x5e
-
-static struct tramp_x86_env env;
 static struct tramp_x86_model model;
-static struct tramp_x86_call calls[TRAMP_X86_MAX_PROGS + 1];
 static struct tramp_x86_fentry_req req;
 static u32 skip_off[TRAMP_X86_MAX_PROGS + 1], skip_to[TRAMP_X86_MAX_PROGS + 1];
 static struct tramp_x86_fentry_out out;
-static u8 buf[TRAMP_X86_MAX_IMAGE + 64];
+
+static enum tramp_x86_err emit_fentry(u8 *to, size_t len, u64 addr)
+{
+	return tramp_x86_emit_fentry(&req, to, len, addr, &out);
+}
+
+static const struct emission fentry = { .emit = emit_fentry, .size = &out.size };
 
 /* A request with @nr programs of each kind in which nothing is wrong. */
 static void good(u32 nr_fentry, u32 nr_fmod_ret, u32 nr_fexit)
 {
 	u32 i;
 
-	env = (struct tramp_x86_env){
-		.preempt_count = NEAR_PERCPU,
-		.current_task = NEAR_PERCPU + 8,
-		.task_bpf_ctx = 0x1a38,
-		.run_ctx_size = 16,
-		.run_ctx_cookie = 0,
-		.run_ctx_saved = 8,
-		.stats_key = KERNEL + 0x1000,
-		.stats_enter = KERNEL + 0x2000,
-		.stats_exit = KERNEL + 0x3000,
-		.resched = KERNEL + 0x4000,
-		.missed = KERNEL + 0x5000,
-	};
+	emission_begin(&fentry);
+	for (i = 0; i <= TRAMP_X86_MAX_PROGS; i++) {
+		calls[i].run = NEAR_PERCPU + 0x1000 + i * 0x10;
+		calls[i].enter = KERNEL + 0x6000;
+		calls[i].exit = KERNEL + 0x7000;
+	}
 	model = (struct tramp_x86_model){ .nr_args = 3, .ret_size = 4, .arg_size = { 8, 16, 4 } };
-	for (i = 0; i <= TRAMP_X86_MAX_PROGS; i++)
-		calls[i] = (struct tramp_x86_call){
-			.func = KERNEL + 0x100000 + i * 0x100,
-			.prog = 0xffffc90000012000 + i * 0x1000,
-			.missed_arg = 0xffff888012345000 + i * 0x100,
-			.run = NEAR_PERCPU + 0x1000 + i * 0x10,
-			.hits = NEAR_PERCPU + 0x1008 + i * 0x10,
-			.cookie = i,
-			.enter = KERNEL + 0x6000,
-			.exit = KERNEL + 0x7000,
-		};
 	req = (struct tramp_x86_fentry_req){
 		.env = &env,
 		.model = &model,
@@ -71,63 +49,16 @@ static void good(u32 nr_fentry, u32 nr_fmod_ret, u32 nr_fexit)
 	out = (struct tramp_x86_fentry_out){ .skip_off = skip_off, .skip_to = skip_to };
 }
 
-static enum tramp_x86_err emit(u64 addr)
-{
-	memset(buf, CANARY, sizeof(buf));
-	return tramp_x86_emit_fentry(&req, buf, TRAMP_X86_MAX_IMAGE, addr, &out);
-}
-
-static bool all_bytes(const u8 *p, size_t n, u8 value)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (p[i] != value)
-			return false;
-	return true;
-}
-
-#define EXPECT(error, fmt, ...)							\
-	do {									\
-		CHECK_EQ(emit(IMAGE), TRAMP_X86_##error, fmt, ##__VA_ARGS__);	\
-		if (TRAMP_X86_##error != TRAMP_X86_OK)				\
-			CHECK(all_bytes(buf, sizeof(buf), CANARY),		\
-			      "the buffer was written to: " fmt, ##__VA_ARGS__); \
-		if (TRAMP_X86_##error != TRAMP_X86_OK)				\
-			CHECK_EQ(out.size, 0, fmt, ##__VA_ARGS__);		\
-	} while (0)
-
 /* Space ------------------------------------------------------------------ */
 
-/* Every length that is too short, and the first that is not. */
 static void no_space(void)
 {
 	static const u32 nr[][3] = { { 1, 0, 0 }, { 0, 0, 1 }, { 2, 2, 2 }, { 0, 64, 0 } };
-	u32 i, len, size;
+	u32 i;
 
 	for (i = 0; i < sizeof(nr) / sizeof(nr[0]); i++) {
 		good(nr[i][0], nr[i][1], nr[i][2]);
-		REQUIRE(emit(IMAGE) == TRAMP_X86_OK, "");
-		size = out.size;
-		for (len = 0; len < size; len++) {
-			memset(buf, CANARY, sizeof(buf));
-			CHECK_EQ(tramp_x86_emit_fentry(&req, buf, len, IMAGE, &out),
-				 TRAMP_X86_NO_SPACE, "%u of %u bytes", len, size);
-			CHECK_EQ(out.size, size, "%u of %u bytes", len, size);
-			CHECK(all_bytes(buf, sizeof(buf), CANARY), "%u of %u bytes: written to",
-			      len, size);
-		}
-		for (; len < size + 40; len++) {
-			memset(buf, CANARY, sizeof(buf));
-			CHECK_EQ(tramp_x86_emit_fentry(&req, buf, len, IMAGE, &out), TRAMP_X86_OK,
-				 "%u bytes for %u", len, size);
-			CHECK_EQ(out.size, size, "");
-			CHECK(all_bytes(buf + size, len - size, 0xcc), "no int3 behind the end");
-			CHECK(all_bytes(buf + len, sizeof(buf) - len, CANARY),
-			      "written to behind the buffer");
-		}
-		CHECK_EQ(tramp_x86_emit_fentry(&req, NULL, 0, 0, &out), TRAMP_X86_NO_SPACE, "");
-		CHECK_EQ(out.size, size, "measured without a buffer");
+		emission_lengths();
 	}
 }
 
@@ -182,41 +113,26 @@ static void moved(void)
 
 /* Reach ------------------------------------------------------------------ */
 
-/* Every address that an image refers to, one at a time too far away. */
+/* Every address that an image can refer to. */
+static void all_targets(void)
+{
+	good(1, 1, 2);
+	env.rcu_read_lock = KERNEL + 0x8000;
+	env.rcu_read_unlock = KERNEL + 0x9000;
+	env.return_thunk = KERNEL + 0xa000;
+	calls[3].flags = TRAMP_X86_CALL_GUARDED;
+}
+
 static void out_of_reach(void)
 {
-	static const u64 far[] = {
-		IMAGE - 0x80100000, IMAGE + 0x80100000, 0x80001000, 0x7fffffffffff,
-		IMAGE ^ 0x8000000000000000, IMAGE - 0x100000000,
-	};
-	u64 *target[] = {
+	u64 *const targets[] = {
 		&env.stats_key, &env.stats_enter, &env.stats_exit, &env.resched, &env.missed,
 		&env.rcu_read_lock, &env.rcu_read_unlock, &env.return_thunk, &req.orig,
 		&calls[0].func, &calls[1].func, &calls[2].func, &calls[3].func,
 		&calls[3].enter, &calls[3].exit,
 	};
-	u32 i, j, n = sizeof(target) / sizeof(target[0]);
 
-	for (i = 0; i <= n; i++) {
-		for (j = 0; j < sizeof(far) / sizeof(far[0]); j++) {
-			good(1, 1, 2);
-			env.rcu_read_lock = KERNEL + 0x8000;
-			env.rcu_read_unlock = KERNEL + 0x9000;
-			env.return_thunk = KERNEL + 0xa000;
-			calls[3].flags = TRAMP_X86_CALL_GUARDED;
-			if (i == n) {
-				CHECK_EQ(emit(IMAGE), TRAMP_X86_OK, "all in reach");
-				break;
-			}
-			*target[i] = far[j];
-			CHECK_EQ(emit(IMAGE), TRAMP_X86_OUT_OF_REACH, "target %u at %#lx", i,
-				 (long)far[j]);
-			CHECK(all_bytes(buf, TRAMP_X86_MAX_IMAGE, 0xcc),
-			      "code was left in the buffer");
-			/* not looked at while measuring */
-			CHECK_EQ(emit(0), TRAMP_X86_OK, "target %u, measuring", i);
-		}
-	}
+	emission_reach(all_targets, targets, sizeof(targets) / sizeof(targets[0]));
 }
 
 /* The end of the instruction that refers to @target. */
