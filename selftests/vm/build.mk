@@ -13,7 +13,7 @@ VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coe
 VM_SAMPLES	= $(patsubst %,$(O)/selftests/vm/%.o,probe_sample workload)
 # What cannot run beside others: booted by a script on this side.
 VM_ALONE	= lockdown shutdown
-VM_COMMON	= testmod guest attach memory
+VM_COMMON	= testmod guest attach memory callers
 VM_LINK		= -static
 VM_BPF		= $(basename $(basename $(notdir $(wildcard selftests/vm/*.bpf.c))))
 

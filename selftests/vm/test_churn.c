@@ -61,46 +61,19 @@ static int env_number(const char *name, int otherwise)
 
 /* ------------------------------------------------------------------- load --- */
 
-static volatile bool stop_calling;
-static pthread_t load_thread[64];
-
 /*
  * Calls in bursts. The pause leaves the CPUs of a slow virtual machine to the
  * one who attaches for part of the time; the calls still run into its changes.
  */
-static void *load(void *cpu)
+static void load(int fd, unsigned int round)
 {
-	int own = tt_open();
+	struct tt_reply r = tt_call(fd, WATCHED " n=150 41");
 
-	pin_to_cpu((long)cpu);
-	while (!stop_calling) {
-		struct tt_reply r = tt_call(own, WATCHED " n=150 41");
-
-		CHECK(r.result == 42 && !r.different, "%s returned %lu", WATCHED, r.result);
-		r = tt_call(own, BARE " n=150 40");
-		CHECK(r.result == 42 && !r.different, "%s returned %lu", BARE, r.result);
-		usleep(2000);
-	}
-	close(own);
-	return NULL;
-}
-
-static void start_load(void)
-{
-	long cpu;
-
-	stop_calling = false;
-	for (cpu = 0; cpu < nr_cpus() && cpu < 64; cpu++)
-		REQUIRE(!pthread_create(&load_thread[cpu], NULL, load, (void *)cpu), "thread");
-}
-
-static void stop_load(void)
-{
-	long cpu;
-
-	stop_calling = true;
-	for (cpu = 0; cpu < nr_cpus() && cpu < 64; cpu++)
-		pthread_join(load_thread[cpu], NULL);
+	(void)round;
+	CHECK(r.result == 42 && !r.different, "%s returned %lu", WATCHED, r.result);
+	r = tt_call(fd, BARE " n=150 40");
+	CHECK(r.result == 42 && !r.different, "%s returned %lu", BARE, r.result);
+	usleep(2000);
 }
 
 /* ------------------------------------------------------------------- churn --- */
@@ -198,16 +171,16 @@ static void test_churn(void)
 	calls = tt_calls(dev, WATCHED);
 
 	/* What is allocated once and kept is there after the first waves. */
-	start_load();
+	callers_start(load);
 	churn(120);
-	stop_load();
+	callers_stop();
 	CHECK(tramp_settle(), "images wait to be freed for 30 s");
 	memory_measure(&before);
 
 	start = now_ns();
-	start_load();
+	callers_start(load);
 	done = churn(cycles);
-	stop_load();
+	callers_stop();
 	ktap_note("%d cycles in %lu ms", done, (now_ns() - start) / 1000000);
 	CHECK(tramp_settle(), "images wait to be freed for 30 s");
 	memory_measure(&after);
@@ -364,7 +337,7 @@ static void test_killed_at_random(void)
 
 	setup();
 	load_programs();
-	start_load();
+	callers_start(load);
 	for (round = 0; round < 40; round++) {
 		pid_t pid = fork();
 
@@ -379,7 +352,7 @@ static void test_killed_at_random(void)
 		CHECK(WIFSIGNALED(status), "the child ended by itself: %#x", status);
 		CHECK_EQ(tramp_module().links, 0, "links of a dead process");
 	}
-	stop_load();
+	callers_stop();
 	check_nothing_left();
 }
 

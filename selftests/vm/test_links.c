@@ -284,17 +284,10 @@ static void test_update(void)
 	check_nothing_left();
 }
 
-static volatile bool stop_calling;
-
-static void *keep_calling(void *cpu)
+static void keep_calling(int fd, unsigned int round)
 {
-	int own = tt_open();
-
-	pin_to_cpu((long)cpu);
-	while (!stop_calling)
-		tt_call(own, "tt_hot3 n=500 1");
-	close(own);
-	return NULL;
+	(void)round;
+	tt_call(fd, "tt_hot3 n=500 1");
 }
 
 /* Every call is counted by the old or the new program: none by both, none by neither. */
@@ -304,22 +297,17 @@ static void test_update_under_load(void)
 	uint64_t calls, sum, hits;
 	struct tramp_query q;
 	struct tramp_link *link;
-	pthread_t thread[64];
-	long cpu, n = nr_cpus() < 64 ? nr_cpus() : 64;
 
 	setup();
 	prog[0] = entry_for("tt_hot3");
 	prog[1] = prog_clone(skel->progs.count_entry_too, "tt_hot3", BPF_TRACE_FENTRY);
 	link = attach(prog[0], 1);
 	calls = tt_calls(dev, "tt_hot3");
-	for (cpu = 0; cpu < n; cpu++)
-		REQUIRE(!pthread_create(&thread[cpu], NULL, keep_calling, (void *)cpu), "thread");
+	callers_start(keep_calling);
 	for (i = 1; i <= rounds; i++)
 		REQUIRE(!tramp_link__update_fd(link, prog[i % 2]), "round %d: %s", i,
 			tramp_last_error()->message);
-	stop_calling = true;
-	for (cpu = 0; cpu < n; cpu++)
-		pthread_join(thread[cpu], NULL);
+	callers_stop();
 	calls = tt_calls(dev, "tt_hot3") - calls;
 	sum = skel->bss->counted[1] + skel->bss->counted[1 + COUNTERS / 2];
 	q = tramp_query_link(tramp_link__id(link));

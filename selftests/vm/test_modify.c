@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,17 +253,10 @@ static void test_order(void)
 
 /* ------------------------------------------------------- after the detach --- */
 
-static volatile bool stop_calling;
-
-static void *keep_calling(void *cpu)
+static void keep_calling(int fd, unsigned int round)
 {
-	int own = tt_open();
-
-	pin_to_cpu((long)cpu);
-	while (!stop_calling)
-		tt_call(own, "tt_hot0 n=1000 1");
-	close(own);
-	return NULL;
+	(void)round;
+	tt_call(fd, "tt_hot0 n=1000 1");
 }
 
 /*
@@ -273,13 +265,10 @@ static void *keep_calling(void *cpu)
  */
 static void test_detached_is_not_run(void)
 {
-	pthread_t thread[64];
-	int round, kind, i;
-	long cpu, n = nr_cpus() < 64 ? nr_cpus() : 64;
+	int round, kind, i, n;
 
 	setup();
-	for (cpu = 0; cpu < n; cpu++)
-		REQUIRE(!pthread_create(&thread[cpu], NULL, keep_calling, (void *)cpu), "thread");
+	n = callers_start(keep_calling);
 	for (round = 0; round < 20; round++) {
 		for (kind = 0; kind < 2; kind++) {
 			uint64_t cookie = 1, seen, calls = tt_calls(dev, "tt_hot0");
@@ -303,9 +292,7 @@ static void test_detached_is_not_run(void)
 			*count = 0;
 		}
 	}
-	stop_calling = true;
-	for (cpu = 0; cpu < n; cpu++)
-		pthread_join(thread[cpu], NULL);
+	callers_stop();
 	/* And not at all by calls that certainly entered after. */
 	skel->bss->counted[1] = 0;
 	tt_call(dev, "tt_hot0 n=1000 1");

@@ -292,34 +292,23 @@ static void test_unload_refused(void)
 	reload_ours();
 }
 
-static volatile bool stop_calling;
-
-static void *keep_calling(void *cpu)
+static void keep_calling(int fd, unsigned int round)
 {
-	int own = tt_open();
-
-	pin_to_cpu((long)cpu);
-	while (!stop_calling) {
-		CHECK_EQ(tt_call(own, "tt_hot0 n=100 41").result, 42, "result");
-		usleep(500);
-	}
-	close(own);
-	return NULL;
+	(void)round;
+	CHECK_EQ(tt_call(fd, "tt_hot0 n=100 41").result, 42, "result");
+	usleep(500);
 }
 
 /* Load, attach, detach, unload, as fast as it goes, while the function runs. */
 static void test_load_unload(void)
 {
-	pthread_t thread[64];
-	long cpu, n = nr_cpus() < 64 ? nr_cpus() : 64;
 	int round, err, progs[4], i;
 
 	setup();
 	for (i = 0; i < 4; i++)
 		progs[i] = prog_clone(i % 2 ? skel->progs.count_exit : skel->progs.count_entry,
 				      "tt_hot0", i % 2 ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY);
-	for (cpu = 0; cpu < n; cpu++)
-		REQUIRE(!pthread_create(&thread[cpu], NULL, keep_calling, (void *)cpu), "thread");
+	callers_start(keep_calling);
 	for (round = 0; round < 20; round++) {
 		int link[4];
 
@@ -335,9 +324,7 @@ static void test_load_unload(void)
 		REQUIRE(!err, "round %d: unloading: %s", round, strerror(-err));
 		reload_ours();
 	}
-	stop_calling = true;
-	for (cpu = 0; cpu < n; cpu++)
-		pthread_join(thread[cpu], NULL);
+	callers_stop();
 	for (i = 0; i < 4; i++)
 		CHECK(skel->bss->counted[i], "program %d was never run", i);
 	CHECK(settle(), "images stay");

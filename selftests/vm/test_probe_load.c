@@ -93,44 +93,15 @@ static void finish(void)
 
 /* ------------------------------------------------------------------- load -- */
 
-static volatile bool stop_calling;
-static pthread_t load_thread[64];
-
 /* In bursts: the pause leaves a slow machine's CPUs to who attaches. */
-static void *load(void *cpu)
+static void load(int fd, unsigned int round)
 {
 	static const char *const context[3] = { "task", "irq", "softirq" };
-	int own = tt_open(), i = 0;
+	struct tt_reply r = tt_call(fd, STEPS " ctx=%s n=30 77 %d", context[round % 3], ROUNDS);
 
-	pin_to_cpu((long)cpu);
-	while (!stop_calling) {
-		struct tt_reply r = tt_call(own, STEPS " ctx=%s n=30 77 %d", context[i++ % 3],
-					    ROUNDS);
-
-		CHECK(r.result == right && !r.different, "result %#lx, %lu different, not %#lx",
-		      r.result, r.different, right);
-		usleep(2000);
-	}
-	close(own);
-	return NULL;
-}
-
-static void start_load(void)
-{
-	long cpu;
-
-	stop_calling = false;
-	for (cpu = 0; cpu < nr_cpus() && cpu < 64; cpu++)
-		REQUIRE(!pthread_create(&load_thread[cpu], NULL, load, (void *)cpu), "thread");
-}
-
-static void stop_load(void)
-{
-	long cpu;
-
-	stop_calling = true;
-	for (cpu = 0; cpu < nr_cpus() && cpu < 64; cpu++)
-		pthread_join(load_thread[cpu], NULL);
+	CHECK(r.result == right && !r.different, "result %#lx, %lu different, not %#lx", r.result,
+	      r.different, right);
+	usleep(2000);
 }
 
 /* ------------------------------------------------------------------ cycles -- */
@@ -196,19 +167,19 @@ static void test_load(void)
 	calls = tt_calls(dev, STEPS);
 
 	/* What is allocated once is there after a first wave. */
-	start_load();
+	callers_start(load);
 	for (i = 0; i < 10; i++)
 		cycle(&warm);
-	stop_load();
+	callers_stop();
 	probe_flush();
 	CHECK(tramp_settle() || tramp_module().retiring == 0, "images wait to be freed for 30 s");
 	memory_measure(&before);
 
 	start = now_ns();
-	start_load();
+	callers_start(load);
 	while (t.attached < wanted)
 		cycle(&t);
-	stop_load();
+	callers_stop();
 	ktap_note("%lu attaches in %lu ms, %lu became jumps, %lu sent back", t.attached,
 		  (now_ns() - start) / 1000000, t.jumps, t.back);
 	probe_flush();
@@ -289,7 +260,7 @@ static void test_random(void)
 	uint64_t end, operations = 0;
 
 	setup();
-	start_load();
+	callers_start(load);
 	for (i = 0; i < NR_WORKERS; i++) {
 		worker[i].state = rnd(&state);
 		REQUIRE(!pthread_create(&worker[i].thread, NULL, work, &worker[i]), "thread");
@@ -305,7 +276,7 @@ static void test_random(void)
 		pthread_join(worker[i].thread, NULL);
 		operations += worker[i].operations;
 	}
-	stop_load();
+	callers_stop();
 	ktap_note("%lu operations", operations);
 	CHECK(operations > 50, "only %lu operations", operations);
 	finish();

@@ -489,6 +489,8 @@ static void test_entry(void)
 				probe_expect(&p, TRAMP_MODE_FTRACE_OPS, TRAMP_REASON_NONE, "entry");
 			memset(probe_skel->bss->seen, 0, 2 * sizeof(probe_skel->bss->seen[0]));
 			run_form(&run, form, 3);
+			/* ftrace_regs_caller() does not restore r11, which means nothing here. */
+			run.regs.gpr[11] = plain_of(form, 3)->regs.gpr[11];
 			compare_run(&run, plain_of(form, 3), names[i]);
 			CHECK_EQ(probe_skel->bss->seen[how].hits, TIMES, "%s: hits", names[i]);
 			memcpy(views[how]->regs, probe_skel->bss->seen[how].regs,

@@ -123,6 +123,15 @@ bool kernel_is_rt(void);
 int kernel_version(void);
 int nr_cpus(void);
 void pin_to_cpu(int cpu);
+
+/*
+ * A thread on each CPU that does @what over and over, with a file of its own to the test
+ * module and the number of the round; returns how many they are. Pauses are up to
+ * @what: a slow virtual machine's CPUs must be left to the test now and then.
+ */
+int callers_start(void (*what)(int fd, unsigned int round));
+void callers_stop(void);
+
 uint64_t now_ns(void);
 
 /* Files. write_file: 0 or a negative errno. read_file: ends the test on failure. */
