@@ -14,6 +14,7 @@
 #include <linux/module.h>
 #include "cache.h"
 #include "debugfs.h"
+#include "ftrace_on.h"
 #include "helpers.h"
 #include "ioctl.h"
 #include "ksyms.h"
@@ -71,6 +72,7 @@ static int __init tramp_init(void)
 probe_exit:
 	tramp_probe_exit();
 retire_exit:
+	tramp_ftrace_on_exit();
 	tramp_retire_exit();
 caches_exit:
 	tramp_caches_exit();
@@ -82,6 +84,7 @@ static void __exit tramp_exit(void)
 	tramp_debugfs_exit();
 	misc_deregister(&tramp_misc);
 	tramp_probe_exit();
+	tramp_ftrace_on_exit();
 	tramp_retire_exit();
 	tramp_caches_exit();
 }

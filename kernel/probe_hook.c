@@ -34,6 +34,7 @@
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include "compat.h"
+#include "ftrace_on.h"
 #include "ksyms.h"
 #include "probe.h"
 
@@ -116,8 +117,6 @@ static int hook(struct tramp_refusal *why)
 
 	if (hooked || !func)		/* without it the kernel optimises nothing */
 		return 0;
-	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
-		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	site = KSYM(ftrace_location)(func);
 	if (!site)
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func,
@@ -198,9 +197,7 @@ void tramp_probe_hook_exit(void)
 	 * ftrace has found something wrong with the kernel's text and will not touch it
 	 * again. What it left in place leads into this module, so that must stay.
 	 */
-	pr_err("ftrace has shut down: this module cannot be unloaded any more\n");
-	for (;;)
-		schedule_timeout_idle(HZ);
+	tramp_stay_loaded();
 }
 
 void tramp_probe_note_branches(struct tramp_probe *probe, u32 len)

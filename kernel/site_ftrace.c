@@ -38,12 +38,14 @@
  *
  * kernel.ftrace_enabled=0 would silently turn every site back into a NOP. An ops
  * marked permanent makes the kernel refuse that (as live patches do), so no
- * hit is lost behind our back.
+ * hit is lost behind our back. ftrace_on.c keeps ftrace on until it is marked.
  */
 #include <linux/kallsyms.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <asm/text-patching.h>
 #include "compat.h"
+#include "ftrace_on.h"
 #include "ksyms.h"
 #include "site.h"
 
@@ -139,13 +141,18 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 
 	*entered = false;
 	err = tramp_site_check(ip, 0, why);
+	if (!err)
+		err = tramp_ftrace_hold(why);
 	if (err)
 		return err;
 	site = tramp_site_alloc(ip, why);
-	if (IS_ERR(site))
+	if (IS_ERR(site)) {
+		tramp_ftrace_release();
 		return PTR_ERR(site);
-
+	}
 	err = tramp_register_direct(&site->ops, code);
+	site->ops.flags |= FTRACE_OPS_FL_PERMANENT;
+	tramp_ftrace_release();
 	if (err) {
 		/*
 		 * For a moment the ops may have been on ftrace's list, so nothing
@@ -155,16 +162,6 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 		tramp_site_retire(site);
 		*entered = true;
 		return err;
-	}
-
-	site->ops.flags |= FTRACE_OPS_FL_PERMANENT;
-	/* The sysctl writes its variable and then looks for the flag. */
-	smp_mb();
-	if (!ftrace_is_enabled()) {
-		/* Switched off between the check and the flag: nothing was patched. */
-		tramp_site_detach(site, code);
-		*entered = true;
-		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	}
 	*out = site;
 	return 0;
@@ -195,6 +192,15 @@ static void forget_direct(struct tramp_site *site, unsigned long flags, unsigned
 	tramp_unregister_direct(&stand_in, code);
 }
 
+/*
+ * ftrace may shut down in the middle of what it is asked to do, and say that it was done.
+ * (Our ops was permanent, so there is no other way for it to be off.)
+ */
+static bool still_calls(const struct tramp_site *site)
+{
+	return !ftrace_is_enabled() && *(const u8 *)site->ip == CALL_INSN_OPCODE;
+}
+
 bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 {
 	unsigned long flags = site->ops.flags;
@@ -203,6 +209,8 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
 		site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
 	err = unregister_ftrace_function(&site->ops);
+	if (!err && still_calls(site))
+		err = -ENODEV;
 	if (err) {
 		/*
 		 * ftrace found something wrong with the kernel's text and will not

@@ -158,8 +158,7 @@ TRAMP_API int tramp_syms__match(const struct tramp_syms *syms, const char *patte
  * @max: room at @out, at most 32 are used
  *
  * Distance is counted in edits (one letter wrong, missing, too many, or two
- * swapped); traceable functions are preferred. Names too far away to be meant are not
- * suggested.
+ * swapped). Names too far away to be meant are not suggested.
  *
  * Return: the number of names, 0 if nothing is near.
  */

@@ -6,10 +6,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <linux/types.h>
 #include "vmtest.h"
@@ -420,6 +422,63 @@ static void test_explain_holder(void)
 	check_nothing_left();
 }
 
+/*
+ * Somebody switches ftrace off and on while programs come and go, each on a function of
+ * its own: what one leaves behind, the next shall not tidy up. Attaching may be refused
+ * then; but ftrace must be none the worse for it.
+ */
+static void test_ftrace_toggled(void)
+{
+	unsigned int attached = 0, refused = 0, nr;
+	pid_t toggler;
+	struct att a;
+
+	setup();
+	fflush(stdout);
+	toggler = fork();
+	REQUIRE(toggler >= 0, "fork");
+	while (!toggler) {
+		/* Refused while something is attached. */
+		write_file("/proc/sys/kernel/ftrace_enabled", "0");
+		usleep(30000);
+		write_file("/proc/sys/kernel/ftrace_enabled", "1");
+		usleep(rand() % 20000);
+	}
+	for (nr = 0; nr < 32; nr++) {
+		char func[32];
+		int prog;
+
+		snprintf(func, sizeof(func), "tt_many%02u", nr);
+		prog = prog_clone(skel->progs.count_entry, func, BPF_TRACE_FENTRY);
+		a = att_try(OURS, prog, NULL);
+		close(prog);
+		if (a.err)
+			CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_FTRACE_DISABLED, "%s",
+				 tramp_last_error()->message);
+		refused += !!a.err;
+		attached += !a.err;
+		att_drop(&a);
+		/* For it to be switched off again, nothing of ours may hold it. */
+		if (!a.err && attached % 8 == 0)
+			usleep(1100000);
+	}
+	kill(toggler, SIGKILL);
+	waitpid(toggler, NULL, 0);
+	ftrace_switch(true);
+	ktap_note("%u attached, %u refused", attached, refused);
+	CHECK(attached, "all were refused");
+
+	/* It would come out when the last user of all goes. */
+	for (nr = 0; nr < 2; nr++) {
+		a = put(OURS, entry_prog(), OUR_ENTRY);
+		expect("after all that", 1, 0, 0, 0);
+		att_drop(&a);
+		sleep(2);
+		CHECK(tramp_settle(), "images stay");
+	}
+	check_nothing_left();
+}
+
 static const struct ktap_test tests[] = {
 	{ "function_tracer", test_function_tracer, 120 },
 	{ "graph_tracer", test_graph_tracer, 120 },
@@ -430,6 +489,7 @@ static const struct ktap_test tests[] = {
 	{ "ours_first", test_ours_first, 120 },
 	{ "everybody", test_everybody, 120 },
 	{ "explain_holder", test_explain_holder, 60 },
+	{ "ftrace_toggled", test_ftrace_toggled, 60 },
 };
 
 KTAP_MAIN(tests)

@@ -29,7 +29,8 @@ static void mark_traceable(const struct tramp_syms *syms, const char *name, cons
 		 */
 		if (!strcmp(sym->module, module) &&
 		    (!addr || !sym->addr || (addr >= sym->addr && addr - sym->addr < 16)))
-			sym->flags |= TRAMP_SYM_TRACEABLE;
+			/* Somebody else may be reading the other flags. */
+			__atomic_fetch_or(&sym->flags, TRAMP_SYM_TRACEABLE, __ATOMIC_RELAXED);
 	}
 }
 
@@ -69,7 +70,8 @@ static bool load_traceable(const struct tramp_syms *syms, const char *path)
 	return true;
 }
 
-static bool find_traceable(const struct tramp_syms *syms, const char *path)
+/* 0 or a negative errno. */
+static int find_traceable(const struct tramp_syms *syms, const char *path)
 {
 	static const char * const usual[] = {
 		"/sys/kernel/tracing/available_filter_functions_addrs",
@@ -79,34 +81,34 @@ static bool find_traceable(const struct tramp_syms *syms, const char *path)
 	};
 	size_t i;
 
-	if (path && !path[0])
-		return false;
-	if (path) {
-		if (load_traceable(syms, path))
-			return true;
-		libtramp_print(TRAMP_PRINT_DEBUG, "%s: %s\n", path, strerror(errno));
-		return false;
-	}
+	if (path)
+		return path[0] && load_traceable(syms, path) ? 0 : -errno;
 	for (i = 0; i < ARRAY_SIZE(usual); i++)
 		if (load_traceable(syms, usual[i]))
-			return true;
-	libtramp_print(TRAMP_PRINT_DEBUG, "available_filter_functions cannot be read\n");
-	return false;
+			return 0;
+	return -errno;
 }
 
 bool tramp_syms__knows_traceable(const struct tramp_syms *syms)
 {
 	struct libtramp_later *later = syms->later;
+	const char *path = later->filter_functions;
 	bool known;
+	int err = 0;
 
 	pthread_mutex_lock(&later->lock);
 	if (!later->traceable_read) {
-		errno = 0;
-		later->traceable_known = find_traceable(syms, later->filter_functions);
+		errno = ENOENT;		/* if there is nothing to read */
+		err = find_traceable(syms, path);
+		later->traceable_known = !err;
 		/* Without memory the next one may have more luck. */
-		later->traceable_read = later->traceable_known || errno != ENOMEM;
+		later->traceable_read = err != -ENOMEM;
 	}
 	known = later->traceable_known;
 	pthread_mutex_unlock(&later->lock);
+	/* Who gets the message may ask the snapshot something. */
+	if (err && !(path && !path[0]))
+		libtramp_print(TRAMP_PRINT_DEBUG, "%s: %s\n",
+			       path ? path : "available_filter_functions", strerror(-err));
 	return known;
 }

@@ -235,13 +235,15 @@ int fail_lib(const struct tramp_syms *syms, const char *what)
 	const struct tramp_error *e = tramp_last_error();
 	struct problem p = {
 		.exit_code = exit_code_of(e), .err = -e->err,
-		.reason = e->reason ? e->name : NULL, .remedy = e->remedy,
+		.reason = e->reason ? e->name : NULL,
 	};
 	const char *similar[8 + 1] = { NULL };
 	const char *colon = what ? strchr(what, ':') : NULL;
-	char *msg = lib_message(e);
+	char *msg = lib_message(e), *remedy = xasprintf("%s", e->remedy ?: "");
 	struct tramp_syms *own = NULL;
 
+	/* A copy: what is asked below may be the next to fail. */
+	p.remedy = remedy;
 	/* In words, the library's message has the nearest names already. */
 	if (what && json_output && e->reason == TRAMP_REASON_NO_SUCH_FUNCTION) {
 		if (!syms)
@@ -252,6 +254,7 @@ int fail_lib(const struct tramp_syms *syms, const char *what)
 	}
 	fail(&p, "%s", msg);
 	free(msg);
+	free(remedy);
 	tramp_syms__free(own);
 	return p.exit_code;
 }
