@@ -184,6 +184,8 @@ static void test_unloading(void)
 						"kprobe_int3_handler"), "no BTF");
 	REQUIRE(!probe_fentry__load(fentry), "%s", strerror(errno));
 	kernel = att_do(KERNEL, bpf_program__fd(fentry->progs.fentry_kernel), NULL);
+	/* Loading has attached something, for which ftrace is held for a second. */
+	sleep(2);
 	outlive(&kernel);
 
 	close(tramp_device());
