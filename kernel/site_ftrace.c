@@ -133,6 +133,19 @@ void tramp_site_retire(struct tramp_site *site)
 	tramp_retire_add(&site->retire, &site_retire_ops);
 }
 
+/*
+ * Whether the bytes call our code. ftrace may shut down in the middle of what it is asked
+ * to do: then it may say no although it has put the call there, or yes although it is
+ * there still.
+ */
+static bool calls(unsigned long ip, unsigned long code)
+{
+	s32 distance;
+
+	memcpy(&distance, (const void *)(ip + 1), sizeof(distance));
+	return *(const u8 *)ip == CALL_INSN_OPCODE && ip + CALL_INSN_SIZE + distance == code;
+}
+
 int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **out,
 		      bool *entered, struct tramp_refusal *why)
 {
@@ -153,7 +166,8 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 	err = tramp_register_direct(&site->ops, code);
 	site->ops.flags |= FTRACE_OPS_FL_PERMANENT;
 	tramp_ftrace_release();
-	if (err) {
+	/* If it is called after all, it is attached and stays: detaching copes with that. */
+	if (err && !calls(ip, code)) {
 		/*
 		 * For a moment the ops may have been on ftrace's list, so nothing
 		 * is freed here.
@@ -192,15 +206,6 @@ static void forget_direct(struct tramp_site *site, unsigned long flags, unsigned
 	tramp_unregister_direct(&stand_in, code);
 }
 
-/*
- * ftrace may shut down in the middle of what it is asked to do, and say that it was done.
- * (Our ops was permanent, so there is no other way for it to be off.)
- */
-static bool still_calls(const struct tramp_site *site)
-{
-	return !ftrace_is_enabled() && *(const u8 *)site->ip == CALL_INSN_OPCODE;
-}
-
 bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 {
 	unsigned long flags = site->ops.flags;
@@ -209,7 +214,7 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
 		site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
 	err = unregister_ftrace_function(&site->ops);
-	if (!err && still_calls(site))
+	if (!err && calls(site->ip, code))
 		err = -ENODEV;
 	if (err) {
 		/*
