@@ -73,7 +73,7 @@ static void load(int fd, unsigned int round)
 	CHECK(r.result == 42 && !r.different, "%s returned %lu", WATCHED, r.result);
 	r = tt_call(fd, BARE " n=150 40");
 	CHECK(r.result == 42 && !r.different, "%s returned %lu", BARE, r.result);
-	usleep(2000);
+	usleep(5000);
 }
 
 /* ------------------------------------------------------------------- churn --- */

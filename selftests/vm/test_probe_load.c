@@ -101,7 +101,7 @@ static void load(int fd, unsigned int round)
 
 	CHECK(r.result == right && !r.different, "result %#lx, %lu different, not %#lx", r.result,
 	      r.different, right);
-	usleep(2000);
+	usleep(5000);
 }
 
 /* ------------------------------------------------------------------ cycles -- */

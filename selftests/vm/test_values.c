@@ -402,8 +402,8 @@ static void direct_row(const struct row *r)
 	for (is_exit = 0; is_exit < 2; is_exit++) {
 		if (!observe_direct(r, OURS, is_exit, ours))
 			continue;
-		/* The kernel's detaching is slow: one of the two will do here. */
-		if (is_exit || !observe_direct(r, KERNEL, is_exit, kernels))
+		/* The kernel's detaching is slow, on -rt very much so: one of the two will do. */
+		if (is_exit || kernel_is_rt() || !observe_direct(r, KERNEL, is_exit, kernels))
 			continue;
 		compared++;
 		for (i = 0; i < r->nr_slots; i++)

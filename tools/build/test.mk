@@ -33,9 +33,13 @@ VM_SECTION	= vm $(TEST_KERNELS) : $(GUEST_TESTS)
 # is traced sleeps. (And some tests do less of the same there, which is slower.)
 SAME_ON_RT	= $(filter-out %/test_cli_trace,$(filter selftests/cli/%,$(GUEST_TESTS)))
 RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
+RT_TESTS	= $(filter-out $(SAME_ON_RT),$(GUEST_TESTS))
+PROBE_TESTS_OF_VM = $(O)/selftests/vm/test_probe_%
+# What comes last is in halves, so that no processor is idle in the end.
 VM_SECTIONS	= vm $(filter-out %-rt,$(TEST_KERNELS)) : $(GUEST_TESTS) \
-		  $(if $(RT_TEST_KERNELS),-- vm $(RT_TEST_KERNELS) : \
-			$(filter-out $(SAME_ON_RT),$(GUEST_TESTS)))
+		  $(if $(RT_TEST_KERNELS),\
+			-- vm $(RT_TEST_KERNELS) : $(filter-out $(PROBE_TESTS_OF_VM),$(RT_TESTS)) \
+			-- vm $(RT_TEST_KERNELS) : $(filter $(PROBE_TESTS_OF_VM),$(RT_TESTS)))
 
 test-unit: $(UNIT_TESTS)
 	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS)
