@@ -45,9 +45,11 @@ static void shut_down(void)
 static struct tramp_link *attach(const char *func, uint64_t nr)
 {
 	TRAMP_OPTS(tramp_attach_opts, opts, .cookie = nr, .flags = TRAMP_ATTACH_F_COOKIE);
-	int prog = prog_clone(skel->progs.count_entry, func, BPF_TRACE_FENTRY);
+	int fd = prog_clone(skel->progs.count_entry, func, BPF_TRACE_FENTRY);
+	struct tramp_link *link = tramp_attach_fd(fd, &opts);
 
-	return tramp_attach_fd(prog, &opts);
+	close(fd);
+	return link;
 }
 
 static void expect_refused(const char *func)
