@@ -109,32 +109,39 @@ int tail_caller(void *ctx)
 
 /* ---- stacks -------------------------------------------------------------- */
 
-struct {
+/*
+ * One for each program, with one bucket that keeps the last stack. Stacks that share a bucket
+ * would have the second refused: now and then, as the kernel's addresses are random.
+ */
+struct stack_map {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
-	__uint(max_entries, 64);
+	__uint(max_entries, 1);
 	__uint(key_size, 4);
 	__uint(value_size, STACK_MAX * 8);
-} stacks SEC(".maps");
+};
+
+struct stack_map entry_stacks SEC(".maps");
+struct stack_map exit_stacks SEC(".maps");
 
 struct stack_seen stack_entry, stack_exit;
 
-static __always_inline void take_stack(void *ctx, struct stack_seen *s)
+static __always_inline void take_stack(void *ctx, struct stack_seen *s, void *map)
 {
 	s->bytes = bpf_get_stack(ctx, s->frame, sizeof(s->frame), 0);
-	s->id = bpf_get_stackid(ctx, &stacks, 0);
+	s->id = bpf_get_stackid(ctx, map, BPF_F_REUSE_STACKID);
 }
 
 SEC("fentry/tt_callee")
 int use_stack_entry(void *ctx)
 {
-	take_stack(ctx, &stack_entry);
+	take_stack(ctx, &stack_entry, &entry_stacks);
 	return 0;
 }
 
 SEC("fexit/tt_callee")
 int use_stack_exit(void *ctx)
 {
-	take_stack(ctx, &stack_exit);
+	take_stack(ctx, &stack_exit, &exit_stacks);
 	return 0;
 }
 

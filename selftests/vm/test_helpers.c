@@ -163,6 +163,7 @@ static void stacks(enum how how)
 {
 	struct att a = att_do(how, FD(use_stack_entry), NULL);
 	struct att b = att_do(how, FD(use_stack_exit), NULL);
+	int map[2] = { bpf_map__fd(skel->maps.entry_stacks), bpf_map__fd(skel->maps.exit_stacks) };
 	struct stack_seen *seen[2];
 	int i;
 
@@ -186,8 +187,7 @@ static void stacks(enum how how)
 		if (!CHECK(seen[i]->id >= 0, "%s, %s: bpf_get_stackid() gives %lld", who(how), when,
 			   (long long)seen[i]->id))
 			continue;
-		CHECK(!bpf_map_lookup_elem(bpf_map__fd(skel->maps.stacks), &id, frame),
-		      "%s: no stack %u", who(how), id);
+		CHECK(!bpf_map_lookup_elem(map[i], &id, frame), "%s: no stack %u", who(how), id);
 		name_frames(frame, STACK_MAX, by_id, sizeof(by_id));
 		CHECK(!strcmp(by_id, text), "%s, %s: by id: %s\nat once: %s", who(how), when, by_id,
 		      text);
