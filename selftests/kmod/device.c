@@ -9,11 +9,13 @@
 #include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 #include "probe_abi.h"
 #include "trampoline_test.h"
 
@@ -27,6 +29,7 @@ struct tt_file {
 	size_t len;
 	char reply[TT_REPLY_MAX];
 	struct tt_kprobes *kprobes;
+	u32 *gate;	/* a page, see probe_abi.h */
 };
 
 static struct tt_target *tt_find(const char *name)
@@ -191,6 +194,12 @@ static int tt_open(struct inode *inode, struct file *file)
 
 	if (!f)
 		return -ENOMEM;
+	f->gate = vmalloc_user(PAGE_SIZE);
+	if (!f->gate) {
+		kfree(f);
+		return -ENOMEM;
+	}
+	*f->gate = 1;
 	mutex_init(&f->lock);
 	file->private_data = f;
 	return 0;
@@ -201,6 +210,8 @@ static int tt_release(struct inode *inode, struct file *file)
 	struct tt_file *f = file->private_data;
 
 	tt_kprobes_drop(&f->kprobes);
+	/* Not mapped any more: a mapping holds the file. */
+	vfree(f->gate);
 	kfree(f);
 	return 0;
 }
@@ -260,16 +271,13 @@ static long tt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		ret = tt_judge(user);
 		break;
 	case TT_IOC_KPROBES_ON:
-		ret = tt_kprobes_on(&f->kprobes, user);
+		ret = tt_kprobes_on(&f->kprobes, user, f->gate);
 		break;
 	case TT_IOC_KPROBES_OFF:
 		ret = tt_kprobes_off(&f->kprobes, user);
 		break;
 	case TT_IOC_TEXT:
 		ret = tt_text(user);
-		break;
-	case TT_IOC_GATE:
-		ret = tt_kprobes_gate(&f->kprobes, arg);
 		break;
 	case TT_IOC_TOGGLE:
 		ret = tt_toggle(user);
@@ -281,6 +289,15 @@ static long tt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	return ret;
 }
 
+static int tt_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct tt_file *f = file->private_data;
+
+	if (vma->vm_pgoff)
+		return -EINVAL;
+	return remap_vmalloc_range(vma, f->gate, 0);
+}
+
 static const struct file_operations tt_fops = {
 	.owner = THIS_MODULE,
 	.open = tt_open,
@@ -288,6 +305,7 @@ static const struct file_operations tt_fops = {
 	.read = tt_read,
 	.write = tt_write,
 	.unlocked_ioctl = tt_ioctl,
+	.mmap = tt_mmap,
 };
 
 static struct miscdevice tt_misc = {

@@ -153,8 +153,11 @@ struct tt_toggle {
 #define TT_IOC_KPROBES_OFF	_IOWR(TT_IOC, 4, struct tt_addrs)
 #define TT_IOC_TEXT		_IOWR(TT_IOC, 5, struct tt_text)
 #define TT_IOC_TOGGLE		_IOWR(TT_IOC, 6, struct tt_toggle)
-/* While the argument was last not 0, kprobes that count do; as they do before the first. */
-#define TT_IOC_GATE		_IO(TT_IOC, 7)
+
+/*
+ * The page that mmap() of a file gives: while its first four bytes are 0, kprobes of that file
+ * that would only count do not. 1 at first. So nothing of the kernel runs to open or shut it.
+ */
 
 #ifdef __KERNEL__
 struct file;
@@ -166,10 +169,10 @@ long tt_form_run(void __user *arg);
 /* probe_judge.c */
 struct tt_kprobes;
 long tt_judge(void __user *arg);
-long tt_kprobes_on(struct tt_kprobes **on, void __user *arg);
+/* @gate: while it is 0, kprobes that would only count do not. */
+long tt_kprobes_on(struct tt_kprobes **on, void __user *arg, const u32 *gate);
 long tt_kprobes_off(struct tt_kprobes **on, void __user *arg);
 void tt_kprobes_drop(struct tt_kprobes **on);
-long tt_kprobes_gate(struct tt_kprobes **on, unsigned long open);
 long tt_text(void __user *arg);
 /* ftrace shuts down; 0 or a negative errno. */
 int tt_ftrace_kill(void);

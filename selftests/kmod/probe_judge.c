@@ -196,11 +196,10 @@ struct tt_kprobe {
 	struct kprobe kp;
 	atomic64_t hits;
 	struct pt_regs regs;
-	const bool *open;
+	const u32 *gate;
 };
 
 struct tt_kprobes {
-	bool open;
 	u32 nr, nr_on;
 	struct tt_kprobe *kps;
 	struct kprobe **on;
@@ -211,7 +210,7 @@ static int tt_count_hit(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct tt_kprobe *k = container_of(kp, struct tt_kprobe, kp);
 
-	if (!READ_ONCE(*k->open))
+	if (!READ_ONCE(*k->gate))
 		return 0;
 	atomic64_inc(&k->hits);
 	k->regs = *regs;
@@ -248,7 +247,7 @@ void tt_kprobes_drop(struct tt_kprobes **on)
 	*on = NULL;
 }
 
-long tt_kprobes_on(struct tt_kprobes **on, void __user *arg)
+long tt_kprobes_on(struct tt_kprobes **on, void __user *arg, const u32 *gate)
 {
 	struct tt_kprobes *k = NULL;
 	u64 *addrs = NULL;
@@ -266,7 +265,6 @@ long tt_kprobes_on(struct tt_kprobes **on, void __user *arg)
 	k = kzalloc(sizeof(*k), GFP_KERNEL);
 	if (!k)
 		goto out;
-	k->open = true;
 	k->nr = a.nr;
 	k->kps = kvcalloc(a.nr, sizeof(*k->kps), GFP_KERNEL);
 	k->on = kvcalloc(a.nr, sizeof(*k->on), GFP_KERNEL);
@@ -275,7 +273,7 @@ long tt_kprobes_on(struct tt_kprobes **on, void __user *arg)
 	for (i = 0; i < a.nr; i++) {
 		struct kprobe *kp = &k->kps[i].kp;
 
-		k->kps[i].open = &k->open;
+		k->kps[i].gate = gate;
 		kp->addr = (void *)(unsigned long)addrs[i];
 		kp->pre_handler = a.what == TT_KPROBE_CALL ? tt_call_hit : tt_count_hit;
 		if (a.what == TT_KPROBE_NO_JUMP)
@@ -328,14 +326,6 @@ long tt_kprobes_off(struct tt_kprobes **on, void __user *arg)
 	}
 	tt_kprobes_drop(on);
 	return err;
-}
-
-/* With none there it does as little. */
-long tt_kprobes_gate(struct tt_kprobes **on, unsigned long open)
-{
-	if (*on)
-		WRITE_ONCE((*on)->open, !!open);
-	return 0;
 }
 
 /* ------------------------------------------------------------------- text -- */

@@ -13,6 +13,9 @@ char LICENSE[] SEC("license") = "GPL";
 /* 0: hits by any process. */
 int only_pid;
 
+/* While it is not 0, count does not. */
+int count_shut;
+
 struct seen_regs seen[PROBE_SEEN];
 __u64 counted[PROBE_COUNTERS];
 __u32 order_len;
@@ -69,7 +72,8 @@ static __always_inline void count_at(__u64 i)
 SEC("kprobe")
 int count(struct pt_regs *ctx)
 {
-	count_at(bpf_get_attach_cookie(ctx));
+	if (!count_shut)
+		count_at(bpf_get_attach_cookie(ctx));
 	return 0;
 }
 
