@@ -12,8 +12,12 @@
  * Writing. kprobe_mutex comes first: the kernel registers a kprobe in one go under
  * it, from copying the instruction to arming it, but takes text_mutex only for
  * parts of that. If a jump of ours came in between, its int3 would fall into our
- * displacement.
+ * displacement. And no CPU is half-way up or down: it runs code that may be probed, but a
+ * sync is an IPI to those that are online, and RCU does not wait for it either. Such a CPU
+ * might still trap on an int3 whose probe is gone, or stand in a region that becomes a
+ * jump. The order of the locks is that of the kernel's own optimiser (kprobe_optimizer()).
  */
+#include <linux/cpu.h>
 #include <linux/mutex.h>
 #include "ksyms.h"
 #include "probe.h"
@@ -146,12 +150,14 @@ void tramp_text_write_lock(void)
 {
 	lockdep_assert_held(&tramp_mutex);
 	mutex_lock((struct mutex *)tramp_ksyms.kprobe_mutex);
+	cpus_read_lock();
 	mutex_lock(text_mutex_ptr());
 }
 
 void tramp_text_write_unlock(void)
 {
 	mutex_unlock(text_mutex_ptr());
+	cpus_read_unlock();
 	mutex_unlock((struct mutex *)tramp_ksyms.kprobe_mutex);
 }
 

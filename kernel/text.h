@@ -85,7 +85,7 @@ void tramp_text_unlock(void);
 
 /*
  * For writing: kprobe_mutex, and text_mutex inside. While they are held no kprobe of
- * the kernel comes, goes, or becomes a jump.
+ * the kernel comes, goes, or becomes a jump, and no CPU comes or goes.
  */
 void tramp_text_write_lock(void);
 void tramp_text_write_unlock(void);

@@ -9,8 +9,8 @@
  *
  *	branches.c's reading -> tramp_mutex
  *	tramp_mutex -> ftrace's direct_mutex -> ftrace_lock -> text_mutex
- *	tramp_mutex -> kprobe_mutex -> text_mutex	(writing probes: text.c)
- *	tramp_mutex -> btf_module_mutex, pack_mutex, bpf_lock
+ *	tramp_mutex -> kprobe_mutex -> cpu_hotplug_lock -> text_mutex	(probes: text.c)
+ *	tramp_mutex -> btf_module_mutex, pack_mutex, bpf_lock, a program's ext_mutex
  *	tramp_mutex -> tramp_retire_lock (a spinlock, innermost)
  *
  * The hook (probe_hook.c) and the int3 handler take none of them: they read the
