@@ -209,7 +209,8 @@ static int find_text(struct area *area, unsigned long addr, struct module **ref)
 	}
 	preempt_disable();
 	mod = KSYM(__module_text_address)(addr);
-	if (mod && !try_module_get(mod))
+	/* A reference does not keep one that is still coming (resolve.c). */
+	if (mod && (mod->state != MODULE_STATE_LIVE || !try_module_get(mod)))
 		mod = NULL;
 	preempt_enable();
 	if (!mod)

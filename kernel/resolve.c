@@ -60,7 +60,8 @@ void tramp_func_put(struct tramp_func *func)
 /*
  * Take a reference to the module an address lies in. Between finding it and
  * taking the reference it cannot be freed: module text is freed behind an RCU
- * grace period that preemption off holds up.
+ * grace period that preemption off holds up. One that is still coming has to do
+ * without: if its init fails it is freed whoever holds a reference (do_init_module()).
  */
 static int get_module(struct tramp_func *func, struct tramp_refusal *why)
 {
@@ -70,7 +71,7 @@ static int get_module(struct tramp_func *func, struct tramp_refusal *why)
 	preempt_disable();
 	mod = KSYM(__module_text_address)(func->addr);
 	own = mod == THIS_MODULE;
-	if (mod && !own)
+	if (mod && !own && mod->state == MODULE_STATE_LIVE)
 		got = try_module_get(mod);
 	preempt_enable();
 
