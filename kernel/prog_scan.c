@@ -56,7 +56,8 @@ static u32 scan_insns(const struct bpf_insn *insn, u32 len, unsigned long cookie
 
 /*
  * The interpreter's program and freplace's victims are not looked through: an
- * extension that comes later may use what the original does not.
+ * extension that comes later may use what the original does not. (A kprobe program is
+ * none while it is attached, see slot.c; the kernel lets no fentry or fexit program be one.)
  */
 u32 tramp_scan_flags(const struct bpf_prog *prog)
 {
@@ -152,6 +153,9 @@ static u16 after_store(struct scan *s, const struct bpf_insn *insn, u16 state)
 	bool plain = BPF_MODE(insn->code) == BPF_MEM;
 
 	if (state & REG(insn->dst_reg))
+		s->lost = true;
+	/* One that fetches may take the context off the stack, into src or R0. */
+	if (BPF_CLASS(insn->code) == BPF_STX && !plain && (state & ON_STACK))
 		s->lost = true;
 	if (BPF_CLASS(insn->code) != BPF_STX || !(state & REG(insn->src_reg)))
 		return state;

@@ -8,6 +8,7 @@
 #include "ksyms.h"
 #include "prog_scan.h"
 #include "slot.h"
+#include "x86/detour_image.h"
 #include "tramp.h"
 
 struct tramp_counts *tramp_counts_alloc(void)
@@ -70,6 +71,43 @@ static void set_kprobe_flags(struct tramp_slot *slot)
 	slot->call_flags &= TRAMP_X86_CALL_COOKIE;
 }
 
+/*
+ * An extension (freplace) takes a program's place without a word to us, and may use what
+ * the program does not: members of its context, the cookie. The kernel lets nobody extend
+ * what is in a prog array, since that might never end; so a kprobe program counts as if it
+ * were in one while it is attached (prog_fd_array_get_ptr(), bpf_freplace_check_tgt_prog()).
+ * Fentry and fexit programs cannot be extended at all. Return: whether it will be what it is.
+ */
+#ifdef TRAMP_HAVE_PROG_ARRAY_MEMBER_CNT
+static bool keep_unextended(struct bpf_prog *prog)
+{
+	bool extended;
+
+	mutex_lock(&prog->aux->ext_mutex);
+	extended = prog->aux->is_extended;
+	if (!extended)
+		prog->aux->prog_array_member_cnt++;
+	mutex_unlock(&prog->aux->ext_mutex);
+	return !extended;
+}
+
+static void may_be_extended(struct bpf_prog *prog)
+{
+	mutex_lock(&prog->aux->ext_mutex);
+	prog->aux->prog_array_member_cnt--;
+	mutex_unlock(&prog->aux->ext_mutex);
+}
+#else
+static bool keep_unextended(struct bpf_prog *prog)
+{
+	return false;
+}
+
+static void may_be_extended(struct bpf_prog *prog)
+{
+}
+#endif
+
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
 				    u64 cookie)
 {
@@ -85,6 +123,11 @@ struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *
 		slot->call_flags = tramp_scan_flags(prog);
 		slot->regs = tramp_scan_regs(prog);
 		if (is_kprobe(prog)) {
+			slot->unextended = keep_unextended(prog);
+			if (!slot->unextended) {
+				slot->call_flags |= TRAMP_X86_CALL_COOKIE;
+				slot->regs = TRAMP_X86_REGS_ALL;
+			}
 			set_kprobe_flags(slot);
 		} else if (!tramp_inline_guards() || tramp_prog_sleepable(prog)) {
 			/* On PREEMPT_RT any program may block on a lock: count those, too. */
@@ -109,6 +152,8 @@ void tramp_slot_put(struct tramp_slot *slot)
 {
 	if (!slot || !refcount_dec_and_test(&slot->ref))
 		return;
+	if (slot->unextended)
+		may_be_extended(slot->prog);
 	if (slot->prog)
 		bpf_prog_put(slot->prog);
 	tramp_counts_put(slot->counts);

@@ -44,6 +44,7 @@ struct tramp_slot {
 	struct tramp_counts *counts;
 	bool muted;			/* left out of callbacks (site_ops.c, probe_callback.c) */
 	bool func_ip;			/* a kprobe program that calls bpf_get_func_ip() */
+	bool unextended;		/* keeps the program from being extended */
 };
 
 /**

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A kprobe program that does next to nothing, one whose use of the context is hidden, and
+ * what takes the first one's place: it uses all that a kprobe program may.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+__u64 plain_runs, extension_runs, extension_di, extension_ip, extension_cookie, hidden_di;
+
+SEC("?kprobe")
+int plain(struct pt_regs *ctx)
+{
+	__sync_fetch_and_add(&plain_runs, 1);
+	return 0;
+}
+
+SEC("?freplace")
+int extension(struct pt_regs *ctx)
+{
+	__sync_fetch_and_add(&extension_runs, 1);
+	extension_di = ctx->di;
+	extension_ip = ctx->ip;
+	extension_cookie = bpf_get_attach_cookie(ctx);
+	return 0;
+}
+
+/* r2 = xchg_64(r10 - 8, r2), for which clang 14 has no word. */
+#define EXCHANGE ".8byte 0x000000e1fff82adb\n"
+
+/* The context goes to the stack, and comes back by an exchange. */
+SEC("?kprobe")
+int hidden(struct pt_regs *ctx)
+{
+	__u64 di = 0;
+
+	asm volatile("*(u64 *)(r10 - 8) = %[ctx]\n"
+		     "r2 = 0\n"
+		     EXCHANGE
+		     "%[di] = *(u64 *)(r2 + 112)\n"
+		     : [di] "=r"(di)
+		     : [ctx] "r"(ctx)
+		     : "r2", "memory");
+	hidden_di = di;
+	return 0;
+}
