@@ -12,6 +12,10 @@
  * own kprobes are asked before all that. (Most hits never get there, see probe_direct.c;
  * but all must be able to.)
  *
+ * The tracers hwlat and osnoise, where they are built in, have the exception's entry itself
+ * call them and read a clock (ftrace_nmi_enter()), before any handler can tell a recursion:
+ * a kernel kprobe would be no better.
+ *
  * The way back. An image that has turned preemption on again calls
  * preempt_schedule_notrace(), outside of any recursion guard. The return thunks end
  * every function, ours and the kprobes' included: nobody may trap there.
@@ -59,6 +63,13 @@ static const struct deny {
 	{ "ftrace_stub", PREFIX, true, TRAMP_REASON_RESERVED },
 	{ "__fentry__", EXACT, true, TRAMP_REASON_RESERVED },
 
+#if defined(CONFIG_HWLAT_TRACER) || defined(CONFIG_OSNOISE_TRACER)
+	{ "trace_hwlat_callback", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "trace_osnoise_callback", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "trace_clock_local", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "sched_clock", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "native_sched_clock", EXACT, true, TRAMP_REASON_BLACKLISTED },
+#endif
 	{ "__rcu_read_lock", EXACT, false, TRAMP_REASON_BLACKLISTED },
 	{ "__rcu_read_unlock", EXACT, false, TRAMP_REASON_BLACKLISTED },
 	{ "rcu_read_unlock_special", EXACT, false, TRAMP_REASON_BLACKLISTED },
