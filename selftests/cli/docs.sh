@@ -22,7 +22,16 @@ manual_invents_nothing completion_has_every_command completion_has_every_option
 completion_completes help_has_every_command help_has_every_option help_json_is_valid
 later_commands_are_not_listed every_command_takes_help"
 
-table() { "$TRAMPCTL" -j help; }
+jq() { gojq "$@"; }
+
+# All below is held against this table; with an empty one it would all agree.
+TABLE=$("$TRAMPCTL" -j help)
+if [ "$(jq '.commands | length' <<<"$TABLE")" -lt 10 ]; then
+	echo "$0: $TRAMPCTL -j help does not list the commands" >&2
+	exit 1
+fi
+
+table() { printf '%s\n' "$TABLE"; }
 commands() { table | jq -r '.commands[].name'; }
 aliases() { table | jq -r '.commands[].alias // empty'; }
 # options CMD: long names and letters of its own options, one a line
@@ -138,7 +147,7 @@ t_completion_completes() {
 	[ "$(offered probe f %d)" = "%di %dx" ] || fail "probe f %d: $(offered probe f %d)"
 	[ "$(offered probe -n 3 f %fl)" = %flags ] || fail "probe -n 3 f %fl: $(offered probe -n 3 f %fl)"
 	[ "$(offered probe f x = %si)" = %si ] || fail "probe f x=%si: $(offered probe f x = %si)"
-	[ "$(offered probe f x = | wc -w)" = 18 ] || fail "probe f x=: $(offered probe f x =)"
+	[ "$(offered probe f x = | wc -w)" = 21 ] || fail "probe f x=: $(offered probe f x =)"
 	[ -z "$(offered probe -n 3 %d)" ] || fail "a register is no place"
 	# Behind a function its offsets, those that can be probed.
 	trampctl() {
