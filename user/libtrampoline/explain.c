@@ -102,7 +102,6 @@ static int explain_sym(struct tramp_syms *syms, const struct tramp_sym *sym, con
 
 int tramp_explain(struct tramp_syms *syms, const char *spec, struct tramp_explanation *ex)
 {
-	TRAMP_OPTS(tramp_syms_opts, opts, .filter_functions = "");
 	const struct tramp_sym *sym;
 	struct tramp_syms *own = NULL;
 	int err;
@@ -111,7 +110,7 @@ int tramp_explain(struct tramp_syms *syms, const char *spec, struct tramp_explan
 	if (err)
 		return err;
 	if (!syms) {
-		syms = own = tramp_syms__load(&opts);
+		syms = own = tramp_syms__load(NULL);
 		if (!syms)
 			return -errno;
 	}

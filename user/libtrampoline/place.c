@@ -156,46 +156,28 @@ const char *libtramp_place_text(const struct tramp_place *place, char *buf, size
 	return buf;
 }
 
-static size_t count_named(const struct tramp_syms *syms, const char *name)
-{
-	size_t first = libtramp_syms_lower(syms, name), i;
-
-	for (i = first; i < syms->nr && !strcmp(syms->syms[i].name, name); i++)
-		;
-	return i - first;
-}
-
 /*
- * The module looks in all of the kernel where no module is named, and knows no name
- * for the kernel proper. Where that leaves a choice the address makes it.
+ * The module knows no name for the kernel proper, but that is where it looks first when no
+ * module is named.
  */
 int libtramp_place_resolve(struct tramp_place *place, const struct tramp_syms *syms)
 {
-	TRAMP_OPTS(tramp_syms_opts, opts, .filter_functions = "");
 	char spec[TRAMP_SYM_LEN + sizeof("vmlinux:")];
-	const struct tramp_sym *sym;
 	struct tramp_syms *own = NULL;
 	int err = 0;
 
 	if (strcmp(place->module, "vmlinux"))
 		return 0;
 	if (!syms) {
-		syms = own = tramp_syms__load(&opts);
+		syms = own = tramp_syms__load(NULL);
 		if (!syms)
 			return -errno;
 	}
 	snprintf(spec, sizeof(spec), "vmlinux:%s", place->symbol);
-	sym = tramp_syms__find(syms, spec);
-	if (!sym) {
-		err = -errno;
-	} else if (count_named(syms, place->symbol) == 1) {
+	if (tramp_syms__find(syms, spec))
 		place->module[0] = '\0';
-	} else if (sym->addr) {
-		place->addr = sym->addr + place->offset;
-	} else {
-		err = LIBTRAMP_FAIL(-EPERM, TRAMP_REASON_HIDDEN_ADDRESS, spec,
-				    "a module has a function of that name");
-	}
+	else
+		err = -errno;
 	tramp_syms__free(own);
 	return err;
 }

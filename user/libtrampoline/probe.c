@@ -108,14 +108,13 @@ void libtramp_place_to_cmd(const struct tramp_place *place, struct tramp_attach 
 static int fail_unknown(const struct libtramp_failure *f, const struct tramp_place *place,
 			const struct tramp_syms *syms)
 {
-	TRAMP_OPTS(tramp_syms_opts, opts, .filter_functions = "");
 	char spec[TRAMP_MOD_LEN + TRAMP_SYM_LEN + 1];
 	struct libtramp_failure better = *f;
 	struct tramp_syms *own = NULL;
 	int err;
 
 	if (!syms)
-		syms = own = tramp_syms__load(&opts);
+		syms = own = tramp_syms__load(NULL);
 	snprintf(spec, sizeof(spec), "%s%s%s", place->module, place->module[0] ? ":" : "",
 		 place->symbol);
 	if (syms && !tramp_syms__find(syms, spec)) {

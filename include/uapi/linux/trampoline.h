@@ -264,7 +264,7 @@ struct tramp_info {
  * @offset: a probe: bytes from @symbol
  * @symbol: a probe: a function, zero terminated; empty if @addr is given. (Where a
  *	function starts with ENDBR, offset 0 means the instruction behind it.)
- * @module: a probe: the module to look in, empty for any
+ * @module: a probe: the module to look in, empty for any, the kernel proper first
  * @mode_reason: (out) a probe that is no jump: enum tramp_reason why not
  * @__reserved2: 0
  *
@@ -484,7 +484,8 @@ struct tramp_insn_info {
  * @addr: an address in the function, 0 if @symbol is given
  * @offset: with TRAMP_CODE_F_ONE: the instruction, in bytes from @symbol; otherwise 0
  * @symbol: the function, if @addr is 0; (out) its name
- * @module: the module to look in, empty for any; (out) the module found
+ * @module: the module to look in, empty for any, the kernel proper first; (out) the module
+ *	found
  * @func_addr: (out) the function's address, 0 if hidden
  * @func_size: (out) bytes up to the next symbol
  * @insns: user buffer for struct tramp_insn_info, one for each instruction; 0 for none.
