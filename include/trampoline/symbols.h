@@ -77,7 +77,7 @@ TRAMP_API void tramp_syms__free(struct tramp_syms *syms);
  * The first call reads available_filter_functions, which takes as long as loading the
  * snapshot did, and marks the functions. tramp_syms__match() makes that call when it needs to.
  *
- * Return: false if the file cannot be read; then no function is marked.
+ * Return: false if the file cannot be read (TRAMP_LIB_NO_TRACEFS); then no function is marked.
  */
 TRAMP_API bool tramp_syms__knows_traceable(const struct tramp_syms *syms);
 

@@ -30,7 +30,7 @@
  *    and set errno.
  *  - Every failing call also fills the calling thread's last error
  *    (tramp_last_error()): errno, reason, a sentence and what to do about it.
- *    Calls that succeed leave it alone, as errno.
+ *    After a call that succeeded neither that nor errno means anything.
  *  - Structs whose first member is @sz grow at the end. Declare them with
  *    TRAMP_OPTS(), which sets @sz and zeroes the rest. Where a function takes
  *    options, NULL means the defaults.

@@ -306,6 +306,7 @@ static void test_match(void)
 	/* Without a list of traceable functions everything counts. */
 	syms = fixture_syms(kallsyms, NULL);
 	CHECK(!tramp_syms__knows_traceable(syms), "no list");
+	CHECK_ERROR(-ENOENT, TRAMP_LIB_NO_TRACEFS);
 	check_match(syms, "vfs_[rs]*", NULL, "vfs_read shadow:vfs_read vfs_secret ");
 	tramp_syms__free(syms);
 }

@@ -200,6 +200,9 @@ uint32_t libtramp_flags_for(const struct bpf_program *prog, uint32_t flags);
  */
 int libtramp_query(int dev, struct tramp_query *q, const char *subject);
 
+/* What QUERY failed with becomes the last error; returns @err. */
+int libtramp_query_failed(int err, const struct tramp_query *q, const char *subject);
+
 /* Fill a caller's info from a QUERY. */
 void libtramp_fill_info(struct tramp_link_info *info, const struct tramp_query *q);
 
@@ -284,7 +287,7 @@ struct libtramp_btfs;
  * @nr_by_addr: how many
  * @filter_functions: as in struct tramp_syms_opts
  * @traceable_read: that file was read, or could not be
- * @traceable_known: TRAMP_SYM_TRACEABLE is meaningful
+ * @traceable_err: 0 if TRAMP_SYM_TRACEABLE is meaningful, otherwise a negative errno
  */
 struct libtramp_later {
 	pthread_mutex_t lock;
@@ -292,7 +295,7 @@ struct libtramp_later {
 	size_t nr_by_addr;
 	char *filter_functions;
 	bool traceable_read;
-	bool traceable_known;
+	int traceable_err;
 };
 
 /**

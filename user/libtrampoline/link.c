@@ -102,7 +102,7 @@ static struct tramp_link *adopt(int fd, const char *subject)
 		goto out_close;
 	}
 	if (err) {
-		err = libtramp_fail_refusal(err, &q.refusal, subject);
+		err = libtramp_query_failed(err, &q, subject);
 		goto out_close;
 	}
 	return libtramp_link_new(fd, info.id, NULL);
@@ -146,13 +146,30 @@ struct tramp_link *tramp_link__open(const char *path)
 	return link;
 }
 
+/*
+ * The kernel says EAGAIN while the link is being attached: the module lists it a moment before
+ * the kernel does.
+ */
+static int get_fd_by_id(uint32_t id)
+{
+	int fd, i;
+
+	for (i = 0; i < 100; i++) {
+		fd = bpf_link_get_fd_by_id(id);
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+		usleep(1000);
+	}
+	return fd;
+}
+
 struct tramp_link *tramp_link__open_by_id(uint32_t id)
 {
 	char subject[32];
 	int fd, err;
 
 	libtramp_link_subject(subject, sizeof(subject), id);
-	fd = bpf_link_get_fd_by_id(id);
+	fd = get_fd_by_id(id);
 	if (fd < 0) {
 		err = -errno;
 		if (err == -ENOENT)

@@ -167,12 +167,18 @@ struct tramp_link *tramp_links__find(const struct tramp_links *links, const char
 }
 
 /* Take back the pins of the first @nr links. */
+/* Quietly: the last error stays what the pinning failed with. */
 static void unpin_first(struct tramp_links *links, size_t nr)
 {
-	size_t i;
+	struct tramp_link *link;
 
-	for (i = nr; i-- > 0;)
-		tramp_link__unpin(links->link[i]);
+	while (nr-- > 0) {
+		link = links->link[nr];
+		if (unlink(link->pin_path))
+			continue;
+		free(link->pin_path);
+		link->pin_path = NULL;
+	}
 }
 
 int tramp_links__pin(struct tramp_links *links, const char *dir)

@@ -8,14 +8,8 @@
 
 #include "internal.h"
 
-int libtramp_query(int dev, struct tramp_query *q, const char *subject)
+int libtramp_query_failed(int err, const struct tramp_query *q, const char *subject)
 {
-	int err;
-
-	q->size = sizeof(*q);
-	err = libtramp_dev_cmd(dev, TRAMP_IOC_QUERY, q);
-	if (!err)
-		return 0;
 	if (q->refusal.reason)
 		return libtramp_fail_refusal(err, &q->refusal, subject);
 	if (err == -ENOENT)
@@ -24,6 +18,15 @@ int libtramp_query(int dev, struct tramp_query *q, const char *subject)
 		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
 	return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "TRAMP_IOC_QUERY: %s",
 			     strerror(-err));
+}
+
+int libtramp_query(int dev, struct tramp_query *q, const char *subject)
+{
+	int err;
+
+	q->size = sizeof(*q);
+	err = libtramp_dev_cmd(dev, TRAMP_IOC_QUERY, q);
+	return err ? libtramp_query_failed(err, q, subject) : 0;
 }
 
 void libtramp_fill_info(struct tramp_link_info *info, const struct tramp_query *q)
@@ -137,7 +140,7 @@ int tramp_for_each(tramp_link_cb cb, void *ctx)
 			break;
 		}
 		if (err) {
-			err = libtramp_fail_refusal(err, &q.refusal, "list of links");
+			err = libtramp_query_failed(err, &q, "list of links");
 			break;
 		}
 		id = q.link_id;
@@ -208,10 +211,7 @@ void *tramp_link_image(uint32_t id, struct tramp_link_info *user)
 			continue;
 		}
 		if (err)
-			err = q.refusal.reason ?
-			      libtramp_fail_refusal(err, &q.refusal, subject) :
-			      LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject,
-					    "TRAMP_IOC_QUERY: %s", strerror(-err));
+			err = libtramp_query_failed(err, &q, subject);
 		else if (!q.image_size && q.mode == TRAMP_MODE_NONE)
 			err = LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_LINK_GONE, subject,
 					    "it is detached");

@@ -93,22 +93,26 @@ bool tramp_syms__knows_traceable(const struct tramp_syms *syms)
 {
 	struct libtramp_later *later = syms->later;
 	const char *path = later->filter_functions;
-	bool known;
-	int err = 0;
+	bool first;
+	int err;
 
 	pthread_mutex_lock(&later->lock);
-	if (!later->traceable_read) {
+	first = !later->traceable_read;
+	if (first) {
 		errno = ENOENT;		/* if there is nothing to read */
-		err = find_traceable(syms, path);
-		later->traceable_known = !err;
+		later->traceable_err = find_traceable(syms, path);
 		/* Without memory the next one may have more luck. */
-		later->traceable_read = err != -ENOMEM;
+		later->traceable_read = later->traceable_err != -ENOMEM;
 	}
-	known = later->traceable_known;
+	err = later->traceable_err;
 	pthread_mutex_unlock(&later->lock);
+	if (!err)
+		return true;
+	if (!path)
+		path = "available_filter_functions";
+	LIBTRAMP_FAIL(err, TRAMP_LIB_NO_TRACEFS, path, "%s", strerror(-err));
 	/* Who gets the message may ask the snapshot something. */
-	if (err && !(path && !path[0]))
-		libtramp_print(TRAMP_PRINT_DEBUG, "%s: %s\n",
-			       path ? path : "available_filter_functions", strerror(-err));
-	return known;
+	if (first && path[0])
+		libtramp_print(TRAMP_PRINT_DEBUG, "%s: %s\n", path, strerror(-err));
+	return false;
 }

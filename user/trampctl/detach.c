@@ -113,8 +113,9 @@ static int detach_run(int argc, char **argv)
 	for (i = 0; i < l.nr; i++) {
 		n = detach_one(l.ids[i]);
 		if (n < 0) {
+			/* The others go all the same. */
 			rc = fail_lib(NULL, NULL);
-			break;
+			continue;
 		}
 		if (!n)
 			continue;
