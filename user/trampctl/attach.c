@@ -131,10 +131,11 @@ static int check_targets(const struct bpf_object *obj)
 {
 	struct tramp_syms *syms = NULL;
 	struct bpf_program *prog;
-	int rc = 0;
+	int rc;
 
-	if (load_syms(&syms))
-		return EXIT_FAILED;
+	rc = load_syms(&syms);
+	if (rc)
+		return rc;
 	bpf_object__for_each_program(prog, obj) {
 		const char *func = strchr(bpf_program__section_name(prog), '/');
 		const struct tramp_sym *sym;
@@ -165,7 +166,8 @@ static int check_file(const char *path)
 	struct stat st;
 	int fd;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Of a FIFO this would wait for a writer otherwise, with the signals blocked. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
 		close(fd);
 		return 0;
@@ -259,14 +261,18 @@ static int report(const struct tramp_links *links, bool end)
 
 static void wait_for_end(const sigset_t *set)
 {
-	struct timespec left = {
-		.tv_sec = duration_ns / 1000000000, .tv_nsec = duration_ns % 1000000000,
-	};
+	const uint64_t end = now_ns() + duration_ns;
+	struct timespec left;
+	uint64_t now, ns;
 	int sig;
 
-	do
+	/* Being stopped and continued interrupts it. */
+	do {
+		now = now_ns();
+		ns = now < end ? end - now : 0;
+		left = (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
 		sig = duration_ns ? sigtimedwait(set, NULL, &left) : sigwaitinfo(set, NULL);
-	while (sig < 0 && errno == EINTR);
+	} while (sig < 0 && errno == EINTR);
 }
 
 static int attach_run(int argc, char **argv)

@@ -274,13 +274,15 @@ int fail_place(const struct tramp_syms *syms, const char *spec)
  * @err: what it returned, positive or negative
  * @fmt: what was tried
  *
- * Shows libbpf's own messages as well.
+ * Shows libbpf's own messages as well. The reason is `system`, unless it is known better.
  *
  * Return: the exit code.
  */
 int fail_bpf(int err, const char *fmt, ...)
 {
-	struct problem p = { .exit_code = EXIT_FAILED, .err = err < 0 ? -err : err };
+	struct problem p = {
+		.exit_code = EXIT_FAILED, .err = err < 0 ? -err : err, .reason = "system",
+	};
 	char why[128], *what = NULL;
 	va_list ap;
 
@@ -298,6 +300,11 @@ int fail_bpf(int err, const char *fmt, ...)
 		p.remedy = NULL;
 	}
 	libbpf_strerror(p.err, why, sizeof(why));
+	/* Its own numbers, which are no errnos: they are about the file. */
+	if (p.err >= __LIBBPF_ERRNO__START) {
+		p.err = EINVAL;
+		p.reason = "bad-object";
+	}
 	va_start(ap, fmt);
 	if (vasprintf(&what, fmt, ap) < 0)
 		what = NULL;

@@ -73,14 +73,6 @@ int events_option(struct event_options *o, int opt, const char *arg)
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
 /**
  * events_collect() - hand out events until it is over
  * @ring: its callback returns -ECANCELED to end it

@@ -37,6 +37,7 @@ static char *read_all(const char *path)
 	size_t size = 16 << 20, len = 0, n;
 	char *text = xcalloc(size, 1);
 	FILE *f = fopen(path, "r");
+	int err;
 
 	if (!f) {
 		free(text);
@@ -50,8 +51,15 @@ static char *read_all(const char *path)
 		}
 	}
 	text[len] = 0;
+	if (!ferror(f)) {
+		fclose(f);
+		return text;
+	}
+	err = errno;
 	fclose(f);
-	return text;
+	free(text);
+	errno = err;
+	return NULL;
 }
 
 /* Of several names of one address, code first, then global ones. */

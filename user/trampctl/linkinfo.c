@@ -117,9 +117,12 @@ json_object *link_to_json(const struct tramp_link_info *info)
 	json_put_str(j, "kind", tramp_kind_name(info->kind));
 	json_put_bool(j, "sleepable", info->sleepable);
 	json_put_str(j, "mode", tramp_mode_name(info->mode));
-	json_put_func(j, info->module, info->func_name, info->func_addr);
-	if (info->kind == TRAMP_KIND_KPROBE)
-		put_probe(j, info);
+	/* Where a detached link was is not known any more. */
+	if (info->mode != TRAMP_MODE_NONE) {
+		json_put_func(j, info->module, info->func_name, info->func_addr);
+		if (info->kind == TRAMP_KIND_KPROBE)
+			put_probe(j, info);
+	}
 	json_put_btf(j, info->btf_obj_id, info->btf_id, info->key);
 	json_put_u64(j, "prog_id", info->prog_id);
 	json_put_str(j, "prog_name", info->prog_name);

@@ -348,17 +348,24 @@ static int run_cmd(const struct cmd *cmd, int argc, char **argv)
 
 /*
  * An error among the options must come as JSON also if -j stands behind it, so
- * look for it first. Options of commands never take an argument that looks so.
+ * look for it first. (An option's argument that looks so is taken for it.)
  */
 static void find_json_option(int argc, char **argv)
 {
 	int i;
 
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		if (!strcmp(argv[i], "-p") || !strcmp(argv[i], "--pretty"))
-			json_output = json_pretty = true;
-		else if (!strcmp(argv[i], "-j") || !strcmp(argv[i], "--json"))
+		const char *word = argv[i];
+		const size_t letters = word[0] == '-' ? strspn(word + 1, "jp") : 0;
+
+		if (letters && !word[1 + letters]) {
 			json_output = true;
+			json_pretty |= strchr(word, 'p') != NULL;
+		} else if (!strcmp(word, "--pretty")) {
+			json_output = json_pretty = true;
+		} else if (!strcmp(word, "--json")) {
+			json_output = true;
+		}
 	}
 }
 

@@ -97,7 +97,7 @@ void cmd_print_table(FILE *f);
  * struct problem - what went wrong, for fail()
  * @exit_code: what trampctl exits with
  * @err: a positive errno, or 0 if none belongs to it
- * @reason: the short name of the reason, or NULL to derive it from @err
+ * @reason: the short name of the reason
  * @remedy: what to do about it, a whole sentence or command; may be NULL
  * @similar: names that may have been meant, ended by NULL; may be NULL
  */
@@ -124,6 +124,7 @@ int parse_seconds(const char *what, const char *text, uint64_t *ns);
 
 /* signals.c: */
 
+uint64_t now_ns(void);
 void end_signals(sigset_t *set);
 
 /* table.c: */
