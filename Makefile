@@ -115,7 +115,6 @@ include tools/build/kernel.mk
 -include $(wildcard user/libtrampoline/build.mk)
 -include $(wildcard user/trampctl/build.mk)
 -include $(wildcard bpf/build.mk)
--include $(wildcard docs/build.mk)
 -include $(wildcard selftests/*/build.mk)
 include tools/build/test.mk
 include tools/build/probes.mk

@@ -91,7 +91,7 @@ t_check_finds_drift() {
 }
 
 t_install() {
-	local f
+	local f version
 	installed install-hooks
 	for f in lib/libtrampoline.a lib/libtrampoline.so lib/libtrampoline.so.0 \
 		lib/pkgconfig/libtrampoline.pc \
@@ -102,6 +102,9 @@ t_install() {
 	done
 	[ "$(PKG_CONFIG_PATH=$PREFIX/lib/pkgconfig pkg-config --variable=prefix libtrampoline)" = \
 		"$PREFIX" ] || fail "the pkg-config file has another prefix"
+	version=$(PKG_CONFIG_PATH=$PREFIX/lib/pkgconfig pkg-config --modversion libtrampoline)
+	grep -q "define TRAMP_VERSION \"$version\"" "$ROOT/kernel/tramp.h" ||
+		fail "the pkg-config file has version \"$version\""
 }
 
 t_uninstall() {

@@ -22,7 +22,7 @@ Goals:
   fuzz         libFuzzer with sanitizers on what decodes, relocates and emits code; minutes
   bench        the kernel's mechanisms and ours side by side: instructions per hit, times,
                memory; tables, JSON and plots in build/bench. Many minutes
-  bench-check  fail if a ratio of instructions is worse than committed; about a minute
+  bench-check  fail if a ratio of instructions is worse than committed; a minute or two
   check        format, linters, sparse; sees what differs from BASE (default: HEAD~1)
   install      library, headers, trampctl, man pages below PREFIX
   install-dkms sources of the module where dkms finds them

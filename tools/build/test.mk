@@ -4,7 +4,7 @@
 # and `make demo` (in the Makefile) need.
 # tools/test adds up the results; K= and T= narrow what is run.
 
-.PHONY: test-unit test-host test-vm shell test-build
+.PHONY: test-unit test-host test-vm shell
 
 HOST_TESTS	+= selftests/tools/test_vm selftests/tools/test_demo
 UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner
