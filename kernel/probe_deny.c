@@ -20,6 +20,11 @@
  * preempt_schedule_notrace(), outside of any recursion guard. The return thunks end
  * every function, ours and the kprobes' included: nobody may trap there.
  *
+ * Without an IDT. A CPU on its way up has none of the kernel's until it comes to
+ * load_current_idt(), one that wakes up from suspend until its registers are restored, and
+ * one that goes into another kernel by kexec has dropped it: an int3 there resets the
+ * machine, whoever's it is. (The entry of such a function is ftrace's, without an int3.)
+ *
  * Without RCU. In the idle functions, and on a CPU on its way out, RCU does not watch;
  * an int3's exception entry wakes it up as long as the handler runs, an image would run
  * without.
@@ -62,6 +67,49 @@ static const struct deny {
 	{ "ftrace_regs_call", EXACT, true, TRAMP_REASON_RESERVED },
 	{ "ftrace_stub", PREFIX, true, TRAMP_REASON_RESERVED },
 	{ "__fentry__", EXACT, true, TRAMP_REASON_RESERVED },
+
+	{ "secondary_startup_64", PREFIX, true, TRAMP_REASON_BLACKLISTED },
+	{ "common_startup_64", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "verify_cpu", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "sev_verify_cbit", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "vc_boot_ghcb", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "do_vc_no_ghcb", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "cc_platform_has", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "set_bringup_idt_handler", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "memset", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "__memset", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "memset_erms", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "memset_orig", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "start_cpu0", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "soft_restart_cpu", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "asm_cpu_bringup_and_idle", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "xen_cpu_bringup_again", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "early_setup_idt", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "startup_64_", PREFIX, true, TRAMP_REASON_BLACKLISTED },
+	{ "setup_ghcb", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "start_secondary", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "cr4_init", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "cr4_set_bits", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "cr4_update_irqsoff", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "cpu_init_secondary", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "cpu_init_exception_handling", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "cpu_init_fred_", PREFIX, true, TRAMP_REASON_BLACKLISTED },
+	{ "load_current_idt", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "native_load_gdt", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "native_load_idt", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "native_load_tr_desc", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "native_write_gdt_entry", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "native_write_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "native_read_cr", PART, true, TRAMP_REASON_BLACKLISTED },
+	{ "native_write_cr", PART, true, TRAMP_REASON_BLACKLISTED },
+	{ "restore_processor_state", PART, true, TRAMP_REASON_BLACKLISTED },
+	{ "do_suspend_lowlevel", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "wakeup_long64", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "restore_registers", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "machine_kexec", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "idt_invalidate", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "native_gdt_invalidate", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "relocate_kernel", EXACT, true, TRAMP_REASON_BLACKLISTED },
 
 #if defined(CONFIG_HWLAT_TRACER) || defined(CONFIG_OSNOISE_TRACER)
 	{ "trace_hwlat_callback", EXACT, true, TRAMP_REASON_BLACKLISTED },

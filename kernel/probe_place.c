@@ -191,11 +191,12 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	place->where = 0;
 	if (KSYM(within_kprobe_blacklist)(addr))
 		return tramp_refuse(why, TRAMP_REASON_BLACKLISTED, addr, NULL);
-	if (place->refuse)
-		return tramp_refuse(why, place->denied, addr, NULL);
 	place->ftrace = KSYM(ftrace_location)(addr) == addr;
 	if (place->ftrace)
 		return 0;
+	/* What the kernel's kprobes take, and do harm with: probe_deny.c. */
+	if (place->refuse)
+		return tramp_refuse(why, place->denied, addr, "listed by the trampoline module");
 	if (reserved(addr, addr) ||
 	    (tramp_x86_classify(&place->insn) == TRAMP_X86_FIXED && KSYM(find_bug)(addr)))
 		return tramp_refuse(why, TRAMP_REASON_RESERVED, addr, NULL);

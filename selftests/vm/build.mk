@@ -9,7 +9,7 @@ VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe $(VM_
 VM_REQUESTS	= errors errors_progs errors_rights
 # Probes at instructions: with what only they share.
 VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coexist \
-		  probe_direct probe_recursion probe_modules probe_extend probe_sweep probe_judges
+		  probe_direct probe_recursion probe_modules probe_extend probe_hotplug probe_sweep probe_judges
 VM_SAMPLES	= $(patsubst %,$(O)/selftests/vm/%.o,probe_sample workload)
 # What cannot run beside others: booted by a script on this side.
 VM_ALONE	= lockdown shutdown
@@ -39,7 +39,7 @@ $(VM_ALL_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS)
 $(patsubst %,$(O)/selftests/vm/test_%,$(VM_PROBES) $(VM_ALONE)): $(O)/selftests/vm/probe.o
 $(VM_REQUESTS:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/requests.o
 $(O)/selftests/vm/requests.o: $(O)/selftests/vm/errors.skel.h
-$(patsubst %,$(O)/selftests/vm/test_probe_%,sweep judges): $(VM_SAMPLES)
+$(patsubst %,$(O)/selftests/vm/test_probe_%,sweep judges hotplug): $(VM_SAMPLES)
 # Zydis comes as a shared library only.
 $(O)/selftests/vm/test_probe_judges: VM_LINK =
 $(O)/selftests/vm/test_probe_judges: LDLIBS_BPF += -lZydis

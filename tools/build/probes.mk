@@ -7,7 +7,7 @@
 .PHONY: coverage stress
 
 PROBE_KERNELS	= $(or $(K),6.1 6.12)
-PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/test_probe_%,judges sweep load)
+PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/test_probe_%,judges sweep load hotplug)
 PROBE_READY	= $(call vm-images,$(PROBE_KERNELS)) $(call vm-modules,$(PROBE_KERNELS)) \
 		  $(TRAMPCTL) $(PROBE_TESTS)
 
@@ -17,3 +17,4 @@ coverage: $(PROBE_READY)
 stress: $(PROBE_READY)
 	$(Q)O=$(O) selftests/stress/probes sweep $(PROBE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes load $(PROBE_KERNELS)
+	$(Q)O=$(O) selftests/stress/probes hotplug $(PROBE_KERNELS)
