@@ -31,7 +31,10 @@ int extension(struct pt_regs *ctx)
 /* r2 = xchg_64(r10 - 8, r2), for which clang 14 has no word. */
 #define EXCHANGE ".8byte 0x000000e1fff82adb\n"
 
-/* The context goes to the stack, and comes back by an exchange. */
+/*
+ * The context goes to the stack, and comes back by an exchange. Half a register is read: what
+ * is loaded whole counts as a context itself, and storing it as one that is lost.
+ */
 SEC("?kprobe")
 int hidden(struct pt_regs *ctx)
 {
@@ -40,7 +43,7 @@ int hidden(struct pt_regs *ctx)
 	asm volatile("*(u64 *)(r10 - 8) = %[ctx]\n"
 		     "r2 = 0\n"
 		     EXCHANGE
-		     "%[di] = *(u64 *)(r2 + 112)\n"
+		     "%[di] = *(u32 *)(r2 + 112)\n"
 		     : [di] "=r"(di)
 		     : [ctx] "r"(ctx)
 		     : "r2", "memory");
