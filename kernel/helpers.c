@@ -20,6 +20,9 @@
 
 struct tramp_x86_env tramp_env __ro_after_init;
 
+/* The context of probes' programs that read nothing of it. */
+static const struct pt_regs no_regs;
+
 /* Any value but 0 that a clock does not return: "statistics were off at the start". */
 #define NO_START 1
 
@@ -158,6 +161,7 @@ int __init tramp_helpers_init(void)
 #endif
 	tramp_env.has_call_depth = tramp_has_call_depth();
 	tramp_env.call_depth = tramp_pcpu_call_depth();
+	tramp_env.no_regs = (unsigned long)&no_regs;
 	tramp_env.cs = __KERNEL_CS;
 	tramp_env.ss = __KERNEL_DS;
 	tramp_env.smap = cpu_feature_enabled(X86_FEATURE_SMAP);

@@ -68,6 +68,8 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 /* X(name): optional functions. */
 #define TRAMP_KSYM_OPTIONAL(X) \
 	X(bpf_find_btf_id) \
+	X(bpf_trampoline_get) \
+	X(bpf_trampoline_put) \
 	X(kallsyms_on_each_match_symbol) \
 	X(perf_event_ksymbol)
 
@@ -135,6 +137,8 @@ struct tramp_ksyms {
 #undef TRAMP_KSYM_MEMBER
 	bool has_probes;		/* nothing of TRAMP_KSYM_PROBE* is missing */
 	bool has_bpf_find_btf_id;
+	bool has_bpf_trampoline_get;
+	bool has_bpf_trampoline_put;
 	bool has_kallsyms_on_each_match_symbol;
 	bool has_perf_event_ksymbol;
 	u32 found;

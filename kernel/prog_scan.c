@@ -9,13 +9,17 @@
  *
  * For kprobe programs the question is which registers of struct pt_regs are read. A
  * forward analysis keeps, before each instruction, the set of registers that may hold
- * the context, and whether it may be in a stack slot; sets only grow, until nothing
- * changes. The context cannot be moved (the verifier allows no other offset when it
- * is read), so the offset of a load says which member it is. For tracing programs
- * the same analysis tells whether they look at their context at all.
+ * the context, and whether it may be in a stack slot. Sets only grow. An instruction is
+ * looked at again when its set has grown, which it does a dozen times at most. The
+ * context cannot be moved (the verifier allows no other offset when it is read), so the
+ * offset of a load says which member it is.
+ *
+ * An opcode, mode or source bit that is not known here means "everything" as well: later
+ * kernels have instructions that this one has not.
  */
 #include <linux/filter.h>
 #include <linux/slab.h>
+#include <asm/text-patching.h>
 #include "compat.h"
 #include "ksyms.h"
 #include "prog_scan.h"
@@ -25,6 +29,80 @@
 
 /* Longer ones are not worth the time. */
 #define MAX_INSNS	8192
+
+/* Modes that have come since the oldest kernel's headers. */
+#define MODE_PROBE_MEM		0x20
+#define MODE_PROBE_MEMSX	0x40
+#define MODE_MEMSX		0x80
+#define MODE_PROBE_MEM32	0xa0
+#define MODE_PROBE_ATOMIC	0xe0
+
+/* The verifier's barrier against speculation, a store by its class. */
+#define NOSPEC		(BPF_ST | 0xc0)
+
+static bool known_jump(const struct bpf_insn *insn)
+{
+	bool imm = BPF_SRC(insn->code) == BPF_K;
+
+	switch (BPF_OP(insn->code)) {
+	case BPF_JEQ:
+	case BPF_JGT:
+	case BPF_JGE:
+	case BPF_JSET:
+	case BPF_JNE:
+	case BPF_JSGT:
+	case BPF_JSGE:
+	case BPF_JLT:
+	case BPF_JLE:
+	case BPF_JSLT:
+	case BPF_JSLE:
+		return true;
+	case BPF_JA:
+		return imm;
+	case BPF_CALL:
+	case BPF_EXIT:
+	case BPF_TAIL_CALL:
+		return imm && BPF_CLASS(insn->code) == BPF_JMP;
+	default:
+		return false;
+	}
+}
+
+/* Whether it is known what the instruction does. */
+static bool known(const struct bpf_insn *insn)
+{
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_ALU:
+	case BPF_ALU64:
+		return BPF_OP(insn->code) <= BPF_END;
+	case BPF_LDX:
+		switch (BPF_MODE(insn->code)) {
+		case BPF_MEM:
+		case MODE_MEMSX:
+		case MODE_PROBE_MEM:
+		case MODE_PROBE_MEMSX:
+		case MODE_PROBE_MEM32:
+			return true;
+		}
+		return false;
+	case BPF_ST:
+		return BPF_MODE(insn->code) == BPF_MEM || insn->code == NOSPEC ||
+		       BPF_MODE(insn->code) == MODE_PROBE_MEM32;
+	case BPF_STX:
+		switch (BPF_MODE(insn->code)) {
+		case BPF_MEM:
+		case BPF_ATOMIC:
+		case MODE_PROBE_MEM32:
+		case MODE_PROBE_ATOMIC:
+			return true;
+		}
+		return false;
+	case BPF_LD:
+		return insn->code == (BPF_LD | BPF_IMM | BPF_DW);
+	default:
+		return known_jump(insn);
+	}
+}
 
 /*
  * One function of a program. bpf_get_func_arg*() and bpf_get_func_ret() are
@@ -37,12 +115,11 @@ static u32 scan_insns(const struct bpf_insn *insn, u32 len, unsigned long cookie
 	u32 i, needs = 0;
 
 	for (i = 0; i < len; i++, insn++) {
-		u8 class = BPF_CLASS(insn->code);
-
-		if (class == BPF_LDX && insn->off == -8 && insn->src_reg != BPF_REG_10)
+		if (!known(insn))
+			return NEEDS_ALL;
+		if (BPF_CLASS(insn->code) == BPF_LDX && insn->off == -8 &&
+		    insn->src_reg != BPF_REG_10)
 			needs |= TRAMP_X86_CALL_NARGS;
-		if (class != BPF_JMP && class != BPF_JMP32)
-			continue;
 		/* What a tail call reaches is chosen at run time: it may use anything. */
 		if (insn->code == (BPF_JMP | BPF_TAIL_CALL))
 			return NEEDS_ALL;
@@ -50,12 +127,17 @@ static u32 scan_insns(const struct bpf_insn *insn, u32 len, unsigned long cookie
 		    (!cookie_helper ||
 		     (unsigned long)__bpf_call_base + insn->imm == cookie_helper))
 			needs |= TRAMP_X86_CALL_COOKIE;
+		/* The second half of it is no instruction. */
+		if (insn->code == (BPF_LD | BPF_IMM | BPF_DW)) {
+			i++;
+			insn++;
+		}
 	}
 	return needs;
 }
 
 /*
- * The interpreter's program and freplace's victims are not looked through: an
+ * The interpreter's program and possible victims of freplace are not looked through: an
  * extension that comes later may use what the original does not. (A kprobe program is
  * none while it is attached, see slot.c; the kernel lets no fentry or fexit program be one.)
  */
@@ -77,6 +159,7 @@ u32 tramp_scan_flags(const struct bpf_prog *prog)
 }
 
 /* What may be the context before an instruction: a bit for each register, and: */
+#define QUEUED		BIT(13)		/* it is to be looked at (again) */
 #define ON_STACK	BIT(14)		/* it may be in a stack slot */
 #define REACHED		BIT(15)		/* the instruction is reached at all */
 
@@ -88,9 +171,10 @@ struct scan {
 	const struct bpf_insn *insns;
 	u32 len;
 	u16 *before;
+	u16 *todo;	/* the queued instructions, the last is next */
+	u32 nr_todo;
 	u32 regs;	/* members that are read */
 	bool lost;	/* the context has got to where it cannot be followed */
-	bool changed;
 };
 
 static void reach(struct scan *s, s64 at, u16 state)
@@ -102,10 +186,11 @@ static void reach(struct scan *s, s64 at, u16 state)
 		return;
 	}
 	joined = s->before[at] | state | REACHED;
-	if (joined != s->before[at]) {
-		s->before[at] = joined;
-		s->changed = true;
-	}
+	if (joined == s->before[at])
+		return;
+	if (!(joined & QUEUED))
+		s->todo[s->nr_todo++] = at;
+	s->before[at] = joined | QUEUED;
 }
 
 /* A load through a register that may be the context. */
@@ -152,6 +237,8 @@ static u16 after_store(struct scan *s, const struct bpf_insn *insn, u16 state)
 {
 	bool plain = BPF_MODE(insn->code) == BPF_MEM;
 
+	if (insn->code == NOSPEC)
+		return state;
 	if (state & REG(insn->dst_reg))
 		s->lost = true;
 	/* One that fetches may take the context off the stack, into src or R0. */
@@ -197,8 +284,13 @@ static void step_jump(struct scan *s, const struct bpf_insn *insn, u32 at, u16 s
 static void step(struct scan *s, u32 at)
 {
 	const struct bpf_insn *insn = &s->insns[at];
-	u16 state = s->before[at];
+	u16 state = s->before[at] & ~QUEUED;
 
+	s->before[at] = state;
+	if (!known(insn)) {
+		s->lost = true;
+		return;
+	}
 	switch (BPF_CLASS(insn->code)) {
 	case BPF_ALU:
 	case BPF_ALU64:
@@ -212,8 +304,6 @@ static void step(struct scan *s, u32 at)
 		reach(s, at + 1, after_store(s, insn, state));
 		break;
 	case BPF_LD:
-		if (insn->code != (BPF_LD | BPF_IMM | BPF_DW))
-			s->lost = true;
 		reach(s, at + 2, state & ~REG(insn->dst_reg));
 		break;
 	default:
@@ -224,21 +314,21 @@ static void step(struct scan *s, u32 at)
 u32 tramp_scan_regs(const struct bpf_prog *prog)
 {
 	struct scan s = { .insns = prog->insnsi, .len = prog->len };
-	u32 at;
+	u32 steps = 0;
 
+	BUILD_BUG_ON(MAX_INSNS > U16_MAX);
 	if (!prog->jited || s.len > MAX_INSNS)
 		return TRAMP_X86_REGS_ALL;
-	s.before = kvcalloc(s.len, sizeof(*s.before), GFP_KERNEL);
+	s.before = kvcalloc(2 * s.len, sizeof(*s.before), GFP_KERNEL);
 	if (!s.before)
 		return TRAMP_X86_REGS_ALL;
+	s.todo = s.before + s.len;
 
 	reach(&s, 0, REG(BPF_REG_1));
-	while (s.changed && !s.lost) {
-		s.changed = false;
-		for (at = 0; at < s.len && !s.lost; at++) {
-			if (s.before[at] & REACHED)
-				step(&s, at);
-		}
+	while (s.nr_todo && !s.lost) {
+		step(&s, s.todo[--s.nr_todo]);
+		if (++steps % 1024 == 0)
+			cond_resched();
 	}
 	kvfree(s.before);
 	return s.lost ? TRAMP_X86_REGS_ALL : s.regs;
@@ -270,4 +360,26 @@ unsigned long tramp_prog_entry(const struct bpf_prog *prog)
 		p = skip_insn(p, "\x66\x90", 2);
 	}
 	return (unsigned long)p;
+}
+
+/* Whether there is a jump in place of the NOP5 at the entry of one function of a program. */
+static bool func_patched(const struct bpf_prog *func)
+{
+	const u8 *p = skip_insn((const u8 *)func->bpf_func, "\xf3\x0f\x1e\xfa", 4);
+
+	/* A CALL is a tracer's, which comes back. Whatever else it is counts as a jump. */
+	return *p != CALL_INSN_OPCODE && skip_insn(p, "\x0f\x1f\x44\x00\x00", 5) == p;
+}
+
+bool tramp_prog_patched(const struct bpf_prog *prog)
+{
+	u32 i;
+
+	if (func_patched(prog))
+		return true;
+	for (i = 0; i < prog->aux->func_cnt && prog->aux->func; i++) {
+		if (func_patched(prog->aux->func[i]))
+			return true;
+	}
+	return false;
 }

@@ -19,10 +19,23 @@ u32 tramp_scan_flags(const struct bpf_prog *prog);
  * tramp_scan_regs() - which members of struct pt_regs a kprobe program may read
  * @prog: the program
  *
+ * True of the program as it is, with nothing in its place (tramp_prog_patched()).
+ *
  * Context: may sleep.
  * Return: bit n for the u64 at 8 * n; TRAMP_X86_REGS_ALL if that cannot be told.
  */
 u32 tramp_scan_regs(const struct bpf_prog *prog);
+
+/**
+ * tramp_prog_patched() - whether something runs in a program's place
+ * @prog: the program, jited
+ *
+ * An extension (freplace) is a jump at the entry of the program, or of one of its global
+ * functions. Tracers of the program do not count: they come back to it.
+ *
+ * Context: any; the caller sees to it that no extension comes or goes meanwhile.
+ */
+bool tramp_prog_patched(const struct bpf_prog *prog);
 
 /**
  * tramp_prog_entry() - where a direct call enters a program

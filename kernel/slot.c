@@ -2,6 +2,7 @@
 /*
  * Slots and counters (slot.h), and what a program uses of its context.
  */
+#include <linux/bpf_verifier.h>
 #include <linux/slab.h>
 #include "compat.h"
 #include "helpers.h"
@@ -72,30 +73,68 @@ static void set_kprobe_flags(struct tramp_slot *slot)
 }
 
 /*
- * An extension (freplace) takes a program's place without a word to us, and may use what
- * the program does not: members of its context, the cookie. The kernel lets nobody extend
- * what is in a prog array, since that might never end; so a kprobe program counts as if it
- * were in one while it is attached (prog_fd_array_get_ptr(), bpf_freplace_check_tgt_prog()).
- * Fentry and fexit programs cannot be extended at all. Return: whether it will be what it is.
+ * Extensions (freplace) take the place of a program, or of one of its global functions,
+ * without a word to us, and may use what the program does not: members of its context, the
+ * cookie. A kprobe program's image leaves those out, so such a program must be, and stay,
+ * the code that was looked at.
+ *
+ * That it stays so: the kernel lets nobody extend a program that is in a prog array
+ * (bpf_freplace_check_tgt_prog()), and one that is attached counts as if it were in one.
+ *
+ * That it is so now: aux->is_extended does not tell, since the kernel clears it when any
+ * one of several extensions goes. What does tell is the code. An extension is a JMP in
+ * place of the NOP5 at the entry of the function that it replaces, written and taken back
+ * under the mutex of that function's trampoline (__bpf_trampoline_link_prog()). Nobody who
+ * asks from now on may write one. Who has asked before holds that mutex until it is
+ * written, and bpf_trampoline_get() takes it: so afterwards every JMP there will be is there.
+ *
+ * A program that is extended, or for which this cannot be found out, gets everything and
+ * may be extended further. Programs of fmod_ret kind may be extended as well and get
+ * everything always; fentry and fexit programs cannot be.
  */
 #ifdef TRAMP_HAVE_PROG_ARRAY_MEMBER_CNT
+static void count_as_array_member(struct bpf_prog *prog, int change)
+{
+	mutex_lock(&prog->aux->ext_mutex);
+	prog->aux->prog_array_member_cnt += change;
+	mutex_unlock(&prog->aux->ext_mutex);
+}
+
+/* Wait for whoever is attaching an extension to one of the program's functions. */
+static bool wait_for_extensions(const struct bpf_prog *prog)
+{
+	/* All zero: whoever finds the trampoline later fills in what it is for. */
+	struct bpf_attach_target_info info = {};
+	struct bpf_trampoline *tr;
+	u32 i;
+
+	if (!tramp_ksyms.has_bpf_trampoline_get || !tramp_ksyms.has_bpf_trampoline_put)
+		return false;
+	for (i = 0; i < prog->aux->func_info_cnt; i++) {
+		tr = KSYM(bpf_trampoline_get)(
+			bpf_trampoline_compute_key(prog, NULL, prog->aux->func_info[i].type_id),
+			&info);
+		if (!tr)
+			return false;
+		KSYM(bpf_trampoline_put)(tr);
+	}
+	return true;
+}
+
 static bool keep_unextended(struct bpf_prog *prog)
 {
-	bool extended;
-
-	mutex_lock(&prog->aux->ext_mutex);
-	extended = prog->aux->is_extended;
-	if (!extended)
-		prog->aux->prog_array_member_cnt++;
-	mutex_unlock(&prog->aux->ext_mutex);
-	return !extended;
+	if (!prog->jited)
+		return false;
+	count_as_array_member(prog, 1);
+	if (wait_for_extensions(prog) && !tramp_prog_patched(prog))
+		return true;
+	count_as_array_member(prog, -1);
+	return false;
 }
 
 static void may_be_extended(struct bpf_prog *prog)
 {
-	mutex_lock(&prog->aux->ext_mutex);
-	prog->aux->prog_array_member_cnt--;
-	mutex_unlock(&prog->aux->ext_mutex);
+	count_as_array_member(prog, -1);
 }
 #else
 static bool keep_unextended(struct bpf_prog *prog)
@@ -107,6 +146,19 @@ static void may_be_extended(struct bpf_prog *prog)
 {
 }
 #endif
+
+/* What images may leave out for a kprobe program. May sleep. */
+static void look_at_kprobe(struct tramp_slot *slot, struct bpf_prog *prog)
+{
+	slot->unextended = keep_unextended(prog);
+	if (slot->unextended) {
+		slot->regs = tramp_scan_regs(prog);
+	} else {
+		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
+		slot->regs = TRAMP_X86_REGS_ALL;
+	}
+	set_kprobe_flags(slot);
+}
 
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
 				    u64 cookie)
@@ -121,22 +173,14 @@ struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *
 		bpf_prog_inc(prog);
 		slot->prog = prog;
 		slot->call_flags = tramp_scan_flags(prog);
-		slot->regs = tramp_scan_regs(prog);
 		if (is_kprobe(prog)) {
-			slot->unextended = keep_unextended(prog);
-			if (!slot->unextended) {
-				slot->call_flags |= TRAMP_X86_CALL_COOKIE;
-				slot->regs = TRAMP_X86_REGS_ALL;
-			}
-			set_kprobe_flags(slot);
+			look_at_kprobe(slot, prog);
 		} else if (!tramp_inline_guards() || tramp_prog_sleepable(prog)) {
 			/* On PREEMPT_RT any program may block on a lock: count those, too. */
 			slot->call_flags |= TRAMP_X86_CALL_GUARDED |
 					    TRAMP_X86_CALL_SLEEPABLE;
 		}
 	}
-	if (prog && !slot->regs)
-		slot->call_flags |= TRAMP_X86_CALL_NO_CTX;
 	refcount_inc(&counts->ref);
 	slot->counts = counts;
 	return slot;

@@ -121,7 +121,7 @@ static const u8 reg_of[NR_MEMBERS] = {
 
 /* Programs that look into their run context; newer kernels' bpf_get_func_ip() does. */
 #define NEED_RUN_CTX	(TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP)
-#define CALL_FLAGS	(NEED_RUN_CTX | TRAMP_X86_CALL_NARGS | TRAMP_X86_CALL_NO_CTX)
+#define CALL_FLAGS	(NEED_RUN_CTX | TRAMP_X86_CALL_NARGS)
 
 /**
  * struct member - a member of pt_regs on the stack
@@ -221,9 +221,11 @@ static void lay_out(struct image *img)
 		g->cookie = g->run_ctx + (s32)req->env->trace_ctx_cookie;
 	}
 	place_members(img);
-	/* programs that read nothing get an address in the frame all the same */
-	if (!req->regs)
+	/* programs that read nothing get a context all the same */
+	if (!req->regs) {
 		g->ctx = img->bottom;
+		g->ctx_addr = req->nr_progs ? req->env->no_regs : 0;
+	}
 }
 
 /* Code ------------------------------------------------------------------ */

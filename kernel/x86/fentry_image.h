@@ -61,16 +61,14 @@ struct tramp_x86_model {
 /*
  * tramp_x86_call::flags. COOKIE, IP and NARGS belong to what the program, its
  * subprograms and whatever it may tail-call can do: without COOKIE, for one,
- * current->bpf_ctx is not theirs. NO_CTX says that none of them looks at its context,
- * or hands it on.
+ * current->bpf_ctx is not theirs.
  */
 #define TRAMP_X86_CALL_COOKIE	(1u << 0)	/* the program may read its cookie */
 #define TRAMP_X86_CALL_IP	(1u << 1)	/* ... ctx[-2], the function's address */
 #define TRAMP_X86_CALL_NARGS	(1u << 2)	/* ... ctx[-1], the number of slots */
 #define TRAMP_X86_CALL_GUARDED	(1u << 3)	/* kernel policy: @enter, @exit around it */
 #define TRAMP_X86_CALL_SLEEPABLE (1u << 4)	/* it may block; needs CALL_GUARDED */
-#define TRAMP_X86_CALL_NO_CTX	(1u << 5)	/* its first argument does not matter */
-#define TRAMP_X86_CALL_ALL	((1u << 6) - 1)
+#define TRAMP_X86_CALL_ALL	((1u << 5) - 1)
 
 /**
  * struct tramp_x86_call - one program to call
@@ -136,6 +134,8 @@ struct tramp_x86_call {
  * @call_depth: per-CPU offset of the call depth accounting word, valid with
  *	@has_call_depth: then every call is preceded by `sarq $5, %gs:call_depth`,
  *	and the image starts with one for the call that reached it
+ * @no_regs: address of a struct pt_regs of zeros, the context of a probe's programs if they
+ *	read no member; 0: such programs get an address in the frame
  * @cs, @ss: the kernel's code and stack segment selectors, for the pt_regs of probes
  * @smap: this CPU has SMAP, so a probe may be hit with AC set and has to clear it
  *
@@ -159,6 +159,7 @@ struct tramp_x86_env {
 	u64 rcu_read_unlock;
 	u64 return_thunk;
 	u64 call_depth;
+	u64 no_regs;
 	bool has_call_depth;
 	u16 cs;
 	u16 ss;

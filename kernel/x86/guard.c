@@ -13,7 +13,7 @@
  *	cmpl	$0, stats_key(%rip)
  *	jne	timed
  *	[current->bpf_ctx = &run_ctx]		(3)
- *	[lea	ctx, %rdi]
+ *	lea	ctx, %rdi			(8)
  *	[mov	$insns, %rsi]
  *	call	program
  *	[mov	%rax, result]
@@ -72,7 +72,7 @@
  *	incl	%gs:active
  *	[current->bpf_ctx = &run_ctx]
  *	incq	%gs:hits
- *	[lea	ctx, %rdi]
+ *	lea	ctx, %rdi			(8)
  *	call	program
  * done: ... further programs, with `timed` as above ...
  *	[current->bpf_ctx = run_ctx.saved]
@@ -119,6 +119,10 @@
  * (7) The task may be preempted and may migrate, but this is a single
  *     instruction on a single CPU, and only the sum over all CPUs means
  *     anything.
+ *
+ * (8) Always, also for a program that does not look at its context: rdi still holds what
+ *     the interrupted code had there, and a tracer of the program gets to see it.
+ *     With a context outside of the frame: mov $context, %rdi.
  */
 #include "guard.h"
 
@@ -243,7 +247,9 @@ static void run_program(struct tramp_guard *g, struct tramp_part *p,
 		store_cookie(g, p, c);
 	if (own_run_ctx)
 		enter_run_ctx(g, p);
-	if (!(c->flags & TRAMP_X86_CALL_NO_CTX))
+	if (g->ctx_addr)
+		tasm_mov_imm(&p->a, TASM_RDI, g->ctx_addr);
+	else
 		tasm_lea(&p->a, TASM_RDI, tasm_at(TASM_RBP, g->ctx));
 	if (c->insns)
 		tasm_mov_imm(&p->a, TASM_RSI, c->insns);

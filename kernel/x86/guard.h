@@ -29,6 +29,7 @@ struct tramp_part {
  * @hot: what every hit executes
  * @cold: what lies behind it: misses, timed runs, rescheduling
  * @ctx: the programs' context, from rbp
+ * @ctx_addr: or its address, if it is not in the frame; 0: it is
  * @run_ctx: the run context that programs find their cookie in, from rbp; set if a
  *	program needs one, as are the next two
  * @cookie: its bpf_cookie, from rbp
@@ -52,6 +53,7 @@ struct tramp_guard {
 	struct tramp_part hot;
 	struct tramp_part cold;
 	s32 ctx;
+	u64 ctx_addr;
 	s32 run_ctx;
 	s32 cookie;
 	s32 saved;

@@ -118,8 +118,6 @@ static void emit_inline(u8 *where, u64 func, u64 program)
 	};
 	struct tramp_x86_call call = {
 		.func = program, .run = (u64)NATIVE_RUN,
-		/* as the module says of programs that do not look at it */
-		.flags = TRAMP_X86_CALL_NO_CTX,
 	};
 	struct tramp_x86_fentry_req req = {
 		.env = &env, .model = &model, .func_addr = func, .fentry = &call, .nr_fentry = 1,

@@ -31,6 +31,9 @@ static const u8 gp_reg[] = {
 	R15, R14, R13, R12, RBP, RBX, R11, R10, R9, R8, RAX, RCX, RDX, RSI, RDI,
 };
 
+/* What programs that read no register find. */
+static const u64 no_regs[NR_PT];
+
 /* The one that is being executed. */
 static struct hit *on;
 
@@ -110,6 +113,7 @@ void hit_init(struct hit *h, const char *name, struct rng *rng)
 		.stats_exit = machine_thunk(T_STATS_EXIT),
 		.resched = machine_thunk(T_RESCHED),
 		.missed = machine_thunk(T_MISSED),
+		.no_regs = (u64)no_regs,
 		.cs = 0x10,
 		.ss = 0x18,
 	};
@@ -313,6 +317,10 @@ static void check_program(struct hit *h, u32 i, const struct thunk_frame *f)
 	u32 j;
 
 	HIT_CHECK(h, ctx % 8 == 0, "ctx %#lx", (long)ctx);
+	if (h->req.regs)
+		HIT_CHECK(h, ctx < f->regs[RBP], "ctx %#lx is not in the frame", (long)ctx);
+	else
+		HIT_CHECK_EQ(h, ctx, h->env.no_regs, "ctx of a program that reads nothing");
 	check_regs(h, (const u64 *)ctx);
 	if (h->calls[i].insns)
 		HIT_CHECK_EQ(h, f->regs[RSI], h->calls[i].insns, "rsi of program %u", i);

@@ -107,11 +107,9 @@ static void check_program(struct scene *s, const struct expect *e, u32 i,
 	u64 ctx = f->regs[RDI], run_ctx = *bpf_ctx(s);
 	bool guarded = c->flags & TRAMP_X86_CALL_GUARDED;
 
-	if (!(c->flags & TRAMP_X86_CALL_NO_CTX)) {
-		SCENE_CHECK(s, ctx % 8 == 0 && ctx >= f->regs[RSP] && ctx <= f->regs[RBP],
-			    "ctx %#lx is not in the frame", (long)ctx);
-		check_ctx(s, e, ctx, c->flags);
-	}
+	SCENE_CHECK(s, ctx % 8 == 0 && ctx >= f->regs[RSP] && ctx <= f->regs[RBP],
+		    "ctx %#lx is not in the frame", (long)ctx);
+	check_ctx(s, e, ctx, c->flags);
 	if (c->insns)
 		SCENE_CHECK_EQ(s, f->regs[RSI], c->insns, "rsi of program %u", i);
 	if (!guarded)

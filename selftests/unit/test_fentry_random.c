@@ -88,8 +88,6 @@ static u32 random_flags(struct rng *r, u32 guarded)
 		flags |= TRAMP_X86_CALL_IP;
 	if (rng_chance(r, 10))
 		flags |= TRAMP_X86_CALL_NARGS;
-	if (rng_chance(r, 20))
-		flags |= TRAMP_X86_CALL_NO_CTX;
 	if (rng_chance(r, guarded)) {
 		flags |= TRAMP_X86_CALL_GUARDED;
 		if (rng_chance(r, 30))

@@ -74,7 +74,6 @@ static void instructions_per_hit(void)
 	} hit[] = {
 		{ "fentry, 0 arguments", 0, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 14 },
 		{ "fentry, 1 argument", 1, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 16 },
-		{ "fentry, 1 argument, no context", 1, { 1, 0, 0 }, NO_CTX, PERCPU_NEAR, 15 },
 		{ "fentry, 6 arguments", 6, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 26 },
 		{ "fentry, 1 argument, 64-bit per-CPU", 1, { 1, 0, 0 }, INLINE, PERCPU_FAR, 18 },
 		{ "fentry, 1 argument, cookie", 1, { 1, 0, 0 }, COOKIE, PERCPU_NEAR, 26 },

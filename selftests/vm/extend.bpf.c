@@ -50,3 +50,63 @@ int hidden(struct pt_regs *ctx)
 	hidden_di = di;
 	return 0;
 }
+
+/* A program with a global function, and what takes the place of each. */
+__u64 calls_runs, sub_runs, sub_extension_runs;
+
+__noinline int sub(int x)
+{
+	__sync_fetch_and_add(&sub_runs, 1);
+	return x + 1;
+}
+
+SEC("?kprobe")
+int calls(struct pt_regs *ctx)
+{
+	__sync_fetch_and_add(&calls_runs, 1);
+	return sub(1);
+}
+
+SEC("?freplace")
+int sub_extension(int x)
+{
+	__sync_fetch_and_add(&sub_extension_runs, 1);
+	return x;
+}
+
+/*
+ * A program of fmod_ret kind that does not look at its context, and what takes its place. The
+ * kernel lets one be extended if its context is a pointer to a struct without a name.
+ */
+__u64 modify_runs, modify_extension_runs, modify_extension_first;
+
+typedef struct {
+	__u64 first;
+} unnamed;
+
+SEC("?fmod_ret/security_inode_unlink")
+int modify(unnamed *ctx)
+{
+	__sync_fetch_and_add(&modify_runs, 1);
+	return 0;
+}
+
+SEC("?freplace")
+int modify_extension(unnamed *ctx)
+{
+	__sync_fetch_and_add(&modify_extension_runs, 1);
+	modify_extension_first = ctx->first;
+	return 0;
+}
+
+SEC("?fentry/security_inode_unlink")
+int enters(unnamed *ctx)
+{
+	return 0;
+}
+
+SEC("?fexit/security_inode_unlink")
+int leaves(unnamed *ctx)
+{
+	return 0;
+}
