@@ -324,7 +324,8 @@ int tramp_target_attach(struct tramp_link *link, u32 flags, struct tramp_refusal
 	if (err)
 		goto put;
 
-	list_add_tail(&link->node, &target->links[link->list]);
+	/* The newest runs first, as with the kernel's trampolines (hlist_add_head()). */
+	list_add(&link->node, &target->links[link->list]);
 	target->nr[link->list]++;
 	err = update(target, mode, NULL, why);
 	if (err) {

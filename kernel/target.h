@@ -28,7 +28,7 @@ enum tramp_list {
  * @refs: links and images; the last one frees it
  * @index: of the newest image. It goes on counting while any image is left, so
  *	that no two names are alike.
- * @links: the programs, each list in the order they were attached
+ * @links: the programs, each list in the order they run: the newest first
  * @nr: how many
  * @image: what the site calls; NULL without programs or in mode FTRACE_OPS
  * @site: NULL without programs

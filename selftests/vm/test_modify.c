@@ -136,20 +136,21 @@ static void test_skips_function(void)
 	check_nothing_left();
 }
 
-/* Of several fmod_ret programs the first with a result decides; later ones are left out. */
-static void test_first_result_counts(void)
+/* Of several fmod_ret programs, newest first, the first with a result decides; others are left out. */
+static void first_result_counts(enum how how)
 {
+	/* Attached from the last to the first. */
 	static const int results[] = { 0, 0, -11, 0, -22 };
 	struct att a[5];
 	struct tt_reply r;
 	int i;
 
 	setup();
-	for (i = 0; i < 5; i++) {
+	for (i = 4; i >= 0; i--) {
 		int fd = prog_clone(skel->progs.order_mod, "security_tt_check", BPF_MODIFY_RETURN);
 		uint64_t cookie = (uint64_t)(uint32_t)results[i] << 32 | (i + 1);
 
-		a[i] = att_do(OURS, fd, &cookie);
+		a[i] = att_do(how, fd, &cookie);
 		close(fd);
 	}
 	skel->bss->order_len = 0;
@@ -169,6 +170,12 @@ static void test_first_result_counts(void)
 	for (i = 0; i < 5; i++)
 		att_drop(&a[i]);
 	check_nothing_left();
+}
+
+static void test_first_result_counts(void)
+{
+	first_result_counts(OURS);
+	first_result_counts(KERNEL);
 }
 
 /* ------------------------------------------------------------------ order --- */
@@ -198,8 +205,8 @@ static void expect_order(const char *when, const int *expected, int n)
 	CHECK(!strcmp(got, want), "%s: ran %s, expected %s", when, got, want);
 }
 
-/* All entry programs, then fmod_ret, then exit; within a kind in the order of attaching. */
-static void test_order(void)
+/* All entry programs, then fmod_ret, then exit; within a kind the newest first. */
+static void order(enum how how)
 {
 	/* The order of attaching: kinds mixed. */
 	static const int kind_of[NR_ORDER * 3] = { 2, 0, 1, 1, 0, 2, 2, 2, 0, 0, 1, 1, 0, 1, 2, 2,
@@ -213,34 +220,34 @@ static void test_order(void)
 
 		fd[i] = prog_clone(order_prog(kind_of[i]), "security_tt_check",
 				   kinds[kind_of[i]]);
-		a[i] = att_do(OURS, fd[i], &cookie);
+		a[i] = att_do(how, fd[i], &cookie);
 	}
 	for (kind = 0; kind < 3; kind++)
-		for (i = 0; i < NR_ORDER * 3; i++)
+		for (i = NR_ORDER * 3 - 1; i >= 0; i--)
 			if (kind_of[i] == kind)
 				expected[n++] = i + 1;
 	expect_order("as attached", expected, n);
 
-	/* One of each kind leaves and comes back: now it is the last of its kind. */
+	/* One of each kind leaves and comes back: now it is the first of its kind. */
 	for (i = 0; i < 3; i++)
 		att_drop(&a[i]);
 	n = 0;
 	for (kind = 0; kind < 3; kind++)
-		for (i = 3; i < NR_ORDER * 3; i++)
+		for (i = NR_ORDER * 3 - 1; i >= 3; i--)
 			if (kind_of[i] == kind)
 				expected[n++] = i + 1;
 	expect_order("three detached", expected, n);
 	for (i = 0; i < 3; i++) {
 		uint64_t cookie = i + 1;
 
-		a[i] = att_do(OURS, fd[i], &cookie);
+		a[i] = att_do(how, fd[i], &cookie);
 	}
 	n = 0;
 	for (kind = 0; kind < 3; kind++) {
-		for (i = 3; i < NR_ORDER * 3; i++)
+		for (i = 2; i >= 0; i--)
 			if (kind_of[i] == kind)
 				expected[n++] = i + 1;
-		for (i = 0; i < 3; i++)
+		for (i = NR_ORDER * 3 - 1; i >= 3; i--)
 			if (kind_of[i] == kind)
 				expected[n++] = i + 1;
 	}
@@ -249,6 +256,12 @@ static void test_order(void)
 		att_drop(&a[i]);
 	expect_order("all detached", expected, 0);
 	check_nothing_left();
+}
+
+static void test_order(void)
+{
+	order(OURS);
+	order(KERNEL);
 }
 
 /* ------------------------------------------------------- after the detach --- */

@@ -387,7 +387,8 @@ struct tramp_explain {
  * @prog_id: (out) its program's id
  * @kind: (out) enum tramp_kind
  * @mode: (out) enum tramp_mode
- * @pos: (out) its place, from 0, among the target's programs of its kind
+ * @pos: (out) its place, from 0, among the target's programs of its kind, in the order they
+ *	run: newest first; at an instruction oldest first
  * @nr_progs: (out) programs of the target, all kinds
  * @cookie: (out) its cookie
  * @key: (out) the target's key
