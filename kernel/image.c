@@ -57,6 +57,7 @@ void tramp_image_destroy(struct tramp_image *image)
 {
 	u32 i;
 
+	tramp_died_forget(&image->died);
 	tramp_exec_free(&image->exec);
 	free_percpu(image->inflight);
 	for (i = 0; i < image->nr_slots; i++)
@@ -97,6 +98,7 @@ static int emit(struct tramp_image *image, const struct tramp_image_req *req,
 
 	err = emit_error(tramp_x86_emit_fentry(&x86, buf, len, addr, &out), req, why);
 	image->exec.size = out.size;
+	image->after_call = out.after_call;
 	return err;
 }
 
@@ -169,6 +171,8 @@ struct tramp_image *tramp_image_create(const struct tramp_image_req *req,
 	if (err)
 		goto fail;
 	image->target = req->target;
+	if (image->after_call)
+		tramp_died_watch(&image->died, image->exec.code + image->after_call);
 	kvfree(buf);
 	kvfree(calls);
 	return image;
@@ -260,7 +264,8 @@ static bool image_drained(struct tramp_retire *r)
 
 	for_each_possible_cpu(cpu)
 		sum += READ_ONCE(*per_cpu_ptr(image->inflight, cpu));
-	return sum == 0;
+	/* Those who have died inside are in the sum for ever. */
+	return sum == tramp_died_nr(&image->died);
 }
 
 static void image_free(struct tramp_retire *r)
@@ -327,5 +332,7 @@ void tramp_image_retire(struct tramp_image *image,
 	if (image->target && image->inflight)
 		list_add(&image->older, &image->target->older);
 	tramp_exec_count_retiring(1);
+	/* Nobody else calls the self-test's function. */
+	image->retire.holds_module = image->inflight && image->target;
 	tramp_retire_add(&image->retire, image->inflight ? &inflight_ops : &plain_ops);
 }

@@ -7,6 +7,7 @@
 #define TRAMP_IMAGE_H
 
 #include <linux/list.h>
+#include "died.h"
 #include "exec.h"
 #include "retire.h"
 #include "slot.h"
@@ -28,6 +29,8 @@ enum tramp_exit_state {
  * @index: its number among the target's images
  * @inflight: calls that are inside (up: in, down: out; the sum over all CPUs
  *	counts); NULL for an image that no task can sleep in
+ * @after_call: where the original returns to in it, 0 for an entry image
+ * @died: calls that are counted as inside for ever
  * @nr_slots: programs it calls
  * @nr_fexit: how many of them are exit programs: the last ones of @slots
  * @slots: the programs, in the order entry, fmod_ret, exit; a reference each
@@ -45,6 +48,8 @@ struct tramp_image {
 	struct tramp_target *target;
 	u32 index;
 	u64 __percpu *inflight;
+	u32 after_call;
+	struct tramp_died died;
 	u32 nr_slots;
 	u32 nr_fexit;
 	struct tramp_slot **slots;

@@ -14,6 +14,7 @@
 #include <linux/module.h>
 #include "cache.h"
 #include "debugfs.h"
+#include "died.h"
 #include "ftrace_on.h"
 #include "helpers.h"
 #include "ioctl.h"
@@ -48,6 +49,9 @@ static int __init tramp_init(void)
 	err = tramp_retire_init();
 	if (err)
 		goto caches_exit;
+	err = tramp_died_init();
+	if (err)
+		goto retire_exit;
 	err = tramp_selftest();
 	if (err) {
 		pr_err("the self-test failed: not loading\n");
@@ -74,6 +78,7 @@ probe_exit:
 retire_exit:
 	tramp_ftrace_on_exit();
 	tramp_retire_exit();
+	tramp_died_exit();
 caches_exit:
 	tramp_caches_exit();
 	return err;
@@ -86,6 +91,7 @@ static void __exit tramp_exit(void)
 	tramp_probe_exit();
 	tramp_ftrace_on_exit();
 	tramp_retire_exit();
+	tramp_died_exit();
 	tramp_caches_exit();
 }
 

@@ -16,11 +16,10 @@
 #include "resolve.h"
 
 /*
- * Functions that never return: a call in them would be in flight for ever, and
- * the exit image with it. From the kernel's objtool (tools/objtool/noreturns.h,
- * and check.c before 6.5), those of it that ftrace can patch at all, with their
- * names in both kernels; and the ones through which every task that exits or is
- * killed leaves, so that they do not always return.
+ * Functions that never return: an exit program would never run. From the kernel's
+ * objtool (tools/objtool/noreturns.h, and check.c before 6.5), those of it that ftrace can
+ * patch at all, with their names in both kernels. That functions beside these may not
+ * return, because the task dies in them, needs no list: died.c.
  */
 static const char * const noreturns[] = {
 	"__fortify_panic", "__ia32_sys_exit", "__ia32_sys_exit_group", "__invalid_creds",
@@ -34,10 +33,6 @@ static const char * const noreturns[] = {
 	"nmi_panic_self_stop", "panic", "panic_smp_self_stop", "rest_init",
 	"rewind_stack_and_make_dead", "sev_es_terminate", "snp_abort", "stop_this_cpu",
 	"usercopy_abort", "xen_cpu_bringup_again",
-	/* not always */
-	"arch_do_signal_or_restart", "do_syscall_64", "exit_to_user_mode_loop",
-	"exit_to_user_mode_prepare", "get_signal", "ia32_sys_call", "kthread",
-	"syscall_exit_to_user_mode", "x64_sys_call",
 };
 
 static bool is_noreturn(const char *name)

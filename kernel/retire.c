@@ -22,12 +22,19 @@
  * everybody of (a) is past that instruction, or out; and everybody of (b) who was
  * in an image without a counter is out, since nobody sleeps in one of those.
  *
+ * A CPU on its way up is in none of this: RCU does not watch it before it says that it has
+ * come. It runs kernel functions, and may be inside an image, or on its way in. So CPUs in
+ * transit are let through first, by taking cpu_hotplug_lock for a moment. Whoever starts
+ * after that finds the site pointing elsewhere.
+ *
  * Then the sum of an in-flight counter can only fall. The CPUs' counters are read
  * one after the other while tasks count down on whichever CPU they are, which
  * can make the sum too high but never too low: every call was counted up before
- * the reading began. When it reads 0, all that is left of a call is the image's
- * tail behind the instruction that counts down, which nobody sleeps in: a second
- * grace period of the same kind covers it.
+ * the reading began. Some of it never comes down: calls in which the task has died
+ * (died.c). Their number is read after the sum, so none of them is missing from the sum.
+ * When the two are equal, all that is left of a call is the image's tail behind the
+ * instruction that counts down, which nobody sleeps in: a second grace period of the
+ * same kind covers it.
  *
  * A task that sleeps for an hour in a traced function keeps one image for an
  * hour, and the programs that go on being attached. Those that are not, or cease
@@ -38,11 +45,13 @@
  * attachments costs a handful of grace periods.
  *
  * The module itself: links hold a reference to it, so exit runs when no link is
- * left. It waits for the list to become empty. While a task sleeps in an image
- * the worker holds a reference of its own, so that rmmod says "in use" instead of
- * waiting for somebody who may never come; only who asks in the short time before
- * the worker knows is kept waiting (idle, not counted as hung).
+ * left. It waits for the list to become empty, which takes a few grace periods. It must
+ * not have to wait for a task that sleeps in an image, which may never come: so what
+ * drains takes a reference of its own when it is handed over, which is before the link
+ * that held the module until then lets go of it, and drops it when nobody is inside
+ * any more. Until then rmmod says "in use".
  */
+#include <linux/cpu.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -67,7 +76,6 @@ static DECLARE_WAIT_QUEUE_HEAD(all_retired);
 
 static struct workqueue_struct *wq;
 static unsigned long poll_delay;
-static bool holds_module;
 
 static void retire_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(worker, retire_work);
@@ -77,6 +85,8 @@ void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops
 	bool first;
 
 	r->ops = ops;
+	if (r->holds_module)
+		__module_get(THIS_MODULE);
 	spin_lock(&tramp_retire_lock);
 	first = list_empty(&pending);
 	list_add_tail(&r->node, &pending);
@@ -100,6 +110,8 @@ u64 tramp_grace_periods(void)
 void tramp_grace_period(void)
 {
 	atomic64_inc(&grace_periods);
+	cpus_read_lock();
+	cpus_read_unlock();
 	synchronize_rcu_tasks_rude();
 	synchronize_rcu_tasks();
 }
@@ -121,16 +133,12 @@ static void free_all(struct list_head *list)
 	spin_unlock(&tramp_retire_lock);
 }
 
-/* See the head comment: somebody sleeps in an image, rmmod shall not wait for it. */
-static void hold_module(bool hold)
+/* See the head comment. This very work is still flushed by exit before the text goes. */
+static void release_module(struct tramp_retire *r)
 {
-	if (hold && !holds_module) {
-		holds_module = try_module_get(THIS_MODULE);
-	} else if (!hold && holds_module) {
-		holds_module = false;
-		/* This very work is still flushed by exit before the text goes. */
+	if (r->holds_module)
 		module_put(THIS_MODULE);
-	}
+	r->holds_module = false;
 }
 
 static void retire_work(struct work_struct *work)
@@ -163,15 +171,16 @@ static void retire_work(struct work_struct *work)
 	}
 
 	list_for_each_entry_safe(r, tmp, &draining, node) {
-		if (r->ops->drained(r))
-			list_move_tail(&r->node, &done);
+		if (!r->ops->drained(r))
+			continue;
+		release_module(r);
+		list_move_tail(&r->node, &done);
 	}
 	if (!list_empty(&done)) {
 		tramp_grace_period();
 		free_all(&done);
 	}
 
-	hold_module(!list_empty(&draining));
 	if (!list_empty(&draining)) {
 		/* No-op if somebody has queued it for right now. */
 		queue_delayed_work(wq, &worker, poll_delay);
@@ -195,5 +204,5 @@ void tramp_retire_exit(void)
 	 * The last who called into this module from a link's dealloc, or from an
 	 * image's helper, may have been preempted before its `ret`.
 	 */
-	synchronize_rcu_tasks();
+	tramp_grace_period();
 }

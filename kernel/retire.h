@@ -32,10 +32,18 @@ struct tramp_retire_ops {
 	void (*free)(struct tramp_retire *r);
 };
 
-/* Embedded in whatever is retired. */
+/**
+ * struct tramp_retire - embedded in whatever is retired
+ * @node: in the worker's lists
+ * @ops: how it is retired
+ * @holds_module: set before it is handed over, if it has @ops->drained and others can be
+ *	inside: this module stays loaded until nobody is, so that rmmod is refused
+ *	instead of having to wait for them
+ */
 struct tramp_retire {
 	struct list_head node;
 	const struct tramp_retire_ops *ops;
+	bool holds_module;
 };
 
 /**
@@ -43,7 +51,8 @@ struct tramp_retire {
  * @r: embedded in it
  * @ops: how
  *
- * The caller has made it unreachable for newcomers (the site points elsewhere).
+ * The caller has made it unreachable for newcomers (the site points elsewhere). With
+ * @r->holds_module it has a reference to this module, by a link or an open device.
  * Context: any process context.
  */
 void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops);

@@ -4,7 +4,7 @@
 # linked with what they share, and the BPF programs they load.
 
 VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe $(VM_REQUESTS) \
-		  modules churn failnth
+		  modules unload churn failnth
 # Bad requests: with what they share.
 VM_REQUESTS	= errors errors_progs errors_rights
 # Probes at instructions: with what only they share.
@@ -36,14 +36,15 @@ $(VM_ALL_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(VM_LINK) -pthread -o $@ $^ $(LDLIBS_BPF)
 
-$(patsubst %,$(O)/selftests/vm/test_%,$(VM_PROBES) $(VM_ALONE)): $(O)/selftests/vm/probe.o
+$(patsubst %,$(O)/selftests/vm/test_%,$(VM_PROBES) $(VM_ALONE) unload): $(O)/selftests/vm/probe.o
+$(patsubst %,$(O)/selftests/vm/test_%,modules unload): $(O)/selftests/vm/ownmod.o
 $(VM_REQUESTS:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/requests.o
 $(O)/selftests/vm/requests.o: $(O)/selftests/vm/errors.skel.h
 $(patsubst %,$(O)/selftests/vm/test_probe_%,sweep judges hotplug): $(VM_SAMPLES)
 # Zydis comes as a shared library only.
 $(O)/selftests/vm/test_probe_judges: VM_LINK =
 $(O)/selftests/vm/test_probe_judges: LDLIBS_BPF += -lZydis
-$(patsubst %,$(O)/selftests/vm/%.o,probe requests) $(VM_SAMPLES): CFLAGS += -I$(O) -Iselftests/vm
+$(patsubst %,$(O)/selftests/vm/%.o,probe requests ownmod) $(VM_SAMPLES): CFLAGS += -I$(O) -Iselftests/vm
 $(O)/selftests/vm/probe.o: $(O)/selftests/vm/probe_progs.skel.h
 
 # Programs have the signature they are called with, whatever they use of it.

@@ -82,7 +82,7 @@
 	X(13, TOO_MANY_ARGS, "too-many-args", "the arguments need more slots than are supported") \
 	X(14, ARG_TYPE, "arg-type", "an argument or result type cannot be passed to a program") \
 	X(15, VARIADIC, "variadic", "a variadic function has no fixed arguments to hand to a program") \
-	X(16, NORETURN, "noreturn", "the function never returns, or not always, so it cannot have exit programs") \
+	X(16, NORETURN, "noreturn", "the function never returns, so an exit program would never run") \
 	X(17, ALREADY_ATTACHED, "already-attached", "this program is attached to this function already") \
 	X(18, TOO_MANY_PROGS, "too-many-progs", "the function has as many programs as are supported") \
 	X(19, SITE_HELD, "site-held", "another direct caller holds the function's entry") \

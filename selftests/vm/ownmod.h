@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tests in which our own module comes and goes. Whatever holds the device open would keep it
+ * from being unloaded, so each command opens the device for itself and closes it at once.
+ */
+#ifndef OWNMOD_H
+#define OWNMOD_H
+
+#include <pthread.h>
+#include "vmtest.h"
+
+/* Skips under the oracle; the test module is loaded, and not held. */
+void ownmod_setup(void);
+/* One command; 0 or a negative errno. */
+int ownmod_ioctl(unsigned int cmd, void *arg);
+/* A link's descriptor or a negative errno; the reason in *reason (may be NULL). */
+int ownmod_attach(int prog_fd, uint64_t cookie, unsigned int *reason);
+/* As above; failing ends the test. */
+int ownmod_must_attach(int prog_fd, uint64_t cookie);
+struct tramp_info ownmod_info(void);
+/* Wait until no image is left; false after about 30 s. */
+bool ownmod_settle(void);
+/* Unload a module, trying again while it is busy for a moment; the last errno. */
+int ownmod_unload(const char *name, int tries);
+/* Load ours, unless it is there. */
+void ownmod_reload(void);
+bool ownmod_busy(int err);
+
+/* A thread asleep in the test module's tt_sleep(), until "wake". */
+struct ownmod_sleeper {
+	pthread_t thread;
+	uint64_t token;
+	struct tt_reply reply;
+};
+void ownmod_sleep(struct ownmod_sleeper *s, uint64_t token);
+/* Until @n are asleep; @fd is the test module's. */
+void ownmod_wait_for_sleepers(int fd, int n);
+/* It was woken: check what it got. */
+void ownmod_join(struct ownmod_sleeper *s);
+
+#endif /* OWNMOD_H */
