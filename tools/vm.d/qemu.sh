@@ -42,6 +42,21 @@ kernel_arguments() {
 	echo "$arguments$append"
 }
 
+# The CPU's model and features. The guest must not have cmpxchg16b. QEMU 7.2's TCG
+# computes the flags for it from the state that the block before left behind, and if
+# that ended in popf or iret, an operand of the last arithmetic ends up in the flags
+# (popf; add %rdi, %rsi; cmpxchg16b; pushf pushes bits of rdi). A probe makes such
+# blocks: at 6.12's kmem_cache_alloc_noprof+0x9f it lets the guest die of a double
+# fault, the kernel's own kprobe too. Without cx16 the kernel patches calls of
+# this_cpu_cmpxchg16b_emu over the instruction, and SLUB changes a slab's freelist
+# under a lock. clearcpuid=cx16 on its command line does the same but is a taint.
+cpu_model() {
+	case $cpu in
+	*cx16*) echo "$cpu" ;;
+	*) echo "$cpu,-cx16" ;;
+	esac
+}
+
 # The CPUs take turns on one host thread unless --mttcg is given. QEMU 7.2, which
 # Debian 12 has, loses a write to code that another CPU is just translating (it
 # locks the page only after that; 8.1 is the first to do so before). A kernel that
@@ -52,7 +67,7 @@ start_qemu() {
 
 	# shellcheck disable=SC2054 # commas belong to the options
 	options=(
-		-M q35 -cpu max -smp "$cpus" -m "$memory" -nodefaults -no-user-config
+		-M q35 -cpu "$(cpu_model)" -smp "$cpus" -m "$memory" -nodefaults -no-user-config
 		-display none -no-reboot
 		-kernel "$bzimage" -initrd "$work/initramfs" -append "$(kernel_arguments)"
 		-chardev "file,id=log,path=$log,append=on"
