@@ -256,6 +256,7 @@ static int report(const struct tramp_links *links, bool end)
 	}
 	table_free(t);
 	fflush(stdout);
+	output_failed();
 	return 0;
 }
 

@@ -17,6 +17,9 @@
 /* How often to look for a signal or the end of the time if nothing happens. */
 #define POLL_MS 100
 
+/* How long to show what came before the end. */
+#define LEFTOVER_NS 250000000ULL
+
 static volatile sig_atomic_t stopped;
 
 static void on_signal(int sig)
@@ -67,39 +70,121 @@ int events_option(struct event_options *o, int opt, const char *arg)
 		return parse_u32("--pid", arg, 1, 1 << 22, &o->filter.tgid);
 	case EVENT_OPT_COMM:
 		return set_comm(&o->filter, arg);
+	case EVENT_OPT_SELF:
+		o->self = true;
+		return 0;
 	default:
 		o->no_header = true;
 		return 0;
 	}
 }
 
+/* Completes the filter, for which the kernel is asked. Returns 0 or the exit code. */
+int events_leave_out_self(struct event_options *o)
+{
+	return o->self ? 0 : self_tgid(&o->filter.not_tgid);
+}
+
+/* ------------------------------------------------------------------ loop -- */
+
+static bool enough(const struct events *ev)
+{
+	return ev->opts->max && ev->shown >= ev->opts->max;
+}
+
+/*
+ * A signal that ends us also ends a write that blocks, and stdio drops the line. That is
+ * no error of the output.
+ */
+static bool interrupted(struct events *ev)
+{
+	if (!stopped || errno != EINTR || !ferror(stdout))
+		return false;
+	clearerr(stdout);
+	ev->blocked = true;
+	return true;
+}
+
+static bool over(const struct events *ev)
+{
+	return stopped || enough(ev) || now_ns() >= ev->end;
+}
+
+/* libbpf's callback: an error ends ring_buffer__poll() behind this event. */
+static int on_event(void *arg, void *data, size_t size)
+{
+	struct events *ev = arg;
+
+	if (ev->leftovers && (ev->blocked || now_ns() >= ev->end)) {
+		ev->unread++;
+		return 0;
+	}
+	errno = 0;
+	if (!ev->show(ev->arg, data, size))
+		return 0;
+	if (interrupted(ev))
+		ev->unread++;
+	else
+		ev->shown++;
+	if (output_failed() || (ev->leftovers ? enough(ev) : over(ev)))
+		return -ECANCELED;
+	return 0;
+}
+
+/* Returns 0, or the exit code of an error that has been reported. */
+int events_open(struct events *ev, int map_fd)
+{
+	ev->ring = ring_buffer__new(map_fd, on_event, ev, NULL);
+	return ev->ring ? 0 : fail_bpf(errno, "cannot map the ring buffer");
+}
+
+void events_close(struct events *ev)
+{
+	ring_buffer__free(ev->ring);
+}
+
 /**
  * events_collect() - hand out events until it is over
- * @ring: its callback returns -ECANCELED to end it
- * @duration_ns: end after so long; 0: never
+ * @ev: opened
  *
- * Also ends with a signal, or when standard output cannot be written to.
+ * Ends with a signal, after the time or the number of events that the options say,
+ * and when standard output cannot be written to, which main() reports.
  *
  * Return: 0, or the exit code of an error that has been reported.
  */
-int events_collect(struct ring_buffer *ring, uint64_t duration_ns)
+int events_collect(struct events *ev)
 {
-	uint64_t end = duration_ns ? now_ns() + duration_ns : UINT64_MAX;
+	const uint64_t ns = ev->opts->duration_ns, now = now_ns();
 	int n;
 
-	while (!stopped && now_ns() < end) {
-		uint64_t left = (end - now_ns()) / 1000000 + 1;
+	ev->end = ns && ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
+	while (!output_failed() && !over(ev)) {
+		uint64_t left = (ev->end - now_ns()) / 1000000 + 1;
 
-		n = ring_buffer__poll(ring, left < POLL_MS ? left : POLL_MS);
-		if (n == -ECANCELED)
-			break;
-		if (n < 0 && n != -EINTR)
+		n = ring_buffer__poll(ev->ring, left < POLL_MS ? left : POLL_MS);
+		if (n < 0 && n != -EINTR && n != -ECANCELED)
 			return fail_bpf(n, "cannot read the ring buffer");
-		if (ferror(stdout))
-			break;
 	}
 	return 0;
 }
+
+/**
+ * events_finish() - show what was still under way to us
+ * @ev: collected; its programs are detached
+ *
+ * There may be as much of it as the ring buffer holds, which can take longer than
+ * anybody wants to wait: after a while the rest is only counted, in @ev->unread.
+ */
+void events_finish(struct events *ev)
+{
+	if (output_failed() || enough(ev))
+		return;
+	ev->leftovers = true;
+	ev->end = now_ns() + LEFTOVER_NS;
+	ring_buffer__consume(ev->ring);
+}
+
+/* --------------------------------------------------------------- columns -- */
 
 /* BPF counts CLOCK_MONOTONIC; people read the wall clock. */
 static void wall_clock(__u64 ktime, struct timespec *ts, struct tm *tm)

@@ -12,6 +12,8 @@ static __always_inline bool task_wanted(const volatile struct task_filter *f, __
 
 	if (f->tgid && f->tgid != tgid)
 		return false;
+	if (f->not_tgid && f->not_tgid == tgid)
+		return false;
 	if (!f->by_comm)
 		return true;
 	for (i = 0; i < FILTER_COMM_LEN; i++) {

@@ -11,11 +11,13 @@
 /**
  * struct task_filter - whose events count
  * @tgid: only this process; 0: all
+ * @not_tgid: all but this process; 0: all
  * @by_comm: only tasks of the name @comm
  * @comm: padded with zeroes
  */
 struct task_filter {
 	__u32 tgid;
+	__u32 not_tgid;
 	__u32 by_comm;
 	char comm[FILTER_COMM_LEN];
 };

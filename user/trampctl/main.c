@@ -390,11 +390,5 @@ int main(int argc, char **argv)
 		if (current_cmd)
 			rc = run_cmd(current_cmd, argc - first, argv + first);
 	}
-	if (fflush(stdout) || ferror(stdout)) {
-		struct problem p = { .exit_code = EXIT_FAILED, .err = errno,
-				     .reason = "output" };
-
-		return fail(&p, "cannot write the output: %s", strerror(errno));
-	}
-	return rc;
+	return output_finish(rc);
 }

@@ -30,11 +30,10 @@ static const struct cmd_opt probe_opts[] = {
 struct probe_run {
 	struct regprobe *skel;
 	struct tramp_link *link;
-	struct ring_buffer *ring;
+	struct events events;
 	const struct reg_var *vars;
 	size_t nr_vars;
 	char *place;		/* as list shows it */
-	uint64_t shown;
 };
 
 static struct event_options opts;
@@ -137,19 +136,18 @@ static void print_hit_json(const struct probe_run *run, const struct probe_hit *
 	json_print(j);
 }
 
-static int on_hit(void *arg, void *data, size_t size)
+static bool show_hit(void *arg, const void *data, size_t size)
 {
 	struct probe_run *run = arg;
 	const struct probe_hit *hit = data;
 	struct event_head head;
 
-	if (size < sizeof(*hit) || (opts.max && run->shown >= opts.max))
-		return 0;
+	if (size < sizeof(*hit))
+		return false;
 	head = (struct event_head){ .time = hit->time, .cpu = hit->cpu, .tgid = hit->tgid,
 				    .tid = hit->tid, .comm = hit->comm };
 	(json_output ? print_hit_json : print_hit)(run, hit, &head);
-	run->shown++;
-	return opts.max && run->shown >= opts.max ? -ECANCELED : 0;
+	return true;
 }
 
 /* The first JSON object: from now on hits are seen. */
@@ -168,20 +166,21 @@ static void print_start(const struct probe_run *run)
 static void summarize(const struct probe_run *run, const struct tramp_link_info *info)
 {
 	const volatile struct probe_counts *c = &run->skel->bss->counts;
+	const uint64_t lost = c->lost_ring + run->events.unread;
 	json_object *j;
 
 	if (json_output) {
 		j = json_object_new_object();
 		json_put_str(j, "type", "end");
-		json_put_u64(j, "hits", run->shown);
-		json_put_u64(j, "lost_ring", c->lost_ring);
+		json_put_u64(j, "hits", run->events.shown);
+		json_put_u64(j, "lost_ring", lost);
 		json_put_u64(j, "missed", info->misses);
 		json_object_object_add(j, "link", link_to_json(info));
 		json_print(j);
 		return;
 	}
-	if (c->lost_ring)
-		warn("lost %llu hits: they came faster than they could be shown", c->lost_ring);
+	if (lost)
+		warn("lost %" PRIu64 " hits: they came faster than they could be shown", lost);
 	if (info->misses)
 		warn("missed %" PRIu64 " hits: a BPF program of kprobe type was running on that CPU already",
 		     info->misses);
@@ -201,15 +200,14 @@ static int collect(struct probe_run *run)
 		event_print_heads("PLACE VARIABLES");
 	fflush(stdout);
 
-	rc = events_collect(run->ring, opts.duration_ns);
+	rc = events_collect(&run->events);
 	if (tramp_link__info(run->link, &info) && !rc)
 		rc = fail_lib(NULL, NULL);
 	tramp_link__destroy(run->link);
 	run->link = NULL;
 	if (rc)
 		return rc;
-	/* What came while we detached; nothing more can come. */
-	ring_buffer__consume(run->ring);
+	events_finish(&run->events);
 	summarize(run, &info);
 	return 0;
 }
@@ -217,7 +215,7 @@ static int collect(struct probe_run *run)
 static int probe_run(int argc, char **argv)
 {
 	TRAMP_OPTS(tramp_place, place);
-	struct probe_run run = { NULL };
+	struct probe_run run = { .events = { .opts = &opts, .show = show_hit, .arg = &run } };
 	int rc;
 
 	if (tramp_place__parse(argv[0], &place))
@@ -228,19 +226,18 @@ static int probe_run(int argc, char **argv)
 	events_catch_signals();
 	rc = need_module(NULL);
 	if (!rc)
+		rc = events_leave_out_self(&opts);
+	if (!rc)
 		rc = load(&run);
-	if (!rc) {
-		run.ring = ring_buffer__new(bpf_map__fd(run.skel->maps.hits), on_hit, &run, NULL);
-		if (!run.ring)
-			rc = fail_bpf(errno, "cannot map the ring buffer");
-	}
+	if (!rc)
+		rc = events_open(&run.events, bpf_map__fd(run.skel->maps.hits));
 	if (!rc && !events_stopped())
 		rc = attach(&run, &place, argv[0]);
 	if (!rc && run.link)
 		rc = collect(&run);
 
 	tramp_link__destroy(run.link);
-	ring_buffer__free(run.ring);
+	events_close(&run.events);
 	regprobe__destroy(run.skel);
 	free(run.place);
 	return rc;

@@ -40,8 +40,7 @@ struct trace_run {
 	size_t nr;
 	struct tramp_syms *syms;
 	struct ksyms *ks;
-	struct ring_buffer *ring;
-	uint64_t shown;
+	struct events events;
 	uint64_t missed;
 };
 
@@ -215,21 +214,20 @@ static void detach(struct trace_run *run)
 
 /* ------------------------------------------------------------------- run -- */
 
-static int on_event(void *arg, void *data, size_t size)
+static bool show_call(void *arg, const void *data, size_t size)
 {
 	const size_t least = offsetof(struct traced_call, str);
 	struct traced_call call = { 0 };
 	struct trace_run *run = arg;
 
-	if (size < least || (opts.max && run->shown >= opts.max))
-		return 0;
+	if (size < least)
+		return false;
 	/* Records end behind their last string: what is cut off reads as zero. */
 	memcpy(&call, data, size < sizeof(call) ? size : sizeof(call));
 	if (call.func >= run->nr)
-		return 0;
+		return false;
 	trace_print_call(&run->funcs[call.func], &call, run->ks);
-	run->shown++;
-	return opts.max && run->shown >= opts.max ? -ECANCELED : 0;
+	return true;
 }
 
 /* Says what was not seen. */
@@ -249,11 +247,13 @@ static void summarize(const struct trace_run *run)
 		sum.lost_ring += c->lost_ring;
 	}
 	inflight = sum.entered - sum.reported - sum.lost_ring;
+	/* Reported to us, but not shown. */
+	sum.lost_ring += run->events.unread;
 
 	if (json_output) {
 		j = json_object_new_object();
 		json_put_str(j, "type", "end");
-		json_put_u64(j, "calls", run->shown);
+		json_put_u64(j, "calls", run->events.shown);
 		json_put_u64(j, "lost_ring", sum.lost_ring);
 		json_put_u64(j, "lost_inflight", sum.lost_inflight);
 		json_put_u64(j, "missed", run->missed);
@@ -280,7 +280,7 @@ static void cleanup(struct trace_run *run)
 	size_t i;
 
 	detach(run);
-	ring_buffer__free(run->ring);
+	events_close(&run->events);
 	for (i = 0; i < run->nr; i++) {
 		calltrace__destroy(run->funcs[i].skel);
 		tramp_proto__free(run->funcs[i].proto);
@@ -306,6 +306,9 @@ static int prepare(struct trace_run *run, int argc, char **argv)
 		if (rc)
 			return rc;
 	}
+	rc = events_leave_out_self(&opts);
+	if (rc)
+		return rc;
 	for (i = 0; i < argc && !events_stopped(); i++) {
 		rc = load(run, &run->funcs[i]);
 		if (rc)
@@ -315,10 +318,9 @@ static int prepare(struct trace_run *run, int argc, char **argv)
 		run->ks = load_ksyms("callers are shown as addresses");
 	if (events_stopped())
 		return 0;
-	run->ring = ring_buffer__new(bpf_map__fd(run->funcs[0].skel->maps.events), on_event, run,
-				     NULL);
-	if (!run->ring)
-		return fail_bpf(errno, "cannot map the ring buffer");
+	rc = events_open(&run->events, bpf_map__fd(run->funcs[0].skel->maps.events));
+	if (rc)
+		return rc;
 	for (i = 0; i < argc && !events_stopped(); i++) {
 		rc = attach(run, &run->funcs[i]);
 		if (rc)
@@ -329,7 +331,7 @@ static int prepare(struct trace_run *run, int argc, char **argv)
 
 static int trace_run(int argc, char **argv)
 {
-	struct trace_run run = { NULL };
+	struct trace_run run = { .events = { .opts = &opts, .show = show_call, .arg = &run } };
 	int rc;
 
 	if (argc > MAX_FUNCS)
@@ -345,11 +347,10 @@ static int trace_run(int argc, char **argv)
 		trace_print_header();
 	fflush(stdout);
 
-	rc = events_collect(run.ring, opts.duration_ns);
+	rc = events_collect(&run.events);
 	detach(&run);
-	/* What came while we detached; nothing more can come. */
 	if (!rc)
-		ring_buffer__consume(run.ring);
+		events_finish(&run.events);
 	summarize(&run);
 out:
 	cleanup(&run);

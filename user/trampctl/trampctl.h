@@ -122,6 +122,11 @@ int parse_u64(const char *what, const char *text, uint64_t min, uint64_t max, ui
 int parse_u32(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *val);
 int parse_seconds(const char *what, const char *text, uint64_t *ns);
 
+/* output.c: */
+
+bool output_failed(void);
+int output_finish(int rc);
+
 /* signals.c: */
 
 uint64_t now_ns(void);
