@@ -18,6 +18,7 @@
 #include <linux/kallsyms.h>
 #include "branches.h"
 #include "compat.h"
+#include "helpers.h"
 #include "ksyms.h"
 #include "probe.h"
 #include "resolve.h"
@@ -163,7 +164,7 @@ static bool reserved(unsigned long start, unsigned long last)
 static bool relocates(const struct tramp_x86_insn *insn, unsigned long addr)
 {
 	struct tasm measure = {};
-	enum tramp_x86_reloc err = tramp_x86_relocate(&measure, insn, addr);
+	enum tramp_x86_reloc err = tramp_x86_relocate(&measure, insn, addr, &tramp_env);
 
 	return err == TRAMP_X86_RELOC_OK || err == TRAMP_X86_RELOC_REACH;
 }
@@ -344,6 +345,7 @@ static bool indirect(u64 ip, void *arg)
 }
 
 static const struct tramp_x86_world world = {
+	.env = &tramp_env,
 	.is_target = is_target,
 	.has_fixup = has_fixup,
 	.held = held,

@@ -414,7 +414,7 @@ static bool emit_relocated(struct image *img)
 			img->reloc_at = at;
 			return true;
 		}
-		reloc = tramp_x86_relocate(a, &insn, req->ip + at);
+		reloc = tramp_x86_relocate(a, &insn, req->ip + at, req->env);
 		if (reloc && !img->reloc) {
 			img->reloc = reloc;
 			img->reloc_at = at;

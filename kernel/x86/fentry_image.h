@@ -131,6 +131,10 @@ struct tramp_x86_call {
  * @rcu_read_lock, @rcu_read_unlock: void (void): called around inline-policy
  *	programs on kernels whose checkers want to see them; 0: not called
  * @return_thunk: jump here instead of `ret`; 0: plain ret
+ * @indirect_thunk: with @has_indirect_thunks, for each register (by its number) where to
+ *	jump instead of `jmp *reg`; 0: there is no such thunk
+ * @has_indirect_thunks: this CPU must execute no indirect branch at an address that
+ *	the kernel did not choose: relocated ones jump to @indirect_thunk, or are refused
  * @call_depth: per-CPU offset of the call depth accounting word, valid with
  *	@has_call_depth: then every call is preceded by `sarq $5, %gs:call_depth`,
  *	and the image starts with one for the call that reached it
@@ -158,8 +162,10 @@ struct tramp_x86_env {
 	u64 rcu_read_lock;
 	u64 rcu_read_unlock;
 	u64 return_thunk;
+	u64 indirect_thunk[16];
 	u64 call_depth;
 	u64 no_regs;
+	bool has_indirect_thunks;
 	bool has_call_depth;
 	u16 cs;
 	u16 ss;

@@ -7,11 +7,21 @@
  * in its rel32 form; a call becomes a push of the address it would push and a jump.
  * Flags are never touched on the way, and no register is borrowed.
  *
+ * Returns and indirect branches. A processor may take the target of one that stands in
+ * the lower half of a cache line from another branch (Indirect Target Selection). There
+ * the kernel leaves it plain only where bit 5 of its address is set, and has it jump
+ * to a thunk elsewhere. A copy can come to lie anywhere, so all of them go to the thunk, which
+ * is jumped to: a call has pushed its return address by then. The thunk for a register
+ * is a jump through it, the one for returns a return. There is none for `ret n`
+ * or for memory operands, and no register is free to load one into: these are refused.
+ *
  * Two things cannot be told from outside: the oops of an instruction that faults
  * names the copy, and of a call whose operand cannot be read the return address is
  * on the stack already.
  */
 #include "relocate.h"
+
+#include "fentry_image.h"
 
 #define MODRM_MOD(modrm)	((modrm) >> 6)
 #define MODRM_RM(modrm)		((modrm) & 7)
@@ -173,8 +183,19 @@ static void put_jmp_moved_up(struct tasm *a, const struct tramp_x86_insn *insn)
 		tasm_imm32(a, disp);
 }
 
-/* FF /2 becomes FF /4, everything else of it stays. */
-static enum tramp_x86_reloc put_call_ind(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+/* The thunk that jumps where the operand says, 0 if there is none. */
+static u64 indirect_thunk(const struct tramp_x86_insn *insn, const struct tramp_x86_env *env)
+{
+	u8 modrm = modrm_of(insn);
+
+	if (MODRM_MOD(modrm) != 3)
+		return 0;
+	return env->indirect_thunk[MODRM_RM(modrm) | (insn->rex & REX_B ? 8 : 0)];
+}
+
+/* FF /2 becomes FF /4, everything else of it stays; or it becomes a jump to the thunk. */
+static enum tramp_x86_reloc put_call_ind(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
+					 const struct tramp_x86_env *env)
 {
 	enum rsp_use use = rsp_use(insn);
 
@@ -182,6 +203,13 @@ static enum tramp_x86_reloc put_call_ind(struct tasm *a, const struct tramp_x86_
 		return TRAMP_X86_RELOC_RETURN;
 	if (use == RSP_ITSELF)
 		return TRAMP_X86_RELOC_RSP;
+	if (env->has_indirect_thunks) {
+		if (!indirect_thunk(insn, env))
+			return TRAMP_X86_RELOC_FIXED;
+		put_push_return(a, insn, ip);
+		tasm_jmp_out(a, indirect_thunk(insn, env));
+		return TRAMP_X86_RELOC_OK;
+	}
 	if (use == RSP_BASE) {
 		/* prefixes that mean nothing may have filled it up already */
 		u32 len = insn->len - insn->disp_size + moved_disp_size(insn);
@@ -197,14 +225,44 @@ static enum tramp_x86_reloc put_call_ind(struct tasm *a, const struct tramp_x86_
 	return TRAMP_X86_RELOC_OK;
 }
 
-static enum tramp_x86_reloc put(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+static enum tramp_x86_reloc put_jmp_ind(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
+					const struct tramp_x86_env *env)
+{
+	if (!env->has_indirect_thunks) {
+		put_same(a, insn, ip, modrm_of(insn));
+		return TRAMP_X86_RELOC_OK;
+	}
+	if (!indirect_thunk(insn, env))
+		return TRAMP_X86_RELOC_FIXED;
+	tasm_jmp_out(a, indirect_thunk(insn, env));
+	return TRAMP_X86_RELOC_OK;
+}
+
+/* Prefixes of a return mean nothing. */
+static enum tramp_x86_reloc put_ret(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
+				    const struct tramp_x86_env *env)
+{
+	if (!env->return_thunk) {
+		put_same(a, insn, ip, modrm_of(insn));
+		return TRAMP_X86_RELOC_OK;
+	}
+	if (insn->opcode != 0xc3)
+		return TRAMP_X86_RELOC_FIXED;
+	tasm_jmp_out(a, env->return_thunk);
+	return TRAMP_X86_RELOC_OK;
+}
+
+static enum tramp_x86_reloc put(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
+				const struct tramp_x86_env *env)
 {
 	switch (tramp_x86_classify(insn)) {
 	case TRAMP_X86_PLAIN:
-	case TRAMP_X86_JMP_IND:
-	case TRAMP_X86_RET:
 		put_same(a, insn, ip, modrm_of(insn));
 		return TRAMP_X86_RELOC_OK;
+	case TRAMP_X86_JMP_IND:
+		return put_jmp_ind(a, insn, ip, env);
+	case TRAMP_X86_RET:
+		return put_ret(a, insn, ip, env);
 	case TRAMP_X86_JMP:
 		put_jmp(a, insn, ip);
 		return TRAMP_X86_RELOC_OK;
@@ -221,20 +279,21 @@ static enum tramp_x86_reloc put(struct tasm *a, const struct tramp_x86_insn *ins
 		put_jmp(a, insn, ip);
 		return TRAMP_X86_RELOC_OK;
 	case TRAMP_X86_CALL_IND:
-		return put_call_ind(a, insn, ip);
+		return put_call_ind(a, insn, ip, env);
 	case TRAMP_X86_FIXED:
 		break;
 	}
 	return TRAMP_X86_RELOC_FIXED;
 }
 
-enum tramp_x86_reloc tramp_x86_relocate(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+enum tramp_x86_reloc tramp_x86_relocate(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
+					const struct tramp_x86_env *env)
 {
 	bool before = a->out_of_reach;
 	enum tramp_x86_reloc err;
 
 	a->out_of_reach = false;
-	err = put(a, insn, ip);
+	err = put(a, insn, ip, env);
 	if (err == TRAMP_X86_RELOC_OK && a->out_of_reach)
 		err = TRAMP_X86_RELOC_REACH;
 	a->out_of_reach |= before;

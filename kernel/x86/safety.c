@@ -114,7 +114,8 @@ static bool all_relocate(struct region *r)
 	for (i = 0; i < r->nr_live; i++) {
 		struct tasm measure = { 0 };
 
-		reloc = tramp_x86_relocate(&measure, &r->part[i].insn, r->part[i].addr);
+		reloc = tramp_x86_relocate(&measure, &r->part[i].insn, r->part[i].addr,
+					   r->world->env);
 		if (reloc != TRAMP_X86_RELOC_OK) {
 			r->v->reloc = reloc;
 			return object(r, TRAMP_X86_STUCK, r->part[i].addr);

@@ -28,8 +28,11 @@ enum tramp_x86_why {
 	TRAMP_X86_STUCK,	/* the instruction @where cannot run elsewhere; see @reloc */
 };
 
+struct tramp_x86_env;
+
 /**
  * struct tramp_x86_world - what must be known beyond the bytes
+ * @env: the kernel, for tramp_x86_relocate()
  * @is_target: whether a direct branch from anywhere, a fix-up of the exception
  *	table, or the label of a jump label is at @addr
  *	It is asked for every byte of the region but the first, not only for those where
@@ -44,9 +47,10 @@ enum tramp_x86_why {
  *	holds @ip. Not asked for a region of one instruction: indirect jumps lead to
  *	where instructions start.
  *
- * All get the caller's @arg of tramp_x86_check_region().
+ * All functions get the caller's @arg of tramp_x86_check_region().
  */
 struct tramp_x86_world {
+	const struct tramp_x86_env *env;
 	bool (*is_target)(u64 addr, void *arg);
 	bool (*has_fixup)(u64 addr, void *arg);
 	u32 (*held)(u64 start, u64 end, u64 *where, void *arg);

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../kernel/x86/fentry_image.h"
 #include "../../kernel/x86/relocate.h"
 #include "../lib/ktap.h"
 
@@ -274,11 +275,14 @@ static void objdump_6_12(void)
 /* Where modules and images are, as seen from the kernel's text. */
 #define IMAGE	0xffffffffc0800000ULL
 
+/* A kernel without thunks. */
+static const struct tramp_x86_env env;
+
 static void relocate_one(const struct sweep *s, u64 *count)
 {
 	u8 buf[TRAMP_X86_MAX_RELOCATED];
 	struct tasm a = { .buf = buf, .len = sizeof(buf), .addr = IMAGE }, measure = { 0 };
-	enum tramp_x86_reloc err = tramp_x86_relocate(&a, &s->insn, addr_of(s));
+	enum tramp_x86_reloc err = tramp_x86_relocate(&a, &s->insn, addr_of(s), &env);
 	struct tramp_x86_insn copy;
 	u32 off;
 
@@ -289,7 +293,7 @@ static void relocate_one(const struct sweep *s, u64 *count)
 	}
 	CHECK_EQ(err, TRAMP_X86_RELOC_OK, "%#lx", addr_of(s));
 	CHECK(!a.overflow, "%#lx", addr_of(s));
-	tramp_x86_relocate(&measure, &s->insn, addr_of(s));
+	tramp_x86_relocate(&measure, &s->insn, addr_of(s), &env);
 	CHECK_EQ(measure.off, a.off, "%#lx", addr_of(s));
 	for (off = 0; off < a.off; off += copy.len)
 		if (!CHECK(tramp_x86_decode(buf + off, a.off - off, &copy), "%#lx", addr_of(s)))

@@ -46,8 +46,6 @@ static u32 nobody(u64 start, u64 end, u64 *where, void *arg)
 	return 0;
 }
 
-static const struct tramp_x86_world empty_world = { no, no, nobody, no };
-
 static void set_programs(struct job *j, struct fuzz_input *in)
 {
 	u32 i;
@@ -73,7 +71,8 @@ static bool can_copy(const struct job *j)
 		struct tasm a = { 0 };
 
 		if (!tramp_x86_decode(j->code + at, j->req.len - at, &insn) ||
-		    tramp_x86_relocate(&a, &insn, j->req.ip + at) != TRAMP_X86_RELOC_OK)
+		    tramp_x86_relocate(&a, &insn, j->req.ip + at, &j->env) !=
+			    TRAMP_X86_RELOC_OK)
 			return false;
 		kind = tramp_x86_classify(&insn);
 		if (kind == TRAMP_X86_CALL || kind == TRAMP_X86_CALL_IND)
@@ -129,7 +128,8 @@ static void check_copy(const struct job *j)
 		struct tasm a = { .buf = buf, .len = sizeof(buf), .addr = j->addr + off };
 
 		FUZZ_CHECK(tramp_x86_decode(j->code + at, j->req.len - at, &insn));
-		FUZZ_CHECK(tramp_x86_relocate(&a, &insn, j->req.ip + at) == TRAMP_X86_RELOC_OK);
+		FUZZ_CHECK(tramp_x86_relocate(&a, &insn, j->req.ip + at, &j->env) ==
+			   TRAMP_X86_RELOC_OK);
 		FUZZ_CHECK(off + a.off <= end && !memcmp(j->image + off, buf, a.off));
 		kind = tramp_x86_classify(&insn);
 		at += insn.len;
@@ -143,6 +143,21 @@ static void check_copy(const struct job *j)
 	} else {
 		FUZZ_CHECK(tramp_x86_classify(&last) == TRAMP_X86_JMP);
 		FUZZ_CHECK(tramp_x86_branch_target(&last, j->addr + off) == j->req.ip + j->req.len);
+	}
+}
+
+/* Where there are thunks, nothing in the copy branches as it should not. */
+static void check_thunks(const struct job *j, u32 off, u32 end)
+{
+	struct tramp_x86_insn insn;
+	enum tramp_x86_kind kind;
+
+	for (; off < end; off += insn.len) {
+		FUZZ_CHECK(tramp_x86_decode(j->image + off, end - off, &insn));
+		kind = tramp_x86_classify(&insn);
+		FUZZ_CHECK(!j->env.return_thunk || kind != TRAMP_X86_RET);
+		FUZZ_CHECK(!j->env.has_indirect_thunks ||
+			   (kind != TRAMP_X86_JMP_IND && kind != TRAMP_X86_CALL_IND));
 	}
 }
 
@@ -161,6 +176,7 @@ static void check_image(struct job *j)
 	image_branches(&img, copy, end);
 	image_calls(&img, j->call_off);
 	check_copy(j);
+	check_thunks(j, copy, end);
 	free(img.starts);
 }
 
@@ -198,6 +214,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct fuzz_input in = { data, size };
 	struct tramp_x86_verdict v;
 	struct job j = { 0 };
+	const struct tramp_x86_world world = { &j.env, no, no, nobody, no };
 	u32 kind, len;
 
 	j.req.ip = fuzz_text(&in);
@@ -212,7 +229,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	j.code_size = in.size < MAX_CODE ? in.size : MAX_CODE;
 	j.code = fuzz_exact(in.data, j.code_size);
-	tramp_x86_check_region(j.req.ip, j.code, j.code_size, &empty_world, NULL, &v);
+	tramp_x86_check_region(j.req.ip, j.code, j.code_size, &world, NULL, &v);
 	if (len > j.code_size)
 		len = j.code_size;
 	j.req.len = len ? len : v.len;

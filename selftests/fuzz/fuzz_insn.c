@@ -4,8 +4,10 @@
  * other.
  *
  * Input: mode and address of the original (9 bytes), mode and address of the copy (9),
- * a length for a buffer that is too short (1), then the instruction.
+ * a length for a buffer that is too short (1; its upper two bits say whether there are
+ * thunks for returns and for indirect branches), then the instruction.
  */
+#include "../../kernel/x86/fentry_image.h"
 #include "../../kernel/x86/relocate.h"
 #include "fuzz.h"
 
@@ -13,6 +15,7 @@ struct job {
 	struct tramp_x86_insn insn;
 	enum tramp_x86_kind kind;
 	u64 ip, addr;
+	struct tramp_x86_env env;
 	enum tramp_x86_reloc err;	/* measured */
 	u32 size;
 	u8 *copy;			/* at @addr */
@@ -51,6 +54,36 @@ static void check_decoded(const u8 *code, u32 avail, const struct tramp_x86_insn
 	fuzz_free(alone, insn->len - 1);
 }
 
+/* In reach of the copy; none for rsp. */
+static void set_thunks(struct job *j, u32 which)
+{
+	u32 reg;
+
+	for (reg = 0; reg < 16; reg++)
+		j->env.indirect_thunk[reg] = reg == 4 ? 0 : j->addr + 0x10020 + 64 * reg;
+	j->env.has_indirect_thunks = which & 1;
+	j->env.return_thunk = which & 2 ? j->addr + 0x20020 : 0;
+}
+
+/* The number of the register that an indirect branch goes through, or 4. */
+static u32 through(const struct job *j)
+{
+	u8 modrm = j->insn.bytes[j->insn.modrm_off];
+
+	return modrm >> 6 == 3 ? (modrm & 7) + 8 * (j->insn.rex & 1) : 4;
+}
+
+/* The thunk that its copy has to go to: 0 if none, 1 if there is none that would do. */
+static u64 thunk_for(const struct job *j)
+{
+	if (j->kind == TRAMP_X86_RET && j->env.return_thunk)
+		return j->insn.opcode == 0xc3 ? j->env.return_thunk : 1;
+	if ((j->kind == TRAMP_X86_JMP_IND || j->kind == TRAMP_X86_CALL_IND) &&
+	    j->env.has_indirect_thunks)
+		return through(j) == 4 ? 1 : j->env.indirect_thunk[through(j)];
+	return 0;
+}
+
 /* The only address in the instruction that depends on where it stands. */
 static bool refers_to(const struct job *j, u64 *target)
 {
@@ -62,6 +95,9 @@ static bool refers_to(const struct job *j, u64 *target)
 		*target = tramp_x86_branch_target(&j->insn, j->ip);
 		return true;
 	default:
+		*target = thunk_for(j);
+		if (*target)
+			return true;
 		*target = j->ip + j->insn.len + (u64)(s64)tramp_x86_disp(&j->insn);
 		return tramp_x86_rip_relative(&j->insn) && !(j->insn.prefixes & TRAMP_X86_PFX_67);
 	}
@@ -86,11 +122,18 @@ static void measure(struct job *j)
 {
 	struct tasm a = { 0 };
 
-	j->err = tramp_x86_relocate(&a, &j->insn, j->ip);
+	j->err = tramp_x86_relocate(&a, &j->insn, j->ip, &j->env);
 	j->size = a.off;
 	FUZZ_CHECK(!a.overflow && !a.out_of_reach);
 	FUZZ_CHECK(j->err != TRAMP_X86_RELOC_REACH);
-	FUZZ_CHECK((j->err == TRAMP_X86_RELOC_FIXED) == (j->kind == TRAMP_X86_FIXED));
+	if (j->kind == TRAMP_X86_FIXED)
+		FUZZ_CHECK(j->err == TRAMP_X86_RELOC_FIXED);
+	else if (thunk_for(j) == 1)	/* call *rsp, and what has no good return address */
+		FUZZ_CHECK(j->err == TRAMP_X86_RELOC_FIXED ||
+			   (is_call(j) && (j->err == TRAMP_X86_RELOC_RSP ||
+					   j->err == TRAMP_X86_RELOC_RETURN)));
+	else
+		FUZZ_CHECK(j->err != TRAMP_X86_RELOC_FIXED);
 	FUZZ_CHECK(j->err != TRAMP_X86_RELOC_RSP || j->kind == TRAMP_X86_CALL_IND);
 	FUZZ_CHECK(j->err != TRAMP_X86_RELOC_OK || !pushes_over_operand(j));
 	if (is_call(j))
@@ -110,7 +153,7 @@ static bool emit(struct job *j, u32 len)
 	bool far;
 
 	FUZZ_CHECK(buf);
-	err = tramp_x86_relocate(&a, &j->insn, j->ip);
+	err = tramp_x86_relocate(&a, &j->insn, j->ip, &j->env);
 	FUZZ_CHECK(a.off == j->size);
 	FUZZ_CHECK(a.overflow == (len < j->size));
 	far = j->err == TRAMP_X86_RELOC_OK && j->addr && refers_to(j, &target) &&
@@ -139,6 +182,16 @@ static void check_jmp(const struct job *j, u32 *off)
 
 	FUZZ_CHECK(tramp_x86_classify(&jmp) == TRAMP_X86_JMP && jmp.imm_size == 4);
 	FUZZ_CHECK(tramp_x86_branch_target(&jmp, at) == tramp_x86_branch_target(&j->insn, j->ip));
+}
+
+/* A jmp rel32 that leads to a thunk. */
+static void check_thunk(const struct job *j, u32 *off)
+{
+	u64 at = j->addr + *off;
+	struct tramp_x86_insn jmp = next(j, off);
+
+	FUZZ_CHECK(tramp_x86_classify(&jmp) == TRAMP_X86_JMP && jmp.len == 5);
+	FUZZ_CHECK(tramp_x86_branch_target(&jmp, at) == thunk_for(j));
 }
 
 static void check_push(const struct job *j, u32 *off)
@@ -178,7 +231,7 @@ static void check_same(const struct job *j, u32 *off)
 		FUZZ_CHECK(!memcmp(same.bytes, j->insn.bytes, same.len));
 	if (!j->ip)
 		return;		/* which would mean "not known yet" */
-	FUZZ_CHECK(tramp_x86_relocate(&a, &same, at) == TRAMP_X86_RELOC_OK);
+	FUZZ_CHECK(tramp_x86_relocate(&a, &same, at, &j->env) == TRAMP_X86_RELOC_OK);
 	FUZZ_CHECK(a.off == j->insn.len && !memcmp(back, j->insn.bytes, a.off));
 }
 
@@ -254,10 +307,16 @@ static void check_copy(const struct job *j)
 		break;
 	case TRAMP_X86_CALL_IND:
 		check_push(j, &off);
-		check_jmp_ind(j, &off);
+		if (thunk_for(j))
+			check_thunk(j, &off);
+		else
+			check_jmp_ind(j, &off);
 		break;
 	default:
-		check_same(j, &off);
+		if (thunk_for(j))
+			check_thunk(j, &off);
+		else
+			check_same(j, &off);
 	}
 	FUZZ_CHECK(off == j->size);
 }
@@ -271,6 +330,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	j.addr = fuzz_near(&in, j.ip);
 	too_short = fuzz_take(&in, 1);
+	set_thunks(&j, too_short >> 6);
 	avail = in.size < 20 ? in.size : 20;
 	code = fuzz_exact(in.data, avail);
 	if (tramp_x86_decode(code, avail, &j.insn)) {

@@ -7,6 +7,7 @@
  * the code. The masks are and-ed with a second set each (12), so that few bits
  * are common.
  */
+#include "../../kernel/x86/fentry_image.h"
 #include "../../kernel/x86/relocate.h"
 #include "../../kernel/x86/safety.h"
 #include "fuzz.h"
@@ -63,7 +64,8 @@ static bool indirect(u64 ip, void *arg)
 	return w->indirect;
 }
 
-static const struct tramp_x86_world functions = { is_target, has_fixup, held, indirect };
+static const struct tramp_x86_env env;
+static const struct tramp_x86_world functions = { &env, is_target, has_fixup, held, indirect };
 
 /* What a region has to be, whatever the verdict, once its length is known. */
 static void check_length(const struct world *w, const u8 *code, const struct tramp_x86_verdict *v)
@@ -104,7 +106,7 @@ static void check_safe(const struct world *w, const u8 *code, const struct tramp
 		kind = tramp_x86_classify(&insn);
 		FUZZ_CHECK(!(w->fixups >> off & 1));
 		FUZZ_CHECK(kind != TRAMP_X86_FIXED);
-		FUZZ_CHECK(tramp_x86_relocate(&a, &insn, w->ip + off) == TRAMP_X86_RELOC_OK);
+		FUZZ_CHECK(tramp_x86_relocate(&a, &insn, w->ip + off, &env) == TRAMP_X86_RELOC_OK);
 		FUZZ_CHECK(!off || !w->indirect);
 		FUZZ_CHECK(!off || !tramp_x86_is_endbr(&insn));
 		if (kind == TRAMP_X86_JMP || kind == TRAMP_X86_JCC || kind == TRAMP_X86_LOOP ||

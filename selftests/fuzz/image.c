@@ -7,14 +7,14 @@
 #include "../../kernel/x86/insn.h"
 
 enum { SMALL_CTX = 1, NO_STATS = 2, RCU_LOCKS = 4, CALL_DEPTH = 8, SMAP = 16, FAR_PERCPU = 32,
-       RETURN_THUNK = 64, PREEMPT = 128 };
+       RETURN_THUNK = 64, PREEMPT = 128, INDIRECT_THUNKS = 256 };
 
-struct tramp_x86_env fuzz_env(u64 addr, u8 kind, bool far_helpers)
+struct tramp_x86_env fuzz_env(u64 addr, u16 kind, bool far_helpers)
 {
 	u64 percpu = kind & FAR_PERCPU ? 0x123456789000ULL : 0x31000;
 	u64 helpers = addr + (far_helpers ? 0x100000000ULL : 0x100000);
 
-	return (struct tramp_x86_env){
+	struct tramp_x86_env env = {
 		.preempt_count = percpu,
 		.current_task = percpu + 8,
 		.task_bpf_ctx = 0xb38,
@@ -36,7 +36,13 @@ struct tramp_x86_env fuzz_env(u64 addr, u8 kind, bool far_helpers)
 		.cs = 0x10,
 		.ss = 0x18,
 		.smap = kind & SMAP,
+		.has_indirect_thunks = kind & INDIRECT_THUNKS,
 	};
+	u32 reg;
+
+	for (reg = 0; reg < 16; reg++)	/* none for rsp, and one more missing */
+		env.indirect_thunk[reg] = reg == 4 || reg == 9 ? 0 : helpers + 0x1020 + 64 * reg;
+	return env;
 }
 
 struct tramp_x86_call fuzz_program(u64 addr, u32 nr, u32 flags, bool insns, bool shared)

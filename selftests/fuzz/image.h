@@ -32,7 +32,7 @@ struct image {
  * A kernel with one out of 256 sets of features, its helpers above @addr. Programs
  * are fuzz_program()s above them.
  */
-struct tramp_x86_env fuzz_env(u64 addr, u8 kind, bool far_helpers);
+struct tramp_x86_env fuzz_env(u64 addr, u16 kind, bool far_helpers);
 
 /* Program @nr, with @flags; @shared: it has its recursion counter with others. */
 struct tramp_x86_call fuzz_program(u64 addr, u32 nr, u32 flags, bool insns, bool shared);

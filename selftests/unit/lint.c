@@ -164,6 +164,18 @@ static void lint_branch(const struct lint *l, u32 off, const ZydisDecodedInstruc
 	}
 }
 
+/* Copied or not: where there are thunks, nothing returns or jumps through a register itself. */
+static void lint_thunks(const struct lint *l, u32 off, const ZydisDecodedInstruction *insn,
+			const ZydisDecodedOperand *op)
+{
+	bool branch = insn->mnemonic == ZYDIS_MNEMONIC_JMP || insn->mnemonic == ZYDIS_MNEMONIC_CALL;
+
+	CHECK(!l->env->return_thunk || insn->mnemonic != ZYDIS_MNEMONIC_RET,
+	      "a plain return at %#x", off);
+	CHECK(!l->env->has_indirect_thunks || !branch || op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE,
+	      "a plain indirect branch at %#x", off);
+}
+
 static bool lint_decode(const struct lint *l)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
@@ -175,6 +187,7 @@ static bool lint_decode(const struct lint *l)
 			return false;
 		CHECK(in_copy(l, off) || known_mnemonic(l, insn.mnemonic), "%s at %#x",
 		      ZydisMnemonicGetString(insn.mnemonic), off);
+		lint_thunks(l, off, &insn, &ops[0]);
 		insns[off] = (struct insn){ .start = true, .len = insn.length, .jump = -1 };
 		insns[off].ends = insn.mnemonic == ZYDIS_MNEMONIC_JMP ||
 				  insn.mnemonic == ZYDIS_MNEMONIC_RET ||

@@ -4,6 +4,8 @@
  */
 #include "machine.h"
 
+#include "../../kernel/x86/fentry_image.h"
+
 #include <asm/prctl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,6 +28,7 @@
 
 #define SITE_SIZE	64
 #define RETURN_THUNK	(AREA_DATA - THUNK_SIZE)
+#define BRANCH_THUNKS	(AREA_SITES - 32 * THUNK_SIZE)
 
 extern void machine_stub(void);
 extern void machine_enter(void);
@@ -152,6 +155,21 @@ u64 machine_return_thunk(const u64 *counter)
 	memcpy(t + 3, &rel, 4);
 	t[7] = 0xc3;
 	return (u64)t;
+}
+
+void machine_branch_thunks(struct tramp_x86_env *env)
+{
+	u8 *t = machine_area + BRANCH_THUNKS;
+	u32 reg;
+
+	env->has_indirect_thunks = true;
+	for (reg = 0; reg < NR_REGS; reg++, t += THUNK_SIZE) {
+		memcpy(t, "\x41\xff\xe0", 3);		/* jmp *%r8 */
+		t[2] |= reg & 7;
+		env->indirect_thunk[reg] = (u64)t + (reg < R8);
+	}
+	*t = 0xc3;
+	env->return_thunk = (u64)t;
 }
 
 /* Called by machine_stub with the thunk's number and the registers. */

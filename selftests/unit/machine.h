@@ -114,6 +114,13 @@ u64 machine_site_after(u32 nr, bool endbr);
 /* A return thunk: counts *@counter up and returns. */
 u64 machine_return_thunk(const u64 *counter);
 
+/*
+ * Thunks that do nothing but `ret`, or a jump through the register that @env has each for.
+ * They do not touch flags.
+ */
+struct tramp_x86_env;
+void machine_branch_thunks(struct tramp_x86_env *env);
+
 /* Call into the area; may be nested in a hook or a signal handler. */
 void machine_run(struct machine_call *call);
 

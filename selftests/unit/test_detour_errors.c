@@ -317,12 +317,13 @@ static void unused_parts(void)
 	env.run_ctx_size = env.run_ctx_cookie = env.run_ctx_saved = 0xffffffff;
 	env.trace_ctx_size = env.trace_ctx_cookie = env.task_bpf_ctx = 0xffffffff;
 	env.current_task = env.call_depth = env.return_thunk = 0xdeadbeefdeadbeef;
+	memset(env.indirect_thunk, 0xff, sizeof(env.indirect_thunk));
 	calls[0].enter = calls[0].exit = 1;
 	out.call_off = NULL;
 	EXPECT(OK, "one program without flags");
 
 	good(0);
-	req.env = NULL;
+	memset(&env, 0xff, sizeof(env));	/* the code has nothing for thunks */
 	req.progs = NULL;
 	out.call_off = NULL;
 	EXPECT(OK, "no programs");

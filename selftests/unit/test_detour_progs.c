@@ -34,7 +34,7 @@ static void programs_1_to_64(void)
 static void no_programs(void)
 {
 	begin("no programs", 0);
-	h.req.env = NULL;
+	h.env = (struct tramp_x86_env){ .task_bpf_ctx = h.env.task_bpf_ctx };
 	hit_run(&h);
 	CHECK_EQ(h.out.copy_off, 5, "a jump, then the copy");
 	CHECK_EQ(h.out.copy_len, 10, "a NOP and a jump");

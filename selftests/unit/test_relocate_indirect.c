@@ -174,11 +174,61 @@ static void returns(void)
 	}
 }
 
+/* The jump that a copy ends in leads to a thunk. */
+static void jumps_to(const struct twice *t, u64 thunk)
+{
+	u32 rel = (u32)(thunk - (TWICE_NEAR + t->size));
+
+	CHECK(t->size >= 5 && t->copy[t->size - 5] == 0xe9 &&
+	      !memcmp(t->copy + t->size - 4, &rel, 4), "%s", t->name);
+}
+
+/* Where branches have to go through thunks: the same happens, and by way of them. */
+static void thunks(void)
+{
+	static const struct code rets[] = { CODE("\xc3"), CODE("\xf3\xc3"), CODE("\x48\xc3") };
+	struct twice t;
+	u32 r, i;
+
+	machine_init();
+	for (r = 0; r < NR_REGS; r++) {
+		const char call[] = { r >= R8 ? 0x41 : 0x3e, 0xff, 0xd0 | (r & 7) };
+		const char jump[] = { call[0], 0xff, 0xe0 | (r & 7) };
+
+		if (r == RSP)
+			continue;
+		twice_begin(&t, "call reg", call, sizeof(call));
+		machine_branch_thunks(&t.env);
+		t.regs[r] = t.target = TARGET;
+		if (twice_run(&t))
+			twice_was_called(&t);
+		jumps_to(&t, t.env.indirect_thunk[r]);
+
+		twice_begin(&t, "jmp reg", jump, sizeof(jump));
+		machine_branch_thunks(&t.env);
+		t.regs[r] = t.target = TARGET;
+		if (twice_run(&t))
+			twice_was_taken(&t);
+		jumps_to(&t, t.env.indirect_thunk[r]);
+	}
+	for (i = 0; i < NR(rets); i++) {
+		twice_begin(&t, "ret", rets[i].bytes, rets[i].len);
+		machine_branch_thunks(&t.env);
+		t.target = TARGET;
+		twice_poke(&t, TWICE_STACK, TARGET);
+		if (twice_run(&t))
+			twice_was_taken(&t);
+		CHECK_EQ(t.out[RSP], TWICE_STACK + 8, "%s", hex(&rets[i]));
+		jumps_to(&t, t.env.return_thunk);
+	}
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(indirect_registers),
 	KTAP_TEST(indirect_memory),
 	KTAP_TEST(indirect_rsp),
 	KTAP_TEST(indirect_percpu),
 	KTAP_TEST(returns),
+	KTAP_TEST(thunks),
 };
 KTAP_MAIN(tests)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "../../kernel/x86/fentry_image.h"
 #include "../../kernel/x86/relocate.h"
 #include "../lib/ktap.h"
 #include "code.h"
@@ -16,6 +17,7 @@
 
 static u8 buf[64];
 static struct tasm a;
+static struct tramp_x86_env env;
 
 /* Relocate one from @ip to @addr. */
 static enum tramp_x86_reloc relocate(const struct code *c, u64 ip, u64 addr)
@@ -26,7 +28,7 @@ static enum tramp_x86_reloc relocate(const struct code *c, u64 ip, u64 addr)
 		hex(c));
 	memset(buf, CANARY, sizeof(buf));
 	a = (struct tasm){ .buf = buf, .len = sizeof(buf), .addr = addr };
-	return tramp_x86_relocate(&a, &insn, ip);
+	return tramp_x86_relocate(&a, &insn, ip, &env);
 }
 
 /* One of each form that there is, and what it becomes in module space. */
@@ -141,6 +143,88 @@ static void refused(void)
 	}
 }
 
+#define THUNKS	0xffffffff82000020ULL
+
+/* The kernel's thunks, 64 bytes apart; that for returns behind the others. None for rsp. */
+static void set_thunks(void)
+{
+	u32 reg;
+
+	env.has_indirect_thunks = true;
+	for (reg = 0; reg < 16; reg++)
+		env.indirect_thunk[reg] = reg == RSP ? 0 : THUNKS + 64 * reg;
+	env.return_thunk = THUNKS + 64 * 16;
+}
+
+/* What becomes of returns and indirect branches where they have to go through thunks. */
+static void thunks(void)
+{
+	static const struct {
+		enum tramp_x86_reloc why;
+		struct code code;
+		s32 thunk, pushed;	/* number of the thunk; what a call adds to TEXT */
+	} codes[] = {
+		{ TRAMP_X86_RELOC_OK, CODE("\xc3"), 16, 0 },
+		{ TRAMP_X86_RELOC_OK, CODE("\xf3\xc3"), 16, 0 },
+		{ TRAMP_X86_RELOC_OK, CODE("\xf2\xc3"), 16, 0 },
+		{ TRAMP_X86_RELOC_OK, CODE("\x48\xc3"), 16, 0 },
+		{ TRAMP_X86_RELOC_OK, CODE("\xff\xe0"), RAX, 0 },
+		{ TRAMP_X86_RELOC_OK, CODE("\x3e\xff\xe7"), RDI, 0 },
+		{ TRAMP_X86_RELOC_OK, CODE("\x41\xff\xe4"), R12, 0 },
+		{ TRAMP_X86_RELOC_OK, CODE("\x48\xff\xe5"), RBP, 0 },
+		{ TRAMP_X86_RELOC_OK, CODE("\xff\xd0"), RAX, 2 },
+		{ TRAMP_X86_RELOC_OK, CODE("\x2e\x41\xff\xd3"), R11, 4 },
+		{ TRAMP_X86_RELOC_FIXED, CODE("\xc2\x00\x00"), 0, 0 },
+		{ TRAMP_X86_RELOC_FIXED, CODE("\xc2\x08\x00"), 0, 0 },
+		{ TRAMP_X86_RELOC_FIXED, CODE("\xff\xe4"), 0, 0 },
+		{ TRAMP_X86_RELOC_FIXED, CODE("\xff\x20"), 0, 0 },
+		{ TRAMP_X86_RELOC_FIXED, CODE("\xff\x10"), 0, 0 },
+		{ TRAMP_X86_RELOC_FIXED, CODE("\xff\x25\0\0\0\0"), 0, 0 },
+		{ TRAMP_X86_RELOC_FIXED, CODE("\xff\x15\0\0\0\0"), 0, 0 },
+		{ TRAMP_X86_RELOC_FIXED, CODE("\xff\x14\x24"), 0, 0 },
+		{ TRAMP_X86_RELOC_FIXED, CODE("\xff\x54\x24\xf0"), 0, 0 },
+		{ TRAMP_X86_RELOC_RSP, CODE("\xff\xd4"), 0, 0 },
+		{ TRAMP_X86_RELOC_FIXED, CODE("\x66\xc3"), 0, 0 },
+	};
+	u32 i, rel, at;
+
+	set_thunks();
+	for (i = 0; i < NR(codes); i++) {
+		CHECK_EQ(relocate(&codes[i].code, TEXT, IMAGE), codes[i].why, "%s",
+			 hex(&codes[i].code));
+		at = a.off - 5;
+		if (codes[i].why != TRAMP_X86_RELOC_OK) {
+			CHECK(!a.off && buf[0] == CANARY, "%s", hex(&codes[i].code));
+			continue;
+		}
+		rel = (u32)(THUNKS + 64 * codes[i].thunk - (IMAGE + a.off));
+		CHECK(a.off == (codes[i].pushed ? 10 : 5) && buf[at] == 0xe9 &&
+		      !memcmp(buf + at + 1, &rel, 4), "%s", hex(&codes[i].code));
+		if (codes[i].pushed) {
+			u32 to = (u32)TEXT + codes[i].pushed;
+
+			CHECK(buf[0] == 0x68 && !memcmp(buf + 1, &to, 4), "%s",
+			      hex(&codes[i].code));
+		}
+		/* as large when it is measured; out of reach is noticed */
+		CHECK_EQ(relocate(&codes[i].code, TEXT, 0), TRAMP_X86_RELOC_OK, "%s",
+			 hex(&codes[i].code));
+		CHECK_EQ(a.off, at + 5, "%s", hex(&codes[i].code));
+		CHECK_EQ(relocate(&codes[i].code, TEXT, IMAGE - 0x100000000), TRAMP_X86_RELOC_REACH,
+			 "%s", hex(&codes[i].code));
+		CHECK_EQ(a.off, at + 5, "%s", hex(&codes[i].code));
+	}
+	/* one without the other */
+	env.has_indirect_thunks = false;
+	CHECK_EQ(relocate(&codes[13].code, TEXT, IMAGE), TRAMP_X86_RELOC_OK, "jmp *(%%rax)");
+	CHECK_EQ(relocate(&codes[10].code, TEXT, IMAGE), TRAMP_X86_RELOC_FIXED, "ret 0");
+	set_thunks();
+	env.return_thunk = 0;
+	CHECK_EQ(relocate(&codes[13].code, TEXT, IMAGE), TRAMP_X86_RELOC_FIXED, "jmp *(%%rax)");
+	CHECK_EQ(relocate(&codes[10].code, TEXT, IMAGE), TRAMP_X86_RELOC_OK, "ret 0");
+	env = (struct tramp_x86_env){ 0 };
+}
+
 /* push sign-extends 32 bits: return addresses are within 2 GiB of 0, on either side. */
 static void return_addresses(void)
 {
@@ -238,7 +322,7 @@ static void reach_is_sticky(void)
 
 	CHECK_EQ(relocate(&far, TEXT, TEXT + 0x100000000), TRAMP_X86_RELOC_REACH, "");
 	tramp_x86_decode((const u8 *)nop.bytes, nop.len, &insn);
-	CHECK_EQ(tramp_x86_relocate(&a, &insn, TEXT), TRAMP_X86_RELOC_OK, "");
+	CHECK_EQ(tramp_x86_relocate(&a, &insn, TEXT, &env), TRAMP_X86_RELOC_OK, "");
 	CHECK(a.out_of_reach, "");
 }
 
@@ -254,7 +338,7 @@ static void sizes(void)
 
 		tramp_x86_decode((const u8 *)c->bytes, c->len, &insn);
 		a = (struct tasm){ 0 };
-		CHECK_EQ(tramp_x86_relocate(&a, &insn, TEXT), TRAMP_X86_RELOC_OK, "%s", hex(c));
+		CHECK_EQ(tramp_x86_relocate(&a, &insn, TEXT, &env), TRAMP_X86_RELOC_OK, "%s", hex(c));
 		CHECK(!a.overflow && !a.out_of_reach, "%s", hex(c));
 		size = a.off;
 		CHECK_EQ(size, forms[i].copy.len, "%s", hex(c));
@@ -284,7 +368,7 @@ static void bounds(void)
 		for (len = 0; len <= size; len++) {
 			memset(buf, CANARY, sizeof(buf));
 			a = (struct tasm){ .buf = buf, .len = len, .addr = IMAGE };
-			tramp_x86_relocate(&a, &insn, TEXT);
+			tramp_x86_relocate(&a, &insn, TEXT, &env);
 			CHECK_EQ(a.overflow, len < size, "%s", hex(c));
 			CHECK_EQ(a.off, size, "%s", hex(c));
 			for (k = len; k < sizeof(buf); k++)
@@ -296,6 +380,7 @@ static void bounds(void)
 static const struct ktap_test tests[] = {
 	KTAP_TEST(kernel_addresses),
 	KTAP_TEST(refused),
+	KTAP_TEST(thunks),
 	KTAP_TEST(return_addresses),
 	KTAP_TEST(reach),
 	KTAP_TEST(reach_of_eip),

@@ -5,11 +5,15 @@
  */
 #include <string.h>
 
+#include "../../kernel/x86/fentry_image.h"
 #include "../../kernel/x86/relocate.h"
 #include "../../kernel/x86/safety.h"
 #include "../lib/ktap.h"
 #include "code.h"
 #include "machine.h"
+
+/* A kernel without thunks. */
+static const struct tramp_x86_env env;
 
 #define IP	0xffffffff81234560ULL
 
@@ -68,7 +72,7 @@ static bool indirect(u64 ip, void *arg)
 	return w->indirect;
 }
 
-static const struct tramp_x86_world functions = { is_target, has_fixup, held, indirect };
+static const struct tramp_x86_world functions = { &env, is_target, has_fixup, held, indirect };
 
 static enum tramp_x86_why check(const struct code *c, struct world *w, struct tramp_x86_verdict *v)
 {
@@ -287,7 +291,7 @@ static u32 nobody(u64 start, u64 end, u64 *where, void *arg)
 
 static void elsewhere(void)
 {
-	static const struct tramp_x86_world empty = { never, never, nobody, never };
+	static const struct tramp_x86_world empty = { &env, never, never, nobody, never };
 	static const u8 call[] = { 0xe8, 1, 2, 3, 4 };
 	const u64 ip = 0xffff888000000000ULL;
 	struct tramp_x86_verdict v;
@@ -385,7 +389,8 @@ static void random_regions(void)
 			REQUIRE(tramp_x86_decode(b + off, len - off, &insn), "");
 			kind = tramp_x86_classify(&insn);
 			CHECK(w.fixup != (s32)off, "");
-			CHECK_EQ(tramp_x86_relocate(&a, &insn, IP + off), TRAMP_X86_RELOC_OK, "");
+			CHECK_EQ(tramp_x86_relocate(&a, &insn, IP + off, &env), TRAMP_X86_RELOC_OK,
+				 "");
 			starts++;
 			off += insn.len;
 			if (kind == TRAMP_X86_CALL || kind == TRAMP_X86_CALL_IND)

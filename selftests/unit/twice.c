@@ -195,7 +195,7 @@ static bool emit(struct twice *t, u64 at)
 	    !CHECK_EQ(insn.len, t->len, "%s", t->name))
 		return false;
 	memset(a.buf, 0xcc, a.len);
-	err = tramp_x86_relocate(&a, &insn, TWICE_CODE);
+	err = tramp_x86_relocate(&a, &insn, TWICE_CODE, &t->env);
 	if (!CHECK_EQ(err, TRAMP_X86_RELOC_OK, "%s", t->name) ||
 	    !CHECK(a.off <= TRAMP_X86_MAX_RELOCATED && !a.overflow && !a.out_of_reach,
 		   "%s: %u bytes", t->name, a.off))

@@ -10,6 +10,7 @@
 #ifndef SELFTESTS_UNIT_TWICE_H
 #define SELFTESTS_UNIT_TWICE_H
 
+#include "../../kernel/x86/fentry_image.h"
 #include "../../kernel/x86/relocate.h"
 #include "machine.h"
 
@@ -33,6 +34,7 @@ struct twice {
 	const char *name;
 	u8 code[TRAMP_X86_MAX_INSN];
 	u32 len;
+	struct tramp_x86_env env;	/* twice_begin(): returns and indirect branches are plain */
 	u64 regs[NR_REGS];	/* before */
 	u64 flags;
 	u64 target;		/* where it may branch to, 0: nowhere */
