@@ -38,6 +38,13 @@
 #define tramp_pcpu_call_depth()		0UL
 #endif
 
+/* Indirect branches in the lower half of a cache line go through thunks (a backport). */
+#ifdef X86_FEATURE_INDIRECT_THUNK_ITS
+#define tramp_has_its_thunks()		cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS)
+#else
+#define tramp_has_its_thunks()		false
+#endif
+
 /* Whether a program may sleep: in its aux until 6.8. */
 static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
 {

@@ -133,6 +133,38 @@ static int find_return_thunk(void)
 	return 0;
 }
 
+/*
+ * Where a copied indirect branch goes through, on CPUs on which one in the lower half
+ * of a cache line is not safe: the static thunks, those that the kernel's JIT uses.
+ * There is one for each register, 64 bytes apart, in the order of their numbers. It is
+ * looked at before it is used: without a `jmp *reg` in the upper half of its line
+ * there is none, and the branch is refused.
+ */
+static unsigned long its_thunk(u32 reg)
+{
+	const u8 jmp[] = { 0x41, 0xff, 0xe0 | (reg & 7) };
+	unsigned long addr = tramp_ksyms.__x86_indirect_its_thunk_array + 64 * reg;
+	u32 skip = reg < 8, last = sizeof(jmp) - 1 - skip;
+
+	if (!tramp_ksyms.__x86_indirect_its_thunk_array || !((addr + last) & 0x20) ||
+	    memcmp((const void *)addr, jmp + skip, sizeof(jmp) - skip))
+		return 0;
+	return addr;
+}
+
+static void find_indirect_thunks(void)
+{
+	u32 reg;
+
+	tramp_env.has_indirect_thunks = tramp_has_its_thunks();
+	if (!tramp_env.has_indirect_thunks)
+		return;
+	for (reg = 0; reg < ARRAY_SIZE(tramp_env.indirect_thunk); reg++)
+		tramp_env.indirect_thunk[reg] = its_thunk(reg);
+	if (!tramp_env.indirect_thunk[0])
+		pr_info("this CPU needs thunks for indirect branches and the kernel's cannot be found: probes at these become kprobes\n");
+}
+
 int __init tramp_helpers_init(void)
 {
 	BUILD_BUG_ON(sizeof(struct bpf_tramp_run_ctx) > 64);
@@ -165,5 +197,6 @@ int __init tramp_helpers_init(void)
 	tramp_env.cs = __KERNEL_CS;
 	tramp_env.ss = __KERNEL_DS;
 	tramp_env.smap = cpu_feature_enabled(X86_FEATURE_SMAP);
+	find_indirect_thunks();
 	return find_return_thunk();
 }

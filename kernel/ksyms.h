@@ -107,6 +107,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(ftrace_enabled, true) \
 	X(direct_mutex, true) \
 	X(x86_return_thunk, false) \
+	X(__x86_indirect_its_thunk_array, false) \
 	X(__cpuidle_text_start, false) \
 	X(__cpuidle_text_end, false) \
 	X(__tracepoint_notifier_run, false) \
