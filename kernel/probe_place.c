@@ -184,6 +184,16 @@ static bool shadows(const struct tramp_place *place)
 	return (!next.map && next.opcode == 0xf4) || (next.map == 1 && next.opcode == 0x01);
 }
 
+/*
+ * Returns that the kernel's kprobes take and get wrong: kprobe_emulate_ret() pops the
+ * return address and nothing else, for `ret n` and far returns, too.
+ */
+static bool kprobe_gets_wrong(const struct tramp_x86_insn *insn)
+{
+	return !insn->map && !insn->vex &&
+	       (insn->opcode == 0xc2 || insn->opcode == 0xca || insn->opcode == 0xcb);
+}
+
 int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 {
 	unsigned long at, addr = place->addr, last = addr + place->insn.len - 1;
@@ -227,6 +237,9 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 			place->where = at;
 		}
 	}
+	if (place->reason && kprobe_gets_wrong(&place->insn))
+		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr,
+				    "the kernel's kprobes take it for a plain return");
 	return 0;
 }
 

@@ -237,7 +237,7 @@ static void test_forms_itself(void)
 static void test_forms_fixed(void)
 {
 	struct probe p;
-	int form;
+	int form, nr_lret = 0;
 
 	setup();
 	if (vmtest_oracle())
@@ -252,7 +252,18 @@ static void test_forms_fixed(void)
 			 probe_reason(p.reply.refusal.reason));
 		CHECK_EQ(p.reply.refusal.addr, forms[form].form, "%s: where", forms[form].name);
 		probe_drop(&p);
+		if (strncmp(forms[form].name, "tt_form_lret_", 13))
+			continue;
+		/* the kernel's kprobe would pop the return address and leave cs on the stack */
+		p = probe_at(OURS, bpf_program__fd(probe_skel->progs.count), forms[form].form,
+			     0, 0);
+		CHECK_EQ(-p.err, EOPNOTSUPP, "%s, as a kprobe", forms[form].name);
+		CHECK_EQ(p.reply.refusal.reason, TRAMP_REASON_INSN_FIXED, "%s, as a kprobe: %s",
+			 forms[form].name, probe_reason(p.reply.refusal.reason));
+		probe_drop(&p);
+		nr_lret++;
 	}
+	CHECK(nr_lret, "no far return among the forms");
 	teardown();
 }
 
