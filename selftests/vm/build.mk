@@ -12,7 +12,7 @@ VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coe
 		  probe_direct probe_recursion probe_modules probe_extend extend probe_hotplug probe_sweep probe_judges
 VM_SAMPLES	= $(patsubst %,$(O)/selftests/vm/%.o,probe_sample workload)
 # What cannot run beside others: booted by a script on this side.
-VM_ALONE	= lockdown shutdown
+VM_ALONE	= lockdown shutdown thunks
 VM_COMMON	= testmod guest attach memory callers
 VM_LINK		= -static
 VM_BPF		= $(basename $(basename $(notdir $(wildcard selftests/vm/*.bpf.c))))
@@ -22,10 +22,10 @@ VM_TESTS_ALONE	= $(VM_ALONE:%=$(O)/selftests/vm/test_%)
 VM_OBJS		= $(VM_COMMON:%=$(O)/selftests/vm/%.o) $(O)/selftests/lib/ktap.o
 
 GUEST_TESTS	+= $(VM_TESTS)
-HOST_TESTS	+= selftests/vm/alone selftests/vm/preempt
+HOST_TESTS	+= selftests/vm/alone selftests/vm/its selftests/vm/preempt
 
 # Their goals have no recipe of their own: the programs they take into the machine.
-selftests/vm/alone: $(VM_TESTS_ALONE)
+selftests/vm/alone selftests/vm/its: $(VM_TESTS_ALONE)
 selftests/vm/preempt: $(VM_TESTS)
 
 VM_ALL_TESTS	= $(VM_TESTS) $(VM_TESTS_ALONE)
@@ -42,8 +42,10 @@ $(VM_REQUESTS:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/requests.o
 $(O)/selftests/vm/requests.o: $(O)/selftests/vm/errors.skel.h
 $(patsubst %,$(O)/selftests/vm/test_probe_%,sweep judges hotplug): $(VM_SAMPLES)
 # Zydis comes as a shared library only.
-$(O)/selftests/vm/test_probe_judges: VM_LINK =
-$(O)/selftests/vm/test_probe_judges: LDLIBS_BPF += -lZydis
+VM_ZYDIS	= $(patsubst %,$(O)/selftests/vm/test_%,probe_judges thunks)
+$(VM_ZYDIS): VM_LINK =
+$(VM_ZYDIS): LDLIBS_BPF += -lZydis
+$(O)/selftests/vm/test_thunks: $(O)/selftests/vm/workload.o
 $(patsubst %,$(O)/selftests/vm/%.o,probe requests ownmod) $(VM_SAMPLES): CFLAGS += -I$(O) -Iselftests/vm
 $(O)/selftests/vm/probe.o: $(O)/selftests/vm/probe_progs.skel.h
 
