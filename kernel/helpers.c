@@ -7,6 +7,9 @@
  * counter, which is up around the timed path and was found up in the missed one,
  * ends the recursion after one step.
  */
+#include <linux/ftrace.h>
+#include <linux/irqflags.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/u64_stats_sync.h>
@@ -111,6 +114,33 @@ static noinline notrace void tramp_x_rcu_read_unlock(void)
 {
 	rcu_read_unlock();
 }
+
+/*
+ * Around programs of probes, for checkers that know of locks, of RCU, and of what the
+ * kernel's macros did to interrupts: an image turns them off by a bare cli. They are off,
+ * and an NMI is counted, so what was believed is put back as the kernel's int3 does it.
+ *
+ * One word for each CPU is enough: the recursion counter of the programs is up from
+ * before the first to behind the second, and keeps an NMI, and what these call, from
+ * coming here.
+ */
+static DEFINE_PER_CPU(int, probe_hardirqs);
+
+static noinline notrace void tramp_x_probe_enter(void)
+{
+	this_cpu_write(probe_hardirqs, lockdep_hardirqs_enabled());
+	lockdep_hardirqs_off(CALLER_ADDR0);
+	rcu_read_lock();
+}
+
+static noinline notrace void tramp_x_probe_exit(void)
+{
+	rcu_read_unlock();
+	if (this_cpu_read(probe_hardirqs)) {
+		lockdep_hardirqs_on_prepare();
+		lockdep_hardirqs_on(CALLER_ADDR0);
+	}
+}
 #endif
 
 /*
@@ -174,6 +204,7 @@ int __init tramp_helpers_init(void)
 	BUILD_BUG_ON(sizeof(bpf_stats_enabled_key.key.enabled.counter) != 4);
 
 	tramp_env.preempt_count = tramp_pcpu_preempt_count();
+	tramp_env.nmi_count = NMI_OFFSET + HARDIRQ_OFFSET + PREEMPT_OFFSET;
 	tramp_env.current_task = tramp_pcpu_current_task();
 	tramp_env.task_bpf_ctx = offsetof(struct task_struct, bpf_ctx);
 	tramp_env.run_ctx_size = sizeof(struct bpf_tramp_run_ctx);
@@ -190,6 +221,8 @@ int __init tramp_helpers_init(void)
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 	tramp_env.rcu_read_lock = (unsigned long)tramp_x_rcu_read_lock;
 	tramp_env.rcu_read_unlock = (unsigned long)tramp_x_rcu_read_unlock;
+	tramp_env.probe_enter = (unsigned long)tramp_x_probe_enter;
+	tramp_env.probe_exit = (unsigned long)tramp_x_probe_exit;
 #endif
 	tramp_env.has_call_depth = tramp_has_call_depth();
 	tramp_env.call_depth = tramp_pcpu_call_depth();

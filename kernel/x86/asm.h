@@ -384,6 +384,18 @@ static inline void tasm_add_imm8(struct tasm *a, bool wide, struct tasm_mem m, s
 	tasm_byte(a, v);
 }
 
+static inline void tasm_add_imm32(struct tasm *a, bool wide, struct tasm_mem m, s32 v)
+{
+	tasm_op_mem(a, wide, 0x81, 0, m, 4);
+	tasm_imm32(a, v);
+}
+
+static inline void tasm_sub_imm32(struct tasm *a, bool wide, struct tasm_mem m, s32 v)
+{
+	tasm_op_mem(a, wide, 0x81, 5, m, 4);
+	tasm_imm32(a, v);
+}
+
 static inline void tasm_cmp_imm8(struct tasm *a, bool wide, struct tasm_mem m, s8 v)
 {
 	tasm_op_mem(a, wide, 0x83, 7, m, 1);
@@ -416,7 +428,12 @@ static inline void tasm_test(struct tasm *a, enum tasm_reg x, enum tasm_reg y)
 	tasm_modrm(a, 3, y, x);
 }
 
-/* Flags: DF and AC become 0 ------------------------------------------------ */
+/* Flags: IF, DF, AC become 0 ----------------------------------------------- */
+
+static inline void tasm_cli(struct tasm *a)
+{
+	tasm_byte(a, 0xfa);
+}
 
 static inline void tasm_cld(struct tasm *a)
 {

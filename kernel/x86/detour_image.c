@@ -56,6 +56,7 @@
  *	pushfq					(2)
  *	clac					(3)
  *	cld
+ *	cli					(4)
  *	addq	$16, -16(%rbp)			sp: rbp + 16
  *	push	$cs
  *	push	$(ip + 1)
@@ -65,35 +66,41 @@
  *	push	(%rbp)				bp
  *	push	%r12 ... %r15
  *	...					guard and programs, see guard.c
- *	mov	-56(%rbp), %rdi			(4)
+ *	mov	-56(%rbp), %rdi			(5)
  *	...
  *	mov	-120(%rbp), %r11
  *	lea	-24(%rbp), %rsp
- *	popfq					(5)
+ *	popfq					(6)
  *	leave
  *	lea	8(%rsp), %rsp
  * copy:
  *	...					the relocated instructions
- *	jmp	ip + len			(6)
+ *	jmp	ip + len			(7)
  *
  * (1) Five bytes, so that a JMP can be written over it while somebody executes the
  *     image. ip + 1 is what an int3 at the address would have pushed, and what
  *     programs see as pt_regs.ip.
  *
- * (2) Up to here nothing may change a flag, and behind (5) neither: hence lea where
+ * (2) Up to here nothing may change a flag, and behind (6) neither: hence lea where
  *     add would do.
  *
  * (3) The kernel's C code counts on DF being 0, and on AC being 0 where it does not
  *     access user memory (and schedules). The probe may be anywhere.
  *
- * (4) Or pops, which are shorter, where that takes no more instructions: there would
+ * (4) Programs run as in the kernel's int3, where interrupts are off (guard.c). Up to
+ *     here one may come, and another task run, on whatever CPU: there is nothing of ours
+ *     yet but what is on the stack. From here to (6) only an NMI comes in between, or a
+ *     fault that a program makes and that is fixed up. Either leaves everything as it
+ *     was. (6) turns interrupts on again where they were on: what was held up comes.
+ *
+ * (5) Or pops, which are shorter, where that takes no more instructions: there would
  *     be r15 to bx to be stepped over here, which nobody has changed, and orig_ax, ip, cs.
  *
- * (6) Not if the last of the instructions does not come here: a jump, or a call, which
+ * (7) Not if the last of the instructions does not come here: a jump, or a call, which
  *     pushes the original return address and so returns to ip + len by itself. Then
  *     an int3 stops what the processor may execute behind it speculatively.
  *
- * Nothing is called before preemption is off, and the image is reached by a jump:
+ * Nothing is called before interrupts are off, and the image is reached by a jump:
  * there is nothing to count for call depth accounting but the image's own calls.
  */
 #include "detour_image.h"
@@ -249,6 +256,7 @@ static void push_flags(struct image *img, bool saved)
 	if (req->env->smap)
 		tasm_clac(a);
 	tasm_cld(a);
+	tasm_cli(a);
 	if (req->regs & MEMBER(M_SP))
 		tasm_add_imm8(a, true, tasm_at(TASM_RBP, img->sp), 16);
 }
@@ -481,7 +489,7 @@ static bool check_request(const struct tramp_x86_detour_req *req)
 		return false;
 	if (req->nr_progs > TRAMP_X86_MAX_PROGS || (req->regs & ~TRAMP_X86_REGS_ALL))
 		return false;
-	if (req->nr_progs && !tramp_x86_check_env(req->env))
+	if (req->nr_progs && (!tramp_x86_check_env(req->env) || req->env->nmi_count <= 0))
 		return false;
 	for (i = 0; i < req->nr_progs; i++) {
 		const struct tramp_x86_call *c = &req->progs[i];
@@ -499,7 +507,7 @@ enum tramp_x86_err tramp_x86_emit_detour(const struct tramp_x86_detour_req *req,
 					 struct tramp_x86_detour_out *out)
 {
 	struct image img = {
-		.req = req, .out = out, .g.env = req->env, .g.rcu_inside = true,
+		.req = req, .out = out, .g.env = req->env, .g.probe = true,
 	};
 	struct tasm *hot = &img.g.hot.a, *cold = &img.g.cold.a;
 	enum tramp_x86_err err = TRAMP_X86_OK;

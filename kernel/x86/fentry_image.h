@@ -113,6 +113,8 @@ struct tramp_x86_call {
  * struct tramp_x86_env - what is the same for every image on a running kernel
  * @preempt_count: per-CPU offset of the int preemption counter, whose bit 31 is
  *	the inverted NEED_RESCHED (so that a decrement to zero means "reschedule")
+ * @nmi_count: what the programs of probes run with in that counter: one NMI, one
+ *	interrupt, preemption off once. Positive, and never 0 for a detour
  * @current_task: per-CPU offset of the pointer to the current task
  * @task_bpf_ctx: offset of bpf_ctx in struct task_struct
  * @run_ctx_size: sizeof(struct bpf_tramp_run_ctx), a multiple of 8, at most 64
@@ -130,6 +132,8 @@ struct tramp_x86_call {
  * @missed: void missed(u64 missed_arg)
  * @rcu_read_lock, @rcu_read_unlock: void (void): called around inline-policy
  *	programs on kernels whose checkers want to see them; 0: not called
+ * @probe_enter, @probe_exit: the same for programs of probes; they also tell the
+ *	checkers that interrupts are off
  * @return_thunk: jump here instead of `ret`; 0: plain ret
  * @indirect_thunk: with @has_indirect_thunks, for each register (by its number) where to
  *	jump instead of `jmp *reg`; 0: there is no such thunk
@@ -147,6 +151,7 @@ struct tramp_x86_call {
  */
 struct tramp_x86_env {
 	u64 preempt_count;
+	s32 nmi_count;
 	u64 current_task;
 	u32 task_bpf_ctx;
 	u32 run_ctx_size;
@@ -161,6 +166,8 @@ struct tramp_x86_env {
 	u64 missed;
 	u64 rcu_read_lock;
 	u64 rcu_read_unlock;
+	u64 probe_enter;
+	u64 probe_exit;
 	u64 return_thunk;
 	u64 indirect_thunk[16];
 	u64 call_depth;

@@ -94,7 +94,8 @@ static bool check_calls(const struct tramp_x86_env *env, const struct tramp_x86_
 
 bool tramp_x86_check_env(const struct tramp_x86_env *env)
 {
-	if (!env->missed || !env->rcu_read_lock != !env->rcu_read_unlock)
+	if (!env->missed || !env->rcu_read_lock != !env->rcu_read_unlock ||
+	    !env->probe_enter != !env->probe_exit)
 		return false;
 	return !env->stats_key || (env->stats_enter && env->stats_exit);
 }

@@ -44,8 +44,7 @@
  * (1) With preemption off the task stays on its CPU, and a region with
  *     preemption off is an RCU reader: that is what rcu_read_lock() and
  *     migrate_disable() around a program are for. Kernels whose checkers must
- *     see rcu_read_lock() get the call as well (env->rcu_read_lock). Around the programs
- *     of probes it comes with the recursion counter up, since it may be probed.
+ *     see rcu_read_lock() get the call as well (env->rcu_read_lock).
  *
  * (2) The program's run word: bit 0 is set while the program runs, the others count
  *     how often it has. One instruction takes it and tells whether it was taken, and
@@ -64,20 +63,27 @@
  *     at that point is on the stack, not in a register.
  *
  * Programs of probes share a recursion counter that is not theirs alone, so they have
- * no run words:
+ * no run words. And they run as in the kernel's own int3, whatever led to them: with
+ * interrupts off, which the image sees to, and with an NMI counted:
  *
- *	mov	%gs:active, %ecx		(5)
+ *	addl	$nmi_count, %gs:preempt_count	(5)
+ *
+ *	mov	%gs:active, %ecx		(6)
  *	or	stats_key(%rip), %ecx
  *	jne	slow
  *	incl	%gs:active
+ *	[call	probe_enter]			(7)
  *	[current->bpf_ctx = &run_ctx]
  *	incq	%gs:hits
  *	lea	ctx, %rdi			(8)
  *	call	program
  * done: ... further programs, with `timed` as above ...
  *	[current->bpf_ctx = run_ctx.saved]
+ *	[call	probe_exit]
  *	decl	%gs:active
  * next:
+ *	... further programs with another counter ...
+ *	subl	$nmi_count, %gs:preempt_count	(8)
  *
  * and in the cold part:
  *
@@ -86,24 +92,41 @@
  *	...					miss, for each of the programs
  *	jmp	next
  * first: incl	%gs:active
+ *	[call	probe_enter]
  *	[current->bpf_ctx = &run_ctx]
  *	...					as at `timed`, with the first program
  *	jmp	done
  *
- * (5) An interrupt between the look at the counter and the increment puts the counter
- *     back before it returns, so what was seen still holds.
+ * (5) A probe may be inside of a lock section, whose lock a helper of its program wants.
+ *     Such helpers ask in_nmi(), try the lock, and fail where they would spin for ever.
+ *     Interrupts are off already: one that came while an NMI is counted would leave its
+ *     softirqs pending, and find the recursion contexts of perf and ftrace taken that are
+ *     an NMI's. An NMI, before this or behind it, adds its own count and takes it away
+ *     again. Each field has 4 bits. Programs do not nest, so a stack of contexts has a
+ *     few counts of ours at most, and nothing is carried into bit 31.
+ *
+ * (6) An NMI between the look at the counter and the increment puts the counter back
+ *     before it returns, so what was seen still holds.
+ *
+ * (7) On kernels whose checkers must be told: that interrupts are off, and of RCU
+ *     (helpers.c). With the counter up, since what it calls may be probed: that is a
+ *     miss then.
+ *
+ * (8) No look at NEED_RESCHED: interrupts are off. A wakeup by a program goes through
+ *     irq_work, as in the kernel's int3. Its interrupt comes when the image restores the
+ *     flags, and reschedules when it returns. So does another CPU's.
  *
  * Kernel policy, for programs that may sleep and for all on PREEMPT_RT: the
  * kernel's own functions stand around the program, with preemption on:
  *
- *	movq	$cookie, run_ctx.bpf_cookie	(6)
+ *	movq	$cookie, run_ctx.bpf_cookie	(9)
  *	mov	$prog, %rdi
  *	lea	run_ctx, %rsi
  *	call	enter
  *	mov	%rax, start
  *	test	%rax, %rax
  *	je	miss
- *	incq	%gs:hits			(7)
+ *	incq	%gs:hits			(10)
  *	lea	ctx, %rdi
  *	call	program
  *	[mov	%rax, result]
@@ -112,11 +135,11 @@
  *	lea	run_ctx, %rdx
  *	call	exit
  *
- * (6) Stored even if the program is not known to read its cookie, as 0: enter()
+ * (9) Stored even if the program is not known to read its cookie, as 0: enter()
  *     makes the run_ctx visible in any case, and the stack's old contents shall
  *     not be.
  *
- * (7) The task may be preempted and may migrate, but this is a single
+ * (10) The task may be preempted and may migrate, but this is a single
  *     instruction on a single CPU, and only the sum over all CPUs means
  *     anything.
  *
@@ -166,14 +189,20 @@ static struct tramp_part *begin_cold(struct tramp_guard *g, enum tasm_cc cc)
 void tramp_guard_open(struct tramp_guard *g)
 {
 	const struct tramp_x86_env *env = g->env;
+	struct tramp_part *hot = &g->hot;
 
 	if (g->open)
 		return;
-	tasm_inc(&g->hot.a, false, tramp_part_percpu(&g->hot, env->preempt_count));
-	if (env->rcu_read_lock && !g->rcu_inside)
-		tramp_guard_call(g, &g->hot, env->rcu_read_lock);
 	g->open = true;
 	g->out = TASM_LABEL_INIT;
+	if (g->probe) {
+		tasm_add_imm32(&hot->a, false, tramp_part_percpu(hot, env->preempt_count),
+			       env->nmi_count);
+		return;
+	}
+	tasm_inc(&hot->a, false, tramp_part_percpu(hot, env->preempt_count));
+	if (env->rcu_read_lock)
+		tramp_guard_call(g, hot, env->rcu_read_lock);
 }
 
 void tramp_guard_close(struct tramp_guard *g)
@@ -183,8 +212,14 @@ void tramp_guard_close(struct tramp_guard *g)
 
 	if (!g->open)
 		return;
+	g->open = false;
 	tramp_part_bind(hot, &g->out);
-	if (env->rcu_read_unlock && !g->rcu_inside)
+	if (g->probe) {
+		tasm_sub_imm32(&hot->a, false, tramp_part_percpu(hot, env->preempt_count),
+			       env->nmi_count);
+		return;
+	}
+	if (env->rcu_read_unlock)
 		tramp_guard_call(g, hot, env->rcu_read_unlock);
 	tasm_dec(&hot->a, false, tramp_part_percpu(hot, env->preempt_count));
 	if (env->resched) {
@@ -193,7 +228,6 @@ void tramp_guard_close(struct tramp_guard *g)
 		tasm_jmp_to(&cold->a, hot->a.off);
 		tramp_part_forget_rax(hot);
 	}
-	g->open = false;
 }
 
 static void store_cookie(struct tramp_guard *g, struct tramp_part *p,
@@ -275,8 +309,8 @@ static void take_counter(struct tramp_guard *g, struct tramp_part *p,
 			 const struct tramp_x86_call *c)
 {
 	tasm_inc(&p->a, false, tramp_part_percpu(p, c->active));
-	if (g->env->rcu_read_lock && g->rcu_inside)
-		tramp_guard_call(g, p, g->env->rcu_read_lock);
+	if (g->env->probe_enter)
+		tramp_guard_call(g, p, g->env->probe_enter);
 	if (g->in_run_ctx)
 		enter_run_ctx(g, p);
 }
@@ -288,8 +322,8 @@ static void release_counter(struct tramp_guard *g, const struct tramp_x86_call *
 
 	if (g->in_run_ctx)
 		leave_run_ctx(g, hot);
-	if (g->env->rcu_read_unlock && g->rcu_inside)
-		tramp_guard_call(g, hot, g->env->rcu_read_unlock);
+	if (g->env->probe_exit)
+		tramp_guard_call(g, hot, g->env->probe_exit);
 	tasm_dec(&hot->a, false, tramp_part_percpu(hot, c->active));
 	tramp_part_bind(hot, next);
 }

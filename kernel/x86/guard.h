@@ -39,8 +39,9 @@ struct tramp_part {
  * @in_run_ctx: current->bpf_ctx points to the run context at this point of @hot
  * @start: a u64 for what enter() returned, from rbp; set if a program is guarded
  * @result: a u64 for an fmod_ret program's result, from rbp; set if there is one
- * @rcu_inside: rcu_read_lock() is called with the recursion counter up: for programs of
- *	probes, since it may be probed itself
+ * @probe: the programs are those of a probe: they run as in an NMI, and what checkers
+ *	want is called with the recursion counter up, since it may be probed itself.
+ *	Interrupts are off around the guard (detour_image.c)
  * @open: preemption is off at this point of @hot
  * @called: something was called already: the argument registers are lost
  * @call_off: where the next program's two calls are to be noted (those of the one
@@ -61,7 +62,7 @@ struct tramp_guard {
 	bool in_run_ctx;
 	s32 start;
 	s32 result;
-	bool rcu_inside;
+	bool probe;
 	bool open;
 	bool called;
 	u32 *call_off;

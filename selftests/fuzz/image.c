@@ -16,6 +16,7 @@ struct tramp_x86_env fuzz_env(u64 addr, u16 kind, bool far_helpers)
 
 	struct tramp_x86_env env = {
 		.preempt_count = percpu,
+		.nmi_count = 0x110001,
 		.current_task = percpu + 8,
 		.task_bpf_ctx = 0xb38,
 		.run_ctx_size = kind & SMALL_CTX ? 16 : 64,
@@ -30,6 +31,8 @@ struct tramp_x86_env fuzz_env(u64 addr, u16 kind, bool far_helpers)
 		.missed = helpers + 0x400,
 		.rcu_read_lock = kind & RCU_LOCKS ? helpers + 0x500 : 0,
 		.rcu_read_unlock = kind & RCU_LOCKS ? helpers + 0x600 : 0,
+		.probe_enter = kind & RCU_LOCKS ? helpers + 0x800 : 0,
+		.probe_exit = kind & RCU_LOCKS ? helpers + 0x900 : 0,
 		.return_thunk = kind & RETURN_THUNK ? helpers + 0x700 : 0,
 		.call_depth = percpu + 16,
 		.has_call_depth = kind & CALL_DEPTH,
@@ -95,7 +98,8 @@ static bool may_be_called(const struct image *img, u64 to)
 	}
 	return to == e->missed || (e->stats_key && (to == e->stats_enter || to == e->stats_exit)) ||
 	       (e->resched && to == e->resched) || (img->orig && to == img->orig) ||
-	       (e->rcu_read_lock && (to == e->rcu_read_lock || to == e->rcu_read_unlock));
+	       (e->rcu_read_lock && (to == e->rcu_read_lock || to == e->rcu_read_unlock)) ||
+	       (e->probe_enter && (to == e->probe_enter || to == e->probe_exit));
 }
 
 void image_branches(const struct image *img, u32 from, u32 to)

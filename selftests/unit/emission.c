@@ -23,6 +23,7 @@ void emission_begin(const struct emission *e)
 	emission = e;
 	env = (struct tramp_x86_env){
 		.preempt_count = NEAR_PERCPU,
+		.nmi_count = 0x110001,
 		.current_task = NEAR_PERCPU + 8,
 		.task_bpf_ctx = 0x1a38,
 		.run_ctx_size = 16,

@@ -17,6 +17,7 @@
 #include "../lib/ktap.h"
 
 #define NEED_RESCHED_INVERTED	0x80000000u
+#define NMI_COUNT	0x110001
 #define HITS_START(i)		(0xffffffffUL + (i))
 #define MISSED_ARG(i)		(0xffff888200000000 + (i) * 0x40)
 
@@ -105,6 +106,7 @@ void hit_init(struct hit *h, const char *name, struct rng *rng)
 	h->task = task;
 	h->log = log;
 	h->env = (struct tramp_x86_env){
+		.nmi_count = NMI_COUNT,
 		.task_bpf_ctx = TASK_BPF_CTX,
 		.trace_ctx_size = TRACE_CTX_SIZE,
 		.trace_ctx_cookie = TRACE_CTX_COOKIE,
@@ -220,20 +222,20 @@ static void oracle_program(struct oracle *o, u32 i)
 }
 
 /*
- * Neighbours from @first on that share a counter. rcu_read_lock() is called with
+ * Neighbours from @first on that share a counter. What checkers want is called with
  * the counter up, since it may be probed. Return: how many they are.
  */
 static u32 oracle_programs(struct oracle *o, u32 first)
 {
 	const struct hit *h = o->h;
 	u32 word = h->progs[first].word, i = first;
-	bool rcu = h->env.rcu_read_lock && !h->taken[word];
+	bool told = h->env.probe_enter && !h->taken[word];
 
-	if (rcu)
+	if (told)
 		event(o, T_RCU_LOCK, word, 0);
 	for (; i < h->nr && h->progs[i].word == word; i++)
 		oracle_program(o, i);
-	if (rcu)
+	if (told)
 		event(o, T_RCU_UNLOCK, word, 0);
 	return i - first;
 }
@@ -246,14 +248,10 @@ static void make_log(struct hit *h)
 
 	h->nr_log = 0;
 	if (h->nr && (h->form == HIT_JUMP || h->form == HIT_ENTRY)) {
-		o.preempt++;
+		o.preempt += h->env.nmi_count;
 		for (i = 0; i < h->nr; i += nr)
 			nr = oracle_programs(&o, i);
-		o.preempt--;
-		if (!o.preempt && h->env.resched) {
-			event(&o, T_RESCHED, 0, 0);
-			o.preempt |= NEED_RESCHED_INVERTED;
-		}
+		o.preempt -= h->env.nmi_count;
 	}
 	h->log[h->nr_log].preempt = o.preempt;
 }
@@ -345,6 +343,7 @@ static void check_surroundings(const struct hit *h, const struct thunk_frame *f)
 	HIT_CHECK_EQ(h, fp[1], h->req.ip + 1, "the return address in the frame");
 	HIT_CHECK_EQ(h, (u64)(fp + 2), probed_sp(h), "what the frame says of rsp");
 	HIT_CHECK_EQ(h, f->flags & (FLAG_DF | FLAG_AC), 0, "flags in a call");
+	HIT_CHECK_EQ(h, machine_clis, 1, "interrupts turned off");
 }
 
 static u64 hook(u32 thunk, struct thunk_frame *f)
@@ -374,8 +373,6 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 		HIT_CHECK_EQ(h, *h->word[e->a0], 1, "recursion counter in thunk %u", thunk);
 	if (thunk == T_MISSED)
 		h->missed[(f->regs[RDI] - MISSED_ARG(0)) / 0x40 % HIT_MAX_PROGS]++;
-	else if (thunk == T_RESCHED)
-		*h->preempt_count |= NEED_RESCHED_INVERTED;
 	else if (thunk >= T_PROG && thunk < T_NOTHING)
 		check_program(h, thunk - T_PROG, f);
 	if (h->env.has_call_depth)
@@ -390,6 +387,7 @@ static void prepare(struct hit *h)
 {
 	u32 i;
 
+	machine_clis = 0;
 	*h->preempt_count = h->preempt_start;
 	*h->current_task = (u64)h->task;
 	*h->call_depth = 1UL << 63;
@@ -439,6 +437,7 @@ static void check_end(const struct hit *h)
 	u32 i, ran;
 
 	HIT_CHECK_EQ(h, h->pos, h->nr_log, "number of calls made");
+	HIT_CHECK_EQ(h, machine_clis, h->nr_log ? 1 : 0, "interrupts turned off");
 	for (i = 0; i < NR_REGS; i++)
 		HIT_CHECK_EQ(h, h->call.out[i], h->plain.out[i], "register %u afterwards", i);
 	HIT_CHECK_EQ(h, h->call.out_flags, h->plain.out_flags, "flags afterwards");

@@ -48,6 +48,7 @@ static bool known_mnemonic(const struct lint *l, ZydisMnemonic m)
 	case ZYDIS_MNEMONIC_CLAC:
 		return l->copy_len && l->env->smap;
 	case ZYDIS_MNEMONIC_CLD:
+	case ZYDIS_MNEMONIC_CLI:
 	case ZYDIS_MNEMONIC_OR:
 	case ZYDIS_MNEMONIC_POPFQ:
 	case ZYDIS_MNEMONIC_PUSHFQ:
@@ -92,9 +93,15 @@ static bool known_callee(const struct lint *l, u64 addr)
 		    (guarded && (addr == l->calls[i].enter || addr == l->calls[i].exit)))
 			return true;
 	}
-	if (addr == e->missed || (e->resched && addr == e->resched) ||
-	    (e->rcu_read_lock && (addr == e->rcu_read_lock || addr == e->rcu_read_unlock)))
+	if (addr == e->missed)
 		return true;
+	if (l->copy_len) {
+		if (e->probe_enter && (addr == e->probe_enter || addr == e->probe_exit))
+			return true;
+	} else if ((e->resched && addr == e->resched) ||
+		   (e->rcu_read_lock && (addr == e->rcu_read_lock || addr == e->rcu_read_unlock))) {
+		return true;
+	}
 	if (e->stats_key && (addr == e->stats_enter || addr == e->stats_exit))
 		return true;
 	return l->orig && addr == l->orig;
@@ -269,6 +276,48 @@ static void lint_calls(const struct lint *l)
 	}
 }
 
+/*
+ * The programs of a probe: interrupts off behind the saved flags, an NMI counted in front
+ * of the first branch or call, the same taken away behind the last one, the flags restored.
+ */
+static void lint_probe(const struct lint *l)
+{
+	enum { SAVED = 1, OFF, COUNTED, TAKEN_AWAY, RESTORED } state = 0;
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction insn;
+	u32 off;
+
+	for (off = 0; off < l->copy_off; off += insn.length) {
+		bool gs;
+
+		if (!decode(l, off, &insn, ops))
+			return;
+		gs = ops[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		     ops[0].mem.segment == ZYDIS_REGISTER_GS;
+		if (insn.mnemonic == ZYDIS_MNEMONIC_PUSHFQ && state <= SAVED) {
+			state = SAVED;
+		} else if (insn.mnemonic == ZYDIS_MNEMONIC_CLI) {
+			CHECK_EQ(state, SAVED, "cli at %#x", off);
+			state = OFF;
+		} else if (insn.mnemonic == ZYDIS_MNEMONIC_ADD && gs) {
+			CHECK(state == OFF && ops[1].imm.value.s == l->env->nmi_count,
+			      "add at %#x", off);
+			state = COUNTED;
+		} else if (insn.mnemonic == ZYDIS_MNEMONIC_SUB && gs) {
+			CHECK(state == COUNTED && ops[1].imm.value.s == l->env->nmi_count,
+			      "sub at %#x", off);
+			state = TAKEN_AWAY;
+		} else if (insn.mnemonic == ZYDIS_MNEMONIC_POPFQ) {
+			CHECK_EQ(state, TAKEN_AWAY, "popfq at %#x", off);
+			state = RESTORED;
+		} else if (insn.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE) {
+			CHECK_EQ(state, COUNTED, "%s at %#x", ZydisMnemonicGetString(insn.mnemonic),
+				 off);
+		}
+	}
+	CHECK_EQ(state, RESTORED, "the end of the programs");
+}
+
 bool lint_image(const struct lint *l)
 {
 	unsigned int failures = ktap_failures();
@@ -283,6 +332,8 @@ bool lint_image(const struct lint *l)
 		return false;
 	lint_reach(l);
 	lint_calls(l);
+	if (l->copy_len && l->nr)
+		lint_probe(l);
 	for (i = 0; i < TAIL; i++)
 		CHECK(l->code[l->size + i] == 0xcc, "byte %u behind the end", i);
 	return ktap_failures() == failures;

@@ -2,14 +2,17 @@
 /*
  * A machine for images to run on, see machine.h.
  */
+#define _GNU_SOURCE	/* REG_RIP */
 #include "machine.h"
 
 #include "../../kernel/x86/fentry_image.h"
 
 #include <asm/prctl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "../lib/ktap.h"
@@ -36,6 +39,7 @@ extern void machine_enter(void);
 machine_hook_fn machine_hook;
 struct machine_call *machine_current;
 u8 *machine_area;
+u32 machine_clis;
 
 static const u64 percpu_base[] = { NEAR_BASE, FAR_BASE, FARTHER_BASE };
 static size_t percpu_used[3];
@@ -50,13 +54,38 @@ static u8 *map_at(u64 addr, size_t size, int prot)
 	return p;
 }
 
+/*
+ * A fault in the area at a cli is what a process gets in its place. With the trap flag,
+ * the processor would trap behind it: whoever steps is told. Any other fault ends the
+ * test as it would without us.
+ */
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	mcontext_t *m = &((ucontext_t *)context)->uc_mcontext;
+	u8 *rip = (u8 *)m->gregs[REG_RIP];
+	struct sigaction step;
+
+	if (rip < machine_area || rip >= machine_area + AREA_SIZE || *rip != 0xfa) {
+		signal(sig, SIG_DFL);
+		return;
+	}
+	m->gregs[REG_RIP]++;
+	machine_clis++;
+	if (m->gregs[REG_EFL] & FLAG_TF && !sigaction(SIGTRAP, NULL, &step) &&
+	    step.sa_flags & SA_SIGINFO)
+		step.sa_sigaction(SIGTRAP, info, context);
+}
+
 void machine_init(void)
 {
+	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER };
 	u64 stub = (u64)machine_stub;
 	u32 i;
 
 	if (machine_area)
 		return;
+	if (sigaction(SIGSEGV, &sa, NULL))
+		ktap_die("sigaction: %m");
 	machine_area = map_at(AREA_BASE, AREA_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	memset(machine_area, 0xcc, AREA_SIZE);
 	memset(machine_area + AREA_DATA, 0, 512 * sizeof(u64));

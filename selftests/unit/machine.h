@@ -11,7 +11,9 @@
  *    register. What the C calling convention does not preserve is filled with
  *    garbage before a thunk returns;
  *  - a way to call a function with every register and flag set to a known value
- *    and to read all of them afterwards.
+ *    and to read all of them afterwards;
+ *  - what stands for cli, which a process may not execute: it faults, is counted, and
+ *    goes on behind it.
  */
 #ifndef SELFTESTS_UNIT_MACHINE_H
 #define SELFTESTS_UNIT_MACHINE_H
@@ -123,6 +125,9 @@ void machine_branch_thunks(struct tramp_x86_env *env);
 
 /* Call into the area; may be nested in a hook or a signal handler. */
 void machine_run(struct machine_call *call);
+
+/* How many cli were executed; whoever counts sets it to 0. */
+extern u32 machine_clis;
 
 /* Write a near jump or a near call over five bytes, as text_poke_bp() would. */
 void machine_poke_jmp(u8 *at, const u8 *to);

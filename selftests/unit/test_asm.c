@@ -188,6 +188,18 @@ static void arithmetic(void)
 				is_imm(1, -3);
 			}
 			begin();
+			tasm_add_imm32(&a, wide, m, 0x110001);
+			if (one(ZYDIS_MNEMONIC_ADD)) {
+				is_mem(0, m, wide ? 64 : 32);
+				is_imm(1, 0x110001);
+			}
+			begin();
+			tasm_sub_imm32(&a, wide, m, -3);
+			if (one(ZYDIS_MNEMONIC_SUB)) {
+				is_mem(0, m, wide ? 64 : 32);
+				is_imm(1, -3);
+			}
+			begin();
 			tasm_bts_imm8(&a, wide, m, 3);
 			if (one(ZYDIS_MNEMONIC_BTS)) {
 				is_mem(0, m, wide ? 64 : 32);
@@ -297,6 +309,9 @@ static void without_operands(void)
 	begin();
 	tasm_cld(&a);
 	one(ZYDIS_MNEMONIC_CLD);
+	begin();
+	tasm_cli(&a);
+	one(ZYDIS_MNEMONIC_CLI);
 	begin();
 	tasm_clac(&a);
 	one(ZYDIS_MNEMONIC_CLAC);

@@ -103,12 +103,11 @@ static void moved(void)
 		good(2);
 		req.regs &= ~(1 << 16);
 		req.ip += by;
-		env.rcu_read_lock = KERNEL + 0x8000 + by;
-		env.rcu_read_unlock = KERNEL + 0x9000 + by;
+		env.probe_enter = KERNEL + 0x8000 + by;
+		env.probe_exit = KERNEL + 0x9000 + by;
 		env.stats_key += by;
 		env.stats_enter += by;
 		env.stats_exit += by;
-		env.resched += by;
 		env.missed += by;
 		for (i = 0; i < 2; i++)
 			calls[i].func += by;
@@ -126,15 +125,15 @@ static void moved(void)
 static void all_targets(void)
 {
 	good(2);
-	env.rcu_read_lock = KERNEL + 0x8000;
-	env.rcu_read_unlock = KERNEL + 0x9000;
+	env.probe_enter = KERNEL + 0x8000;
+	env.probe_exit = KERNEL + 0x9000;
 }
 
 static void out_of_reach(void)
 {
 	u64 *const targets[] = {
-		&env.stats_key, &env.stats_enter, &env.stats_exit, &env.resched, &env.missed,
-		&env.rcu_read_lock, &env.rcu_read_unlock, &calls[0].func, &calls[1].func,
+		&env.stats_key, &env.stats_enter, &env.stats_exit, &env.missed,
+		&env.probe_enter, &env.probe_exit, &calls[0].func, &calls[1].func,
 	};
 
 	emission_reach(all_targets, targets, sizeof(targets) / sizeof(targets[0]));
@@ -292,6 +291,10 @@ static void bad_request(void)
 	BAD("no end of statistics", env.stats_exit = 0);
 	BAD("rcu_read_lock only", env.rcu_read_lock = KERNEL);
 	BAD("rcu_read_unlock only", env.rcu_read_unlock = KERNEL);
+	BAD("probe_enter only", env.probe_enter = KERNEL);
+	BAD("probe_exit only", env.probe_exit = KERNEL);
+	BAD("no NMI count", env.nmi_count = 0);
+	BAD("a negative NMI count", env.nmi_count = -1);
 	for (i = 0; i < 3; i++) {
 		BAD("no program", calls[i].func = 0);
 		BAD("a program with kernel policy", calls[i].flags |= TRAMP_X86_CALL_GUARDED);
@@ -369,8 +372,8 @@ static void largest_image(void)
 	env.trace_ctx_size = TRAMP_X86_MAX_RUN_CTX;
 	env.trace_ctx_cookie = 56;
 	env.task_bpf_ctx = 0x7fffffff;
-	env.rcu_read_lock = KERNEL + 0x8000;
-	env.rcu_read_unlock = KERNEL + 0x9000;
+	env.probe_enter = KERNEL + 0x8000;
+	env.probe_exit = KERNEL + 0x9000;
 	env.has_call_depth = true;
 	/* no two of them within reach of each other */
 	env.preempt_count = 0x100000000000;

@@ -107,27 +107,16 @@ static void statistics(void)
 	hit_run(&h);
 }
 
+/* Interrupts are off: whatever is due comes when the flags are restored. */
 static void rescheduling(void)
 {
 	u32 i;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 6; i++) {
 		begin("reschedule due", 3);
-		h.progs[i].resched_due = true;
-		hit_run(&h);
-		hit_execute(&h, HIT_JUMP);
-		CHECK_EQ(h.pos, 3 + 1, "rescheduled once");
-
-		begin("reschedule due, preemption off outside", 3);
-		h.progs[i].resched_due = true;
-		h.preempt_start = 0x80000001;
-		hit_run(&h);
-		hit_execute(&h, HIT_JUMP);
-		CHECK_EQ(h.pos, 3, "not rescheduled");
-
-		begin("reschedule due, no preemption on this kernel", 3);
-		h.progs[i].resched_due = true;
-		h.env.resched = 0;
+		h.progs[i % 3].resched_due = true;
+		if (i >= 3)
+			h.preempt_start = 0x80000001;
 		hit_run(&h);
 		hit_execute(&h, HIT_JUMP);
 		CHECK_EQ(h.pos, 3, "not rescheduled");
@@ -135,6 +124,26 @@ static void rescheduling(void)
 	begin("reschedule due before", 1);
 	h.preempt_start = 0;
 	hit_run(&h);
+}
+
+/* The deepest stack that a kernel allows. Bit 31 is not touched. */
+static void counts(void)
+{
+	static const u32 start[] = { 0x80000000, 0x80000001, 0x80010000, 0x80ee00fe, 0x00ee0000 };
+	u32 i;
+
+	for (i = 0; i < sizeof(start) / sizeof(start[0]); i++) {
+		begin("preemption count", 2);
+		h.preempt_start = start[i];
+		hit_run(&h);
+		begin("another NMI count", 0);
+		hit_scatter(&h, &rng);
+		hit_add(&h, INLINE, PERCPU_NEAR);
+		h.env.nmi_count = 0x400001 << i;
+		h.preempt_start = start[i];
+		h.taken[0] = i & 1;
+		hit_run(&h);
+	}
 }
 
 static void call_depth(void)
@@ -162,8 +171,8 @@ static void rcu_read_lock(void)
 
 	for (i = 0; i < 8; i++) {
 		begin("rcu_read_lock", 4);
-		h.env.rcu_read_lock = machine_thunk(T_RCU_LOCK);
-		h.env.rcu_read_unlock = machine_thunk(T_RCU_UNLOCK);
+		h.env.probe_enter = machine_thunk(T_RCU_LOCK);
+		h.env.probe_exit = machine_thunk(T_RCU_UNLOCK);
 		h.env.has_call_depth = i & 1;
 		h.stats_on = i & 2;
 		h.progs[1].resched_due = true;
@@ -173,7 +182,7 @@ static void rcu_read_lock(void)
 		hit_run(&h);
 		hit_execute(&h, HIT_JUMP);
 		if (!h.stats_on)
-			CHECK_EQ(h.pos, 3 + 2 + (h.taken[1] ? 1 : 3) + 1, "calls");
+			CHECK_EQ(h.pos, 3 + 2 + (h.taken[1] ? 1 : 3), "calls");
 	}
 }
 
@@ -305,6 +314,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(several_counters),
 	KTAP_TEST(statistics),
 	KTAP_TEST(rescheduling),
+	KTAP_TEST(counts),
 	KTAP_TEST(call_depth),
 	KTAP_TEST(rcu_read_lock),
 	KTAP_TEST(interpreter_argument),

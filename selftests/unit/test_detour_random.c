@@ -48,8 +48,8 @@ static void random_env(struct rng *r)
 	if (rng_chance(r, 20))
 		h.env.resched = 0;
 	if (rng_chance(r, 20)) {
-		h.env.rcu_read_lock = machine_thunk(T_RCU_LOCK);
-		h.env.rcu_read_unlock = machine_thunk(T_RCU_UNLOCK);
+		h.env.probe_enter = machine_thunk(T_RCU_LOCK);
+		h.env.probe_exit = machine_thunk(T_RCU_UNLOCK);
 	}
 	h.env.has_call_depth = rng_chance(r, 20);
 	h.image_off = rng_below(r, AREA_SIZE - AREA_IMAGES - 2 * TRAMP_X86_MAX_IMAGE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Detours, one instruction at a time (by the trap flag): how many a hit executes,
- * and what an interrupt does at each of them.
+ * and what an interrupt does at each of them (an NMI, where those are off).
  */
 #define _GNU_SOURCE	/* REG_RIP */
 #include <signal.h>
