@@ -17,8 +17,10 @@
  *
  * Who may be executing what: its callback is not reached by a function, but a CPU in
  * ftrace's list function may have the ops in hand when it is taken off. ftrace waits for
- * such CPUs, by RCU-tasks, since it lies in a module's memory. That takes a while, so there
- * is a mutex for this alone, and detaching does not wait for it.
+ * such CPUs, by RCU-tasks, since it lies in a module's memory. No lock of ours is held over
+ * that wait (ftrace's own is). An ops that is being taken off cannot be registered again, so there are two:
+ * one work item takes off at most one of them at a time, and whoever wants ftrace to stay on
+ * meanwhile gets the other.
  */
 #include <linux/ftrace.h>
 #include <linux/module.h>
@@ -38,40 +40,56 @@ static notrace void callback(unsigned long ip, unsigned long parent_ip, struct f
 {
 }
 
-static struct ftrace_ops hold_ops = {
-	.func = callback,
-	.flags = FTRACE_OPS_FL_PERMANENT,
+/* One ops, under hold_mutex but while it is leaving. */
+static struct hold {
+	struct ftrace_ops ops;
+	bool filtered;		/* once: the filter stays with the ops until exit */
+	bool held;		/* on ftrace's list */
+	bool leaving;		/* the work item is taking it off */
+} holds[2] = {
+	{ .ops = { .func = callback, .flags = FTRACE_OPS_FL_PERMANENT } },
+	{ .ops = { .func = callback, .flags = FTRACE_OPS_FL_PERMANENT } },
 };
 
-static DEFINE_MUTEX(hold_mutex);	/* inside tramp_mutex */
-static bool held;			/* hold_mutex, as the next two */
-static bool filtered;
-static u32 users;
+static DEFINE_MUTEX(hold_mutex);	/* inside tramp_mutex; nothing waits under it */
+static u32 users;			/* hold_mutex */
 
 static void release_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(release, release_work);
 
+/* The one that is on ftrace's list to stay. */
+static struct hold *find_held(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(holds); i++) {
+		if (holds[i].held && !holds[i].leaving)
+			return &holds[i];
+	}
+	return NULL;
+}
+
 static int hold(struct tramp_refusal *why)
 {
+	struct hold *h = holds[0].held ? &holds[1] : &holds[0];
 	unsigned long site = KSYM(ftrace_location)((unsigned long)anchor);
 	int err = 0;
 
 	if (!site)
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, (unsigned long)anchor,
 				    "the module was built without patchable entries");
-	/* Once: the filter stays with the ops until exit, which frees it. */
-	if (!filtered)
-		err = ftrace_set_filter_ip(&hold_ops, site, 0, 1);
+	if (!h->filtered)
+		err = ftrace_set_filter_ip(&h->ops, site, 0, 1);
 	if (!err) {
-		filtered = true;
-		err = register_ftrace_function(&hold_ops);
+		h->filtered = true;
+		err = register_ftrace_function(&h->ops);
 	}
 	if (err == -ENOMEM)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	/* EBUSY: it is off. ENODEV: it has shut down. */
 	if (err)
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
-	held = true;
+	h->held = true;
 	return 0;
 }
 
@@ -80,7 +98,7 @@ int tramp_ftrace_hold(struct tramp_refusal *why)
 	int err;
 
 	mutex_lock(&hold_mutex);
-	err = held ? 0 : hold(why);
+	err = find_held() ? 0 : hold(why);
 	users += !err;
 	mutex_unlock(&hold_mutex);
 	return err;
@@ -94,17 +112,28 @@ void tramp_ftrace_release(void)
 	mutex_unlock(&hold_mutex);
 }
 
-/* Return: whether it is off ftrace's list. */
+/* By the work item, or when that is gone. Return: false if ftrace has shut down. */
 static bool let_go(void)
 {
-	bool gone;
+	struct hold *h = NULL;
+	int err = 0;
 
 	mutex_lock(&hold_mutex);
-	if (held && !users)
-		held = unregister_ftrace_function(&hold_ops);
-	gone = users || !held;
+	if (!users)
+		h = find_held();
+	if (h)
+		h->leaving = true;
 	mutex_unlock(&hold_mutex);
-	return gone;
+	if (!h)
+		return true;
+
+	err = unregister_ftrace_function(&h->ops);
+
+	mutex_lock(&hold_mutex);
+	h->leaving = false;
+	h->held = err;
+	mutex_unlock(&hold_mutex);
+	return !err;
 }
 
 static void release_work(struct work_struct *work)
@@ -122,8 +151,11 @@ void tramp_stay_loaded(void)
 
 void tramp_ftrace_on_exit(void)
 {
+	u32 i;
+
 	cancel_delayed_work_sync(&release);
 	if (!let_go())
 		tramp_stay_loaded();
-	ftrace_free_filter(&hold_ops);
+	for (i = 0; i < ARRAY_SIZE(holds); i++)
+		ftrace_free_filter(&holds[i].ops);
 }
