@@ -71,7 +71,8 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(bpf_trampoline_get) \
 	X(bpf_trampoline_put) \
 	X(kallsyms_on_each_match_symbol) \
-	X(perf_event_ksymbol)
+	X(perf_event_ksymbol) \
+	X(perf_event_text_poke)
 
 /* X(name): functions that probes need; without any of them there are no probes. */
 #define TRAMP_KSYM_PROBE(X) \
@@ -142,6 +143,7 @@ struct tramp_ksyms {
 	bool has_bpf_trampoline_put;
 	bool has_kallsyms_on_each_match_symbol;
 	bool has_perf_event_ksymbol;
+	bool has_perf_event_text_poke;
 	u32 found;
 	u32 missing;
 };

@@ -181,6 +181,9 @@ bool tramp_text_has_kprobe(unsigned long start, unsigned long end)
 
 void tramp_text_write(unsigned long addr, const u8 *bytes, u32 len)
 {
+	/* Who decodes a trace of branches (Intel PT) has to know each state of the text. */
+	if (tramp_ksyms.has_perf_event_text_poke)
+		KSYM(perf_event_text_poke)((void *)addr, (void *)addr, len, bytes, len);
 	KSYM(text_poke)((void *)addr, bytes, len);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the rest of the system sees of programs attached by us: run-time
- * statistics, PERF_RECORD_KSYMBOL, /proc/kallsyms, pages that are never writable
+ * statistics, PERF_RECORD_KSYMBOL and _TEXT_POKE, /proc/kallsyms, pages that are never writable
  * and executable, and the kernel's log.
  */
 #define _GNU_SOURCE
@@ -16,8 +16,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "probe.h"
 #include "vmtest.h"
 #include "record.h"
+#include "selftests/vm/probe_progs.skel.h"
 #include "selftests/vm/record.skel.h"
 
 static struct record *skel;
@@ -82,9 +84,60 @@ static void test_stats(void)
 	check_nothing_left();
 }
 
-/* ------------------------------------------------------- PERF_RECORD_KSYMBOL --- */
+/* -------------------------------------------------------------- perf's records --- */
 
 #define RING_PAGES 16
+#define MAX_RINGS 64
+
+static struct perf_event_mmap_page *rings[MAX_RINGS];
+
+/* A record comes on the CPU that attaches, or on a worker's: one ring for each. */
+static void open_rings(struct perf_event_attr *attr)
+{
+	int cpu, fd;
+
+	attr->size = sizeof(*attr);
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->sample_period = attr->watermark = attr->wakeup_watermark = 1;
+	for (cpu = 0; cpu < nr_cpus() && cpu < MAX_RINGS; cpu++) {
+		fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		REQUIRE(fd >= 0, "perf_event_open: %s", strerror(errno));
+		rings[cpu] = mmap(NULL, (RING_PAGES + 1) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+				  fd, 0);
+		REQUIRE(rings[cpu] != MAP_FAILED, "mmap: %s", strerror(errno));
+	}
+}
+
+static void read_ring(struct perf_event_mmap_page *page,
+		      void (*look)(const struct perf_event_header *, void *), void *arg)
+{
+	char *data = (char *)page + page->data_offset, event[4096];
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = page->data_tail;
+
+	while (tail < head) {
+		struct perf_event_header *h = (void *)event;
+		size_t i;
+
+		for (i = 0; i < sizeof(*h); i++)
+			event[i] = data[(tail + i) % page->data_size];
+		for (; i < h->size && i < sizeof(event); i++)
+			event[i] = data[(tail + i) % page->data_size];
+		tail += h->size;
+		look(h, arg);
+	}
+	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+/* Has @look see each record that has come since the last time. */
+static void read_rings(void (*look)(const struct perf_event_header *, void *), void *arg)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < nr_cpus() && cpu < MAX_RINGS; cpu++)
+		read_ring(rings[cpu], look, arg);
+}
 
 struct ksymbol_event {
 	struct perf_event_header header;
@@ -94,85 +147,143 @@ struct ksymbol_event {
 	char name[];
 };
 
+/* The records of one name. */
 struct ksymbol_seen {
+	char name[128];
 	int registered, unregistered;
 	uint64_t addr;
 	uint32_t len;
 };
 
-/* Reads the ring and counts the records of one name. */
-static void read_ksymbols(struct perf_event_mmap_page *page, const char *name,
-			  struct ksymbol_seen *seen)
+static void see_ksymbol(const struct perf_event_header *h, void *arg)
 {
-	char *data = (char *)page + page->data_offset, event[4096];
-	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = page->data_tail;
+	const struct ksymbol_event *k = (const void *)h;
+	struct ksymbol_seen *seen = arg;
 
-	while (tail < head) {
-		struct perf_event_header *h = (void *)event;
-		struct ksymbol_event *k = (void *)event;
-		size_t i;
-
-		for (i = 0; i < sizeof(*h); i++)
-			event[i] = data[(tail + i) % page->data_size];
-		for (; i < h->size && i < sizeof(event); i++)
-			event[i] = data[(tail + i) % page->data_size];
-		tail += h->size;
-		if (h->type != PERF_RECORD_KSYMBOL || strcmp(k->name, name))
-			continue;
-		if (k->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) {
-			seen->unregistered++;
-		} else {
-			seen->registered++;
-			seen->addr = k->addr;
-			seen->len = k->len;
-			CHECK_EQ(k->type, PERF_RECORD_KSYMBOL_TYPE_BPF, "type");
-		}
+	if (h->type != PERF_RECORD_KSYMBOL || strcmp(k->name, seen->name))
+		return;
+	if (k->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) {
+		seen->unregistered++;
+		return;
 	}
-	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	seen->registered++;
+	seen->addr = k->addr;
+	seen->len = k->len;
+	CHECK_EQ(k->type, PERF_RECORD_KSYMBOL_TYPE_BPF, "type");
 }
 
 static void test_ksymbol(void)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
-		.ksymbol = 1, .sample_period = 1, .watermark = 1, .wakeup_watermark = 1,
-	};
-	struct perf_event_mmap_page *page[64];
+	struct perf_event_attr attr = { .ksymbol = 1 };
 	struct ksymbol_seen seen = {};
-	int cpu, prog;
 	struct tramp_query q;
 	struct att a;
-	char name[128];
+	int prog;
 
 	if (vmtest_oracle())
 		ktap_skip("about our images");
 	setup();
-	/* The record comes on the CPU that attaches; unregistering on the worker's. */
-	for (cpu = 0; cpu < nr_cpus() && cpu < 64; cpu++) {
-		int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-		REQUIRE(fd >= 0, "perf_event_open: %s", strerror(errno));
-		page[cpu] = mmap(NULL, (RING_PAGES + 1) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
-				 fd, 0);
-		REQUIRE(page[cpu] != MAP_FAILED, "mmap: %s", strerror(errno));
-	}
+	open_rings(&attr);
 	prog = prog_clone(skel->progs.count_entry, "tt_hot0", BPF_TRACE_FENTRY);
 	a = att_do(OURS, prog, NULL);
 	q = tramp_query_link(tramp_link__id(a.link));
-	snprintf(name, sizeof(name), "trampoline_%llu_%u", (unsigned long long)q.key, q.index);
-	for (cpu = 0; cpu < nr_cpus() && cpu < 64; cpu++)
-		read_ksymbols(page[cpu], name, &seen);
-	CHECK_EQ(seen.registered, 1, "records of %s", name);
+	snprintf(seen.name, sizeof(seen.name), "trampoline_%llu_%u", (unsigned long long)q.key,
+		 q.index);
+	read_rings(see_ksymbol, &seen);
+	CHECK_EQ(seen.registered, 1, "records of %s", seen.name);
 	CHECK_EQ(seen.addr, q.image_addr, "address");
 	CHECK(seen.len >= q.image_size && seen.len <= 4096, "length %u of %u", seen.len,
 	      q.image_size);
 	CHECK_EQ(seen.unregistered, 0, "while attached");
 	att_drop(&a);
 	CHECK(tramp_settle(), "not freed");
-	for (cpu = 0; cpu < nr_cpus() && cpu < 64; cpu++)
-		read_ksymbols(page[cpu], name, &seen);
-	CHECK_EQ(seen.unregistered, 1, "records of the end of %s", name);
+	read_rings(see_ksymbol, &seen);
+	CHECK_EQ(seen.unregistered, 1, "records of the end of %s", seen.name);
+	check_nothing_left();
+}
+
+/* PERF_RECORD_TEXT_POKE: from what it tells, the text can be followed from state to state. */
+#define POKED	32	/* bytes of text that are looked at */
+
+struct poke_event {
+	struct perf_event_header header;
+	uint64_t addr;
+	uint16_t old_len, new_len;
+	uint8_t bytes[];
+};
+
+static struct {
+	uint64_t addr;
+	uint8_t text[POKED];	/* as told */
+	struct {
+		uint32_t off, len;
+		uint8_t from[POKED], to[POKED];
+		bool done;
+	} pokes[64];
+	int nr;
+} told;
+
+static void see_poke(const struct perf_event_header *h, void *arg)
+{
+	const struct poke_event *p = (const void *)h;
+
+	(void)arg;
+	if (h->type != PERF_RECORD_TEXT_POKE || p->addr < told.addr ||
+	    p->addr + p->new_len > told.addr + POKED)
+		return;
+	CHECK_EQ(p->old_len, p->new_len, "lengths of a poke");
+	REQUIRE(told.nr < 64 && p->old_len <= POKED, "too many pokes, or too long");
+	told.pokes[told.nr].off = p->addr - told.addr;
+	told.pokes[told.nr].len = p->new_len;
+	memcpy(told.pokes[told.nr].from, p->bytes, p->old_len);
+	memcpy(told.pokes[told.nr++].to, p->bytes + p->old_len, p->new_len);
+}
+
+/* Each ring has its own order: take what fits the text as it is so far. */
+static void follow_pokes(const char *when)
+{
+	uint8_t now[POKED];
+	int i, left;
+
+	told.nr = 0;
+	memset(told.pokes, 0, sizeof(told.pokes));
+	read_rings(see_poke, NULL);
+	for (i = 0, left = told.nr; i < told.nr; i++) {
+		if (told.pokes[i].done ||
+		    memcmp(told.text + told.pokes[i].off, told.pokes[i].from, told.pokes[i].len))
+			continue;
+		memcpy(told.text + told.pokes[i].off, told.pokes[i].to, told.pokes[i].len);
+		told.pokes[i].done = true;
+		left--;
+		i = -1;
+	}
+	text_read(dev, told.addr, now, sizeof(now));
+	CHECK(told.nr > 0, "%s: nothing is told", when);
+	CHECK_EQ(left, 0, "%s: pokes of %d that do not fit", when, told.nr);
+	CHECK(!memcmp(now, told.text, sizeof(now)), "%s: the text is another than was told", when);
+}
+
+static void test_text_poke(void)
+{
+	struct perf_event_attr attr = { .text_poke = 1 };
+	struct tt_form_info form;
+	struct probe p;
+
+	if (vmtest_oracle())
+		ktap_skip("about our probes");
+	setup();
+	form = form_named(dev, "tt_form_inc_2");
+	probe_setup();
+	open_rings(&attr);
+	told.addr = form.probe;
+	text_read(dev, told.addr, told.text, sizeof(told.text));
+	p = probe_do(OURS, bpf_program__fd(probe_skel->progs.regs_all), form.probe, 0, 0);
+	probe_flush();
+	CHECK_EQ(probe_query(&p).mode, TRAMP_MODE_JUMP, "mode");
+	follow_pokes("a jump");
+	probe_drop(&p);
+	probe_flush();
+	follow_pokes("restored");
 	check_nothing_left();
 }
 
@@ -251,6 +362,7 @@ static void test_image_bytes(void)
 
 static const struct ktap_test tests[] = {
 	{ "stats", test_stats, 60 },
+	{ "text_poke", test_text_poke, 60 },
 	{ "ksymbol", test_ksymbol, 60 },
 	{ "kallsyms", test_kallsyms, 60 },
 	{ "image_bytes", test_image_bytes, 60 },
