@@ -13,7 +13,7 @@
 
 /**
  * struct tramp_x86_detour_req - what to emit
- * @env: the kernel; of it only the thunks matter without programs
+ * @env: the kernel; without programs only the thunks and @has_call_depth matter
  * @ip: the probed address, the next one to be had by sign-extending 32 bits (kernel
  *	and module text is)
  * @code: the original bytes there

@@ -141,7 +141,8 @@ struct tramp_x86_call {
  *	the kernel did not choose: relocated ones jump to @indirect_thunk, or are refused
  * @call_depth: per-CPU offset of the call depth accounting word, valid with
  *	@has_call_depth: then every call is preceded by `sarq $5, %gs:call_depth`,
- *	and the image starts with one for the call that reached it
+ *	and the image starts with one for the call that reached it; @return_thunk counts
+ *	returns then
  * @no_regs: address of a struct pt_regs of zeros, the context of a probe's programs if they
  *	read no member; 0: such programs get an address in the frame
  * @cs, @ss: the kernel's code and stack segment selectors, for the pt_regs of probes

@@ -15,6 +15,15 @@
  * is a jump through it, the one for returns a return. There is none for `ret n`
  * or for memory operands, and no register is free to load one into: these are refused.
  *
+ * Call depth tracking. A call puts the address behind it in the processor's return stack buffer;
+ * a push and a jump does not. A return takes an entry all the same. Some processors go by
+ * other branches when there is none left, so the kernel counts calls and returns (up to 12), and
+ * fills the buffer before it is empty. It counts a call at the callee, and there a
+ * relocated one would be counted without an entry: hit often enough, it empties the buffer while
+ * the count says that all is well. So where the kernel counts, a real call makes the
+ * entry, and its return address is replaced. The callee's return is predicted wrongly then,
+ * into an int3; those of its callers are not.
+ *
  * Two things cannot be told from outside: the oops of an instruction that faults
  * names the copy, and of a call whose operand cannot be read the return address is
  * on the stack already.
@@ -116,9 +125,26 @@ static void put_loop(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
 	tasm_jmp_out(a, tramp_x86_branch_target(insn, ip));
 }
 
-/* Always the long form: it must not matter where the original stands. */
-static void put_push_return(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
+/*
+ * Always the long form: it must not matter where the original stands. Where calls are counted:
+ *
+ *	call	1f
+ *	int3
+ * 1:	movq	$return address, (%rsp)
+ *
+ * The call is not one of rel32 0, which processors take for a way to read rip, and which
+ * then makes no entry.
+ */
+static void put_push_return(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
+			    const struct tramp_x86_env *env)
 {
+	if (env->has_call_depth) {
+		tasm_byte(a, 0xe8);
+		tasm_imm32(a, 1);
+		tasm_int3(a);
+		tasm_store_imm(a, tasm_at(TASM_RSP, 0), (s32)(ip + insn->len));
+		return;
+	}
 	tasm_byte(a, 0x68);
 	tasm_imm32(a, (u32)(ip + insn->len));
 }
@@ -206,7 +232,7 @@ static enum tramp_x86_reloc put_call_ind(struct tasm *a, const struct tramp_x86_
 	if (env->has_indirect_thunks) {
 		if (!indirect_thunk(insn, env))
 			return TRAMP_X86_RELOC_FIXED;
-		put_push_return(a, insn, ip);
+		put_push_return(a, insn, ip, env);
 		tasm_jmp_out(a, indirect_thunk(insn, env));
 		return TRAMP_X86_RELOC_OK;
 	}
@@ -216,11 +242,11 @@ static enum tramp_x86_reloc put_call_ind(struct tasm *a, const struct tramp_x86_
 
 		if (!can_move_up(insn) || len > TRAMP_X86_MAX_INSN)
 			return TRAMP_X86_RELOC_RSP;
-		put_push_return(a, insn, ip);
+		put_push_return(a, insn, ip, env);
 		put_jmp_moved_up(a, insn);
 		return TRAMP_X86_RELOC_OK;
 	}
-	put_push_return(a, insn, ip);
+	put_push_return(a, insn, ip, env);
 	put_same(a, insn, ip, (modrm_of(insn) & ~0x38) | 4 << 3);
 	return TRAMP_X86_RELOC_OK;
 }
@@ -238,11 +264,14 @@ static enum tramp_x86_reloc put_jmp_ind(struct tasm *a, const struct tramp_x86_i
 	return TRAMP_X86_RELOC_OK;
 }
 
-/* Prefixes of a return mean nothing. */
+/*
+ * Prefixes of a return mean nothing. Where the thunk counts returns, one that the kernel has
+ * left plain is not counted, wherever it stands, and nor is its copy.
+ */
 static enum tramp_x86_reloc put_ret(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
 				    const struct tramp_x86_env *env)
 {
-	if (!env->return_thunk) {
+	if (!env->return_thunk || env->has_call_depth) {
 		put_same(a, insn, ip, modrm_of(insn));
 		return TRAMP_X86_RELOC_OK;
 	}
@@ -275,7 +304,7 @@ static enum tramp_x86_reloc put(struct tasm *a, const struct tramp_x86_insn *ins
 	case TRAMP_X86_CALL:
 		if (!can_push_return(insn, ip))
 			return TRAMP_X86_RELOC_RETURN;
-		put_push_return(a, insn, ip);
+		put_push_return(a, insn, ip, env);
 		put_jmp(a, insn, ip);
 		return TRAMP_X86_RELOC_OK;
 	case TRAMP_X86_CALL_IND:

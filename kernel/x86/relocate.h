@@ -27,7 +27,8 @@ enum tramp_x86_reloc {
  * @a: the encoder; its @addr is known, or 0 while measuring
  * @insn: the instruction
  * @ip: where it stands
- * @env: the kernel: of it only the thunks of returns and indirect branches matter
+ * @env: the kernel: of it the thunks of returns and indirect branches matter, and whether it
+ *	counts calls
  *
  * Afterwards control is behind the emitted code if it would be behind the
  * instruction, and at the original target otherwise. Registers, flags, memory and

@@ -155,7 +155,7 @@ static void check_thunks(const struct job *j, u32 off, u32 end)
 	for (; off < end; off += insn.len) {
 		FUZZ_CHECK(tramp_x86_decode(j->image + off, end - off, &insn));
 		kind = tramp_x86_classify(&insn);
-		FUZZ_CHECK(!j->env.return_thunk || kind != TRAMP_X86_RET);
+		FUZZ_CHECK(!j->env.return_thunk || j->env.has_call_depth || kind != TRAMP_X86_RET);
 		FUZZ_CHECK(!j->env.has_indirect_thunks ||
 			   (kind != TRAMP_X86_JMP_IND && kind != TRAMP_X86_CALL_IND));
 	}

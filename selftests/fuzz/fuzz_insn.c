@@ -4,8 +4,9 @@
  * other.
  *
  * Input: mode and address of the original (9 bytes), mode and address of the copy (9),
- * a length for a buffer that is too short (1; its upper two bits say whether there are
- * thunks for returns and for indirect branches), then the instruction.
+ * a length for a buffer that is too short (1; its upper three bits say whether there are
+ * thunks for returns and for indirect branches, and whether calls are counted), then the
+ * instruction.
  */
 #include "../../kernel/x86/fentry_image.h"
 #include "../../kernel/x86/relocate.h"
@@ -76,7 +77,7 @@ static u32 through(const struct job *j)
 /* The thunk that its copy has to go to: 0 if none, 1 if there is none that would do. */
 static u64 thunk_for(const struct job *j)
 {
-	if (j->kind == TRAMP_X86_RET && j->env.return_thunk)
+	if (j->kind == TRAMP_X86_RET && j->env.return_thunk && !j->env.has_call_depth)
 		return j->insn.opcode == 0xc3 ? j->env.return_thunk : 1;
 	if ((j->kind == TRAMP_X86_JMP_IND || j->kind == TRAMP_X86_CALL_IND) &&
 	    j->env.has_indirect_thunks)
@@ -199,7 +200,15 @@ static void check_push(const struct job *j, u32 *off)
 	struct tramp_x86_insn push = next(j, off);
 	s32 imm;
 
-	FUZZ_CHECK(push.opcode == 0x68 && push.map == 0 && push.imm_size == 4);
+	if (j->env.has_call_depth) {
+		FUZZ_CHECK(tramp_x86_classify(&push) == TRAMP_X86_CALL);
+		FUZZ_CHECK(next(j, off).opcode == 0xcc);
+		FUZZ_CHECK(tramp_x86_branch_target(&push, 0) == *off);
+		push = next(j, off);
+		FUZZ_CHECK(push.len == 8 && !memcmp(push.bytes, "\x48\xc7\x04\x24", 4));
+	} else {
+		FUZZ_CHECK(push.opcode == 0x68 && push.map == 0 && push.imm_size == 4);
+	}
 	memcpy(&imm, push.bytes + push.imm_off, 4);
 	FUZZ_CHECK((u64)(s64)imm == j->ip + j->insn.len);
 }
@@ -331,6 +340,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	j.addr = fuzz_near(&in, j.ip);
 	too_short = fuzz_take(&in, 1);
 	set_thunks(&j, too_short >> 6);
+	j.env.has_call_depth = too_short & 0x20;
 	avail = in.size < 20 ? in.size : 20;
 	code = fuzz_exact(in.data, avail);
 	if (tramp_x86_decode(code, avail, &j.insn)) {

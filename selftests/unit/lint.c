@@ -171,13 +171,17 @@ static void lint_branch(const struct lint *l, u32 off, const ZydisDecodedInstruc
 	}
 }
 
-/* Copied or not: where there are thunks, nothing returns or jumps through a register itself. */
+/*
+ * Copied or not: where there are thunks, nothing returns or jumps through a register itself. Only
+ * what was a plain return stays one where the thunk counts returns.
+ */
 static void lint_thunks(const struct lint *l, u32 off, const ZydisDecodedInstruction *insn,
 			const ZydisDecodedOperand *op)
 {
 	bool branch = insn->mnemonic == ZYDIS_MNEMONIC_JMP || insn->mnemonic == ZYDIS_MNEMONIC_CALL;
 
-	CHECK(!l->env->return_thunk || insn->mnemonic != ZYDIS_MNEMONIC_RET,
+	CHECK(!l->env->return_thunk || (l->env->has_call_depth && in_copy(l, off)) ||
+	      insn->mnemonic != ZYDIS_MNEMONIC_RET,
 	      "a plain return at %#x", off);
 	CHECK(!l->env->has_indirect_thunks || !branch || op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE,
 	      "a plain indirect branch at %#x", off);

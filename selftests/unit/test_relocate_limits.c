@@ -225,6 +225,54 @@ static void thunks(void)
 	env = (struct tramp_x86_env){ 0 };
 }
 
+/* Where the kernel counts calls, each makes an entry in the return stack; nothing else changes. */
+static void call_depth(void)
+{
+#define CALL_STORE(low)	"\xe8\1\0\0\0\xcc\x48\xc7\x04\x24" low "\x45\x23\x81"
+	static const struct {
+		struct code code, copy;
+	} calls[] = {
+		{ CODE("\xe8\x10\0\0\0"), CODE(CALL_STORE("\x6c") "\xe9\x19\x11\x11\xc1") },
+		{ CODE("\xff\xd0"), CODE(CALL_STORE("\x69") "\xff\xe0") },
+		{ CODE("\xff\x54\x24\x08"), CODE(CALL_STORE("\x6b") "\xff\x64\x24\x10") },
+		{ CODE("\xff\x15\x10\0\0\0"),
+		  CODE(CALL_STORE("\x6d") "\xff\x25\x19\x11\x11\xc1") },
+	};
+	static const struct code ret = CODE("\xc3");
+	u32 i;
+
+	env.has_call_depth = true;
+	for (i = 0; i < NR(calls); i++) {
+		const struct code *copy = &calls[i].copy;
+
+		CHECK_EQ(relocate(&calls[i].code, TEXT, IMAGE), TRAMP_X86_RELOC_OK, "%s",
+			 hex(&calls[i].code));
+		CHECK(a.off == copy->len && a.off <= TRAMP_X86_MAX_RELOCATED &&
+		      !memcmp(buf, copy->bytes, copy->len), "%s", hex(&calls[i].code));
+		CHECK_EQ(relocate(&calls[i].code, TEXT, 0), TRAMP_X86_RELOC_OK, "%s",
+			 hex(&calls[i].code));
+		CHECK_EQ(a.off, copy->len, "%s", hex(&calls[i].code));
+	}
+	for (i = 0; i < NR(forms); i++) {
+		const struct code *copy = &forms[i].copy;
+
+		relocate(&forms[i].code, TEXT, IMAGE);
+		if (copy->bytes[0] != 0x68)
+			CHECK(a.off == copy->len && !memcmp(buf, copy->bytes, copy->len), "%s",
+			      hex(&forms[i].code));
+		else
+			CHECK_EQ(a.off, copy->len + 9, "%s", hex(&forms[i].code));
+	}
+	/* and through a thunk */
+	set_thunks();
+	relocate(&calls[1].code, TEXT, IMAGE);
+	CHECK(a.off == 19 && buf[0] == 0xe8 && buf[14] == 0xe9, "call *%%rax");
+	/* a plain return is none that is counted */
+	CHECK_EQ(relocate(&ret, TEXT, IMAGE), TRAMP_X86_RELOC_OK, "ret");
+	CHECK(a.off == 1 && buf[0] == 0xc3, "ret");
+	env = (struct tramp_x86_env){ 0 };
+}
+
 /* push sign-extends 32 bits: return addresses are within 2 GiB of 0, on either side. */
 static void return_addresses(void)
 {
@@ -381,6 +429,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(kernel_addresses),
 	KTAP_TEST(refused),
 	KTAP_TEST(thunks),
+	KTAP_TEST(call_depth),
 	KTAP_TEST(return_addresses),
 	KTAP_TEST(reach),
 	KTAP_TEST(reach_of_eip),

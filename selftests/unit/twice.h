@@ -5,7 +5,7 @@
  *
  * Everything is below 2 GiB, so that return addresses are what "push imm32" can
  * make, as in the kernel, where they are above -2 GiB. There are two places for copies,
- * one close by and one as far away as rel32 reaches.
+ * one close by and one as far away as rel32 reaches; and two kernels, one that counts calls.
  */
 #ifndef SELFTESTS_UNIT_TWICE_H
 #define SELFTESTS_UNIT_TWICE_H
@@ -34,7 +34,8 @@ struct twice {
 	const char *name;
 	u8 code[TRAMP_X86_MAX_INSN];
 	u32 len;
-	struct tramp_x86_env env;	/* twice_begin(): returns and indirect branches are plain */
+	/* twice_begin(): returns and indirect branches are plain */
+	struct tramp_x86_env env;
 	u64 regs[NR_REGS];	/* before */
 	u64 flags;
 	u64 target;		/* where it may branch to, 0: nowhere */
