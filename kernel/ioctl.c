@@ -175,7 +175,8 @@ static int run_explain(union tramp_arg *arg, const struct user_arg *user)
 		err = tramp_resolve_name(ex->name, ex->module, &func, &ex->refusal);
 	if (err && (ex->refusal.reason == TRAMP_REASON_NO_SUCH_FUNCTION ||
 		    ex->refusal.reason == TRAMP_REASON_NO_BTF ||
-		    ex->refusal.reason == TRAMP_REASON_MODULE_GONE))
+		    ex->refusal.reason == TRAMP_REASON_MODULE_GONE ||
+		    ex->refusal.reason == TRAMP_REASON_MISSING_SYMBOL))
 		return err;
 	if (err) {
 		/* The function is there, and this is why nothing can be attached. */

@@ -18,7 +18,6 @@
 #include <linux/btf.h>
 #include <linux/extable.h>
 #include <linux/bug.h>
-#include <linux/fdtable.h>
 #include <linux/filter.h>
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
@@ -50,14 +49,11 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(bpf_trampoline_enter) \
 	X(bpf_trampoline_exit) \
 	X(btf_distill_func_proto) \
-	X(btf_get_fd_by_id) \
-	X(btf_get_by_fd) \
 	X(btf_name_by_offset) \
 	X(btf_obj_id) \
 	X(btf_put) \
 	X(btf_try_get_module) \
 	X(btf_is_module) \
-	X(close_fd) \
 	X(ftrace_find_rec_direct) \
 	X(ftrace_location) \
 	X(kallsyms_show_value) \
@@ -107,6 +103,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 #define TRAMP_KSYM_ADDRS(X) \
 	X(ftrace_enabled, true) \
 	X(direct_mutex, true) \
+	X(btf_idr, false) \
 	X(x86_return_thunk, false) \
 	X(__x86_indirect_its_thunk_array, false) \
 	X(__cpuidle_text_start, false) \

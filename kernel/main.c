@@ -12,6 +12,7 @@
 #include <linux/init.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include "btf_id.h"
 #include "cache.h"
 #include "debugfs.h"
 #include "died.h"
@@ -40,6 +41,7 @@ static int __init tramp_init(void)
 	err = tramp_ksyms_init();
 	if (err)
 		return err;
+	tramp_btf_id_init();
 	err = tramp_helpers_init();
 	if (err)
 		return err;

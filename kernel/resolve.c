@@ -10,6 +10,7 @@
  */
 #include <linux/btf.h>
 #include <linux/kallsyms.h>
+#include "btf_id.h"
 #include "compat.h"
 #include "ksyms.h"
 #include "model.h"
@@ -177,22 +178,12 @@ int tramp_resolve_btf(u32 btf_obj_id, u32 btf_id, struct tramp_func *func,
 		      struct tramp_refusal *why)
 {
 	struct btf *btf;
-	int fd, err;
+	int err;
 
 	memset(func, 0, sizeof(*func));
-	/*
-	 * The kernel offers ids to user space only, so go its way: an fd of the
-	 * calling task for a moment.
-	 */
-	fd = KSYM(btf_get_fd_by_id)(btf_obj_id);
-	if (fd < 0)
-		return tramp_refuse(why, TRAMP_REASON_NO_BTF, 0, "no BTF object has the id %u",
-				    btf_obj_id);
-	btf = KSYM(btf_get_by_fd)(fd);
-	KSYM(close_fd)(fd);
+	btf = tramp_btf_get(btf_obj_id, why);
 	if (IS_ERR(btf))
-		return tramp_refuse(why, TRAMP_REASON_NO_BTF, 0, "no BTF object has the id %u",
-				    btf_obj_id);
+		return PTR_ERR(btf);
 	err = resolve_type(btf, btf_id, func, why);
 	KSYM(btf_put)(btf);
 	return err;

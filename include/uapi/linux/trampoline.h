@@ -348,7 +348,8 @@ struct tramp_attach {
  * @refusal: (out) why the command failed
  *
  * Succeeds when the question could be answered, also if the answer is "nothing".
- * Errors: EINVAL (SYNTAX), ENOENT (NO_SUCH_FUNCTION, NO_BTF), ENXIO (MODULE_GONE).
+ * Errors: EINVAL (SYNTAX), ENOENT (NO_SUCH_FUNCTION, NO_BTF), ENXIO (MODULE_GONE), EOPNOTSUPP
+ * (MISSING_SYMBOL: this kernel has no way to look BTF ids up).
  */
 struct tramp_explain {
 	__u32 size;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A BTF object by its id.
+ */
+#ifndef TRAMP_BTF_ID_H
+#define TRAMP_BTF_ID_H
+
+#include <linux/btf.h>
+#include "tramp.h"
+
+/* Find out where a BTF object has its reference count. At load, after ksyms.c. */
+void tramp_btf_id_init(void);
+
+/**
+ * tramp_btf_get() - the BTF object with an id
+ * @id: the id
+ * @why: NO_BTF if there is none, MISSING_SYMBOL if this kernel does not let us find it
+ *
+ * Uses no file descriptor.
+ *
+ * Context: process. Return: the object, with a reference (btf_put()), or a negative errno.
+ */
+struct btf *tramp_btf_get(u32 id, struct tramp_refusal *why);
+
+#endif /* TRAMP_BTF_ID_H */
