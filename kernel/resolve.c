@@ -59,25 +59,34 @@ void tramp_func_put(struct tramp_func *func)
  * grace period that preemption off holds up. One that is still coming has to do
  * without: if its init fails it is freed whoever holds a reference (do_init_module()).
  */
-static int get_module(struct tramp_func *func, struct tramp_refusal *why)
+static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *why)
 {
 	struct module *mod;
 	bool got = false, own;
+	char name[TRAMP_MOD_LEN];
 
 	preempt_disable();
 	mod = KSYM(__module_text_address)(func->addr);
 	own = mod == THIS_MODULE;
-	if (mod && !own && mod->state == MODULE_STATE_LIVE)
+	if (mod)
+		strscpy(name, mod->name, sizeof(name));
+	if (mod && !core && !own && mod->state == MODULE_STATE_LIVE)
 		got = try_module_get(mod);
 	preempt_enable();
 
+	if (mod && core) {
+		func->addr = 0;
+		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0,
+				    "%s of the kernel proper has no symbol, module %s has one",
+				    func->name, name);
+	}
 	if (own)
 		return tramp_refuse(why, TRAMP_REASON_OWN_MODULE, func->addr, "%s", func->name);
 	if (mod && !got)
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, func->addr, "%s", func->name);
 	func->module = got ? mod : NULL;
 	if (got)
-		strscpy(func->module_name, mod->name, sizeof(func->module_name));
+		strscpy(func->module_name, name, sizeof(func->module_name));
 	return 0;
 }
 
@@ -149,7 +158,7 @@ static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
 	else
 		err = mod ? 0 : tramp_resolve_unique(func->name, func->addr, why);
 	if (!err)
-		err = get_module(func, why);
+		err = get_module(func, !mod, why);
 	module_put(mod);	/* get_module() took its own */
 	if (err)
 		return err;
@@ -212,20 +221,22 @@ int tramp_resolve_name(const char *name, const char *module, struct tramp_func *
 	/* With BTF there is more to say; it must be about this very function. */
 	if (tramp_ksyms.has_bpf_find_btf_id) {
 		struct tramp_func by_btf = {};
+		struct tramp_refusal about = {};
 
 		id = KSYM(bpf_find_btf_id)(name, BTF_KIND_FUNC, &btf);
 		if (id > 0) {
-			err = resolve_type(btf, id, &by_btf, why);
+			err = resolve_type(btf, id, &by_btf, &about);
 			KSYM(btf_put)(btf);
-			if (err)
-				return err;
 			if (by_btf.addr == func->addr) {
-				*func = by_btf;
-				return 0;
+				if (err)
+					*why = about;
+				else
+					*func = by_btf;
+				return err;
 			}
 			tramp_func_put(&by_btf);
 		}
 	}
-	err = get_module(func, why);
+	err = get_module(func, false, why);
 	return err ?: finish(func, why);
 }
