@@ -25,6 +25,7 @@
 #include "image.h"
 #include "ksyms.h"
 #include "link.h"
+#include "rights.h"
 
 static struct dentry *dir;
 
@@ -113,7 +114,7 @@ static void list_stop(struct seq_file *seq, void *v)
 
 static int list_show(struct seq_file *seq, void *v)
 {
-	show_link(seq, v, KSYM(kallsyms_show_value)(seq->file->f_cred));
+	show_link(seq, v, tramp_may_see_addresses(seq->file->f_cred));
 	return 0;
 }
 

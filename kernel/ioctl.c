@@ -3,10 +3,8 @@
  * The ioctl interface: one table of commands, one place that copies structs in and
  * out. The rules are those of include/uapi/linux/trampoline.h.
  */
-#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/module.h>
-#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include "compat.h"
@@ -16,6 +14,7 @@
 #include "ioctl.h"
 #include "ksyms.h"
 #include "link.h"
+#include "rights.h"
 #include "target.h"
 
 /* Any command's struct. */
@@ -34,13 +33,20 @@ struct user_arg {
 	size_t size;
 };
 
+/* What a command asks of the task that calls. */
+enum tramp_need {
+	NEED_OPEN,	/* the open device */
+	NEED_CAPS,	/* the capabilities as well */
+	NEED_ATTACH,	/* and that lockdown allows attaching */
+};
+
 /**
  * struct tramp_cmd - one command
  * @cmd: its number
  * @min: smallest struct: the first that was published
  * @size: the struct as this module knows it
  * @refusal: where its struct tramp_refusal is, 0 if it has none
- * @attaches: needs the capabilities now and not only at open; lockdown forbids it
+ * @needs: what the caller must be at each call, and not only at open (docs/rights.md)
  * @run: does it; @arg is copied back whatever it returns, unless it says -EIOCBQUEUED:
  *	then it has done so itself, and succeeded
  */
@@ -49,18 +55,13 @@ struct tramp_cmd {
 	size_t min;
 	size_t size;
 	size_t refusal;
-	bool attaches;
+	enum tramp_need needs;
 	int (*run)(union tramp_arg *arg, const struct user_arg *user);
 };
 
-static bool may_use(void)
-{
-	return bpf_capable() && perfmon_capable();
-}
-
 static bool may_see_addresses(void)
 {
-	return KSYM(kallsyms_show_value)(current_cred());
+	return tramp_may_see_addresses(current_cred());
 }
 
 /* Copy back as much as the caller has room for. */
@@ -354,15 +355,15 @@ static int run_explain_code(union tramp_arg *arg, const struct user_arg *user)
 }
 
 static const struct tramp_cmd commands[] = {
-	{ TRAMP_IOC_INFO, TRAMP_INFO_MIN_SIZE, sizeof(struct tramp_info), 0, false, run_info },
+	{ TRAMP_IOC_INFO, TRAMP_INFO_MIN_SIZE, sizeof(struct tramp_info), 0, NEED_OPEN, run_info },
 	{ TRAMP_IOC_ATTACH, TRAMP_ATTACH_MIN_SIZE, sizeof(struct tramp_attach),
-	  offsetof(struct tramp_attach, refusal), true, run_attach },
+	  offsetof(struct tramp_attach, refusal), NEED_ATTACH, run_attach },
 	{ TRAMP_IOC_EXPLAIN, TRAMP_EXPLAIN_MIN_SIZE, sizeof(struct tramp_explain),
-	  offsetof(struct tramp_explain, refusal), false, run_explain },
+	  offsetof(struct tramp_explain, refusal), NEED_CAPS, run_explain },
 	{ TRAMP_IOC_QUERY, TRAMP_QUERY_MIN_SIZE, sizeof(struct tramp_query),
-	  offsetof(struct tramp_query, refusal), false, run_query },
+	  offsetof(struct tramp_query, refusal), NEED_CAPS, run_query },
 	{ TRAMP_IOC_EXPLAIN_CODE, TRAMP_EXPLAIN_CODE_MIN_SIZE, sizeof(struct tramp_explain_code),
-	  offsetof(struct tramp_explain_code, refusal), false, run_explain_code },
+	  offsetof(struct tramp_explain_code, refusal), NEED_CAPS, run_explain_code },
 };
 
 static const struct tramp_cmd *find_command(unsigned int cmd)
@@ -376,16 +377,17 @@ static const struct tramp_cmd *find_command(unsigned int cmd)
 	return NULL;
 }
 
-/* What the caller must be, at every attach and not only at open. */
 static int check_allowed(const struct tramp_cmd *cmd, struct tramp_refusal *why)
 {
-	if (!cmd->attaches)
+	switch (cmd->needs) {
+	case NEED_OPEN:
 		return 0;
-	if (!may_use())
-		return tramp_refuse(why, TRAMP_REASON_PERMISSION, 0, NULL);
-	if (security_locked_down(LOCKDOWN_KPROBES))
-		return tramp_refuse(why, TRAMP_REASON_LOCKDOWN, 0, NULL);
-	return 0;
+	case NEED_CAPS:
+		return tramp_may_use() ? 0 : tramp_refuse(why, TRAMP_REASON_PERMISSION, 0, NULL);
+	case NEED_ATTACH:
+		break;
+	}
+	return tramp_may_attach(why);
 }
 
 static long tramp_ioctl(struct file *file, unsigned int nr, unsigned long ptr)
@@ -431,7 +433,7 @@ free:
 
 static int tramp_open(struct inode *inode, struct file *file)
 {
-	return may_use() ? 0 : -EPERM;
+	return tramp_may_use() ? 0 : -EPERM;
 }
 
 const struct file_operations tramp_fops = {

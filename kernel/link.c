@@ -19,6 +19,7 @@
 #include "image.h"
 #include "ksyms.h"
 #include "link.h"
+#include "rights.h"
 
 /* By id, for QUERY and debugfs. Changed under tramp_mutex. */
 static DEFINE_XARRAY(links);
@@ -439,7 +440,7 @@ int tramp_link_attach(struct tramp_attach *attach,
 		attach->key = link->key;
 		attach->func_addr = link->probe ? link->probe->addr : link->target->func.addr;
 		attach->mode_reason = link->probe ? link->probe->reason : 0;
-		if (!KSYM(kallsyms_show_value)(current_cred()))
+		if (!tramp_may_see_addresses(current_cred())) {
 			attach->func_addr = 0;
 	}
 	mutex_unlock(&tramp_mutex);
@@ -467,3 +468,5 @@ put_prog:
 	bpf_prog_put(prog);
 	return err;
 }
+			why->addr = 0;
+		}

@@ -27,7 +27,7 @@
  *  EOPNOTSUPP  known, but not on this kernel or not in this build
  *  EMSGSIZE    a buffer is too small; its length member then says what is needed
  *  EPERM       neither CAP_SYS_ADMIN nor CAP_BPF with CAP_PERFMON, at open() and
- *              again at ATTACH; or lockdown, at ATTACH
+ *              again at each command but INFO; or lockdown, at ATTACH
  *  ENOMEM      out of memory
  *
  * A command that refuses for a reason of its own fills in struct tramp_refusal

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Who may do what: the questions that ioctls, link commands and debugfs ask.
+ * docs/rights.md has the table of all of them.
+ */
+#ifndef TRAMP_RIGHTS_H
+#define TRAMP_RIGHTS_H
+
+#include <linux/cred.h>
+#include "ksyms.h"
+#include "tramp.h"
+
+/**
+ * tramp_may_use() - whether the calling task may have anything to do with the module
+ *
+ * Return: true with CAP_SYS_ADMIN, or with CAP_BPF and CAP_PERFMON.
+ */
+bool tramp_may_use(void);
+
+/**
+ * tramp_may_attach() - whether it may put a program into kernel code, now
+ * @why: PERMISSION or LOCKDOWN; may be NULL
+ *
+ * Asked by everything that makes a program run where it did not run before: ATTACH and
+ * BPF_LINK_UPDATE. What only reads is no business of lockdown: the kernel's own
+ * interfaces that show as much (BTF, kallsyms) stay open under it.
+ *
+ * Return: 0 or -EPERM.
+ */
+int tramp_may_attach(struct tramp_refusal *why);
+
+/**
+ * tramp_may_name_address() - whether it may ask about an address
+ * @addr: the address that it gave, 0 if it gave a symbol
+ * @why: HIDDEN_ADDRESS
+ *
+ * Whoever may try addresses and hear which symbol each is in, or only whether there is
+ * text, knows before long where the kernel lies.
+ *
+ * Return: 0 or -EPERM.
+ */
+int tramp_may_name_address(u64 addr, struct tramp_refusal *why);
+
+/**
+ * tramp_may_see_addresses() - whether somebody may see where the kernel lies
+ * @cred: whose rights count: the calling task's, or those that a file was opened with
+ *
+ * Return: what /proc/kallsyms goes by.
+ */
+static inline bool tramp_may_see_addresses(const struct cred *cred)
+{
+	return KSYM(kallsyms_show_value)(cred);
+}
+
+#endif /* TRAMP_RIGHTS_H */
