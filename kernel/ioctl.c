@@ -143,7 +143,8 @@ static int run_attach(union tramp_arg *arg, const struct user_arg *user)
 	    strnlen(attach->module, sizeof(attach->module)) == sizeof(attach->module))
 		return tramp_refuse(&attach->refusal, TRAMP_REASON_SYNTAX, 0,
 				    "a name without its terminating zero");
-	err = tramp_link_attach(attach, attach_copy_out, (void *)user);
+	err = tramp_may_name_address(attach->addr, &attach->refusal) ?:
+	      tramp_link_attach(attach, attach_copy_out, (void *)user);
 	return err ?: -EIOCBQUEUED;
 }
 

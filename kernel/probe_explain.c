@@ -11,6 +11,7 @@
 #include "ksyms.h"
 #include "probe.h"
 
+#include "rights.h"
 /* Instructions that are looked at before others may have the mutex. */
 #define AT_A_TIME	256
 
@@ -231,7 +232,7 @@ int tramp_probe_explain(struct tramp_explain_code *ex, bool show)
 	unsigned long addr;
 	int err;
 
-	err = check_request(ex);
+	err = check_request(ex) ?: tramp_may_name_address(ex->addr, &ex->refusal);
 	if (err)
 		return err;
 

@@ -115,7 +115,7 @@ const char *tramp_reason_remedy(unsigned int reason)
 	case TRAMP_REASON_LINK_GONE:
 		return "trampctl list shows the links there are";
 	case TRAMP_REASON_HIDDEN_ADDRESS:
-		return "run as root with kernel.kptr_restrict below 2";
+		return "run as root with kernel.kptr_restrict below 2, or write FUNCTION+OFFSET in place of an address";
 	case TRAMP_REASON_PROG_NOT_JITED:
 		return "sysctl net.core.bpf_jit_enable=1, then load the program again";
 	case TRAMP_REASON_AMBIGUOUS:

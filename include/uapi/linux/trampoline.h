@@ -291,7 +291,8 @@ struct tramp_info {
  *  E2BIG       TOO_MANY_PROGS, IMAGE_LIMIT (told from a bad tail by the reason)
  *  ENOMEM      NO_MEMORY, NO_EXEC_MEMORY
  *  ERANGE      OUT_OF_REACH
- *  EPERM       PERMISSION, LOCKDOWN
+ *  EPERM       PERMISSION, LOCKDOWN; HIDDEN_ADDRESS: @addr from a caller from whom
+ *              addresses are hidden
  */
 struct tramp_attach {
 	__u32 size;
@@ -503,7 +504,8 @@ struct tramp_insn_info {
  * know what branches where.
  *
  * Errors: EINVAL (SYNTAX, NOT_TEXT, OFFSET_RANGE, NOT_BOUNDARY, AMBIGUOUS), ENOENT
- * (NO_SUCH_FUNCTION), ENXIO (MODULE_GONE), EOPNOTSUPP (MISSING_SYMBOL), EINTR (killed).
+ * (NO_SUCH_FUNCTION), ENXIO (MODULE_GONE), EOPNOTSUPP (MISSING_SYMBOL), EPERM (HIDDEN_ADDRESS:
+ * @addr from a caller from whom addresses are hidden), EINTR (killed).
  */
 struct tramp_explain_code {
 	__u32 size;
