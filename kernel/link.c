@@ -153,6 +153,10 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 	struct tramp_slot *slot;
 	int err;
 
+	/* Another program where this one is: it takes what attaching it takes. */
+	err = tramp_may_attach(&why);
+	if (err)
+		return err;
 	mutex_lock(&tramp_mutex);
 	if (!link->target && !link->probe) {
 		err = -ENOLINK;
@@ -250,8 +254,8 @@ static int link_fill_info(const struct bpf_link *bpf_link, struct bpf_link_info 
 	const struct tramp_link *link = to_link(bpf_link);
 
 	if (link->kind == TRAMP_KIND_KPROBE)
-		return tramp_link_kprobe_info(link, info);
-	info->tracing.attach_type = READ_ONCE(bpf_link->prog)->expected_attach_type;
+		return link_kprobe_info(link, info);
+	info->tracing.attach_type = attach_types[link->kind];
 	info->tracing.target_obj_id = link->key >> 32;
 	info->tracing.target_btf_id = (u32)link->key & 0x7fffffff;
 	return 0;
@@ -295,6 +299,12 @@ static int check_kprobe(const struct bpf_prog *prog, enum tramp_kind *kind,
 {
 	*kind = TRAMP_KIND_KPROBE;
 	if (prog->expected_attach_type)
+	/* Not from the program, which an update may put meanwhile: both are of one kind. */
+	static const u32 attach_types[] = {
+		[TRAMP_KIND_FENTRY] = BPF_TRACE_FENTRY,
+		[TRAMP_KIND_FEXIT] = BPF_TRACE_FEXIT,
+		[TRAMP_KIND_FMOD_RET] = BPF_MODIFY_RETURN,
+	};
 		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
 				    prog->expected_attach_type);
 	if (tramp_prog_sleepable(prog))

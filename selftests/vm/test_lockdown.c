@@ -4,10 +4,12 @@
  * machine of its own: selftests/vm/lockdown boots one for it.
  *
  * At "integrity" attaching is allowed, as kprobes and the kernel's own fentry are;
- * at "confidentiality" it is refused, to functions and to instructions. What is attached
- * already goes on, and can be detached.
+ * at "confidentiality" it is refused, to functions and to instructions, and so is putting
+ * another program into a link. What is attached already goes on, can be asked about and
+ * can be detached: the lockdown column of docs/rights.md.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,8 @@
 #include "selftests/vm/probe_progs.skel.h"
 #include "selftests/vm/record.skel.h"
 
+#define OPTIMIZE "/sys/kernel/debug/trampoline/optimize"
+#define LIST "/sys/kernel/debug/trampoline/list"
 #define LOCKDOWN "/sys/kernel/security/lockdown"
 
 static struct record *skel;
@@ -54,10 +58,13 @@ static struct probe try_probe(const struct tt_form_info *f)
 static void test_lockdown(void)
 {
 	struct tramp_explain ex = { .size = sizeof(ex), .name = "tt_hot0" };
+	struct tramp_explain_code code = { .size = sizeof(code), .symbol = "tt_hot0" };
 	struct tramp_link *link[2], *refused;
+	struct bpf_link_info info = {};
+	uint32_t len = sizeof(info);
 	struct probe probes[2], no_probe;
 	struct tt_form_info form;
-	int i;
+	int i, err;
 
 	if (access(LOCKDOWN, F_OK))
 		ktap_skip("this kernel has no lockdown");
@@ -79,7 +86,14 @@ static void test_lockdown(void)
 	probes[1] = try_probe(&form);
 	CHECK(!probes[1].err, "at integrity: %s", strerror(-probes[1].err));
 
+	err = bpf_link_update(tramp_link__fd(link[0]), prog[3], NULL);
+	CHECK_EQ(err, 0, "BPF_LINK_UPDATE at integrity");
+	/* What changes something through debugfs is closed, what only reads is not. */
+	CHECK(open(OPTIMIZE, O_RDWR | O_CLOEXEC) < 0 && errno == EPERM, "%s", OPTIMIZE);
+
 	raise_to("confidentiality");
+	err = bpf_link_update(tramp_link__fd(link[0]), prog[0], NULL);
+	CHECK_EQ(err, -EPERM, "BPF_LINK_UPDATE at confidentiality");
 	refused = try_attach(prog[2], 2);
 	CHECK(!refused && errno == EPERM, "at confidentiality: %s",
 	      refused ? "attached" : strerror(errno));
@@ -105,6 +119,10 @@ static void test_lockdown(void)
 	CHECK_EQ(skel->bss->counted[1], 10, "attached at integrity");
 	CHECK_EQ(skel->bss->counted[2], 0, "refused");
 	CHECK(!ioctl(tramp_device(), TRAMP_IOC_EXPLAIN, &ex), "EXPLAIN: %s", strerror(errno));
+	CHECK(!ioctl(tramp_device(), TRAMP_IOC_EXPLAIN_CODE, &code), "EXPLAIN_CODE: %s",
+	      strerror(errno));
+	CHECK_EQ(bpf_obj_get_info_by_fd(tramp_link__fd(link[0]), &info, &len), 0, "link info");
+	free(read_file(LIST));
 
 	tramp_link__destroy(link[0]);
 	tramp_link__destroy(link[1]);
