@@ -193,6 +193,21 @@ unlock:
 	return err;
 }
 
+/* Symbol and offset, or nothing: %pS prints an address without a symbol as it is. */
+static void show_probe(const struct tramp_probe *probe, struct seq_file *seq)
+{
+	char name[KSYM_NAME_LEN];
+	unsigned long offset;
+
+	seq_printf(seq, "index:\t%u\n", probe->index);
+	/* Without a mode it went with its module: something else may be there now. */
+	if (probe->mode != TRAMP_MODE_NONE && tramp_text_name(probe->addr, name, &offset))
+		seq_printf(seq, "place:\t%pS\n", (void *)probe->addr);
+	else
+		seq_puts(seq, "place:\t-\n");
+	seq_printf(seq, "reason:\t%s\n", tramp_reason_name(probe->reason));
+}
+
 static void link_show_fdinfo(const struct bpf_link *bpf_link, struct seq_file *seq)
 {
 	const struct tramp_link *link = to_link(bpf_link);
@@ -210,9 +225,7 @@ static void link_show_fdinfo(const struct bpf_link *bpf_link, struct seq_file *s
 			   target->func.module_name, *target->func.module_name ? ":" : "",
 			   target->func.name);
 	if (link->probe)
-		seq_printf(seq, "index:\t%u\nplace:\t%pS\nreason:\t%s\n", link->probe->index,
-			   (void *)link->probe->addr,
-			   tramp_reason_name(link->probe->reason));
+		show_probe(link->probe, seq);
 	seq_printf(seq, "cookie:\t%llu\nhits:\t%llu\nmisses:\t%llu\n", link->slot->cookie, hits,
 		   misses);
 	mutex_unlock(&tramp_mutex);
