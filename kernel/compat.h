@@ -108,7 +108,20 @@ static inline void tramp_module_text(const struct module *mod, unsigned long *st
 #endif
 }
 
-/* Since 6.6 bpf_link_info tells of kprobes that are attached as perf events. */
+/*
+ * Since 6.6 bpf_link_info tells of kprobes that are attached as perf events, since 6.7 how
+ * often they were missed, since 6.9 their cookie.
+ */
 #define TRAMP_LINK_INFO_KPROBE (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0))
+
+static inline void tramp_link_info_more(struct bpf_link_info *info, u64 missed, u64 cookie)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	info->perf_event.kprobe.missed = missed;
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+	info->perf_event.kprobe.cookie = cookie;
+#endif
+}
 
 #endif /* TRAMP_COMPAT_H */

@@ -231,39 +231,80 @@ static void link_show_fdinfo(const struct bpf_link *bpf_link, struct seq_file *s
 	mutex_unlock(&tramp_mutex);
 }
 
-/* As the kernel tells of its own kprobes, where bpf_link_info has room for it. */
-static int tramp_link_kprobe_info(const struct tramp_link *link, struct bpf_link_info *info)
-{
 #if TRAMP_LINK_INFO_KPROBE
-	char __user *name = u64_to_user_ptr(info->perf_event.kprobe.func_name);
-	u32 len = info->perf_event.kprobe.name_len;
-	char symbol[KSYM_NAME_LEN];
-	unsigned long offset = 0;
-	u64 hits;
+/* Where a link's probe is, as it is written when one is attached: an entry is at +0. */
+static void name_probe(const struct tramp_link *link, char *symbol, u32 *offset, u64 *addr)
+{
+	const struct tramp_probe *probe = link->probe;
+	unsigned long off;
 
-	if (!name != !len)
-		return -EINVAL;
-	info->perf_event.type = BPF_PERF_EVENT_KPROBE;
-	mutex_lock(&tramp_mutex);
-	tramp_link_counts(link, &hits, &info->perf_event.kprobe.missed);
-	if (link->probe && link->probe->mode != TRAMP_MODE_NONE &&
-	    tramp_text_name(link->probe->addr, symbol, &offset)) {
-		info->perf_event.kprobe.offset = offset;
-		if (KSYM(kallsyms_show_value)(current_cred()))
-			info->perf_event.kprobe.addr = link->probe->addr;
-	} else {
-		*symbol = 0;
-	}
-	mutex_unlock(&tramp_mutex);
-	symbol[min_t(u32, len ?: 1, sizeof(symbol)) - 1] = 0;
-	if (len && copy_to_user(name, symbol, strlen(symbol) + 1))
+	*symbol = 0;
+	/* Detached, or gone with its module. */
+	if (!probe || probe->mode == TRAMP_MODE_NONE ||
+	    !tramp_text_name(probe->addr, symbol, &off))
+		return;
+	*offset = probe->addr == tramp_place_entry(probe->addr - off) ? 0 : off;
+	if (tramp_may_see_addresses(current_cred()))
+		*addr = probe->addr;
+}
+
+/* As much of a name as there is room for, as the kernel's own links do (bpf_copy_to_user()). */
+static int copy_name(char __user *to, u32 room, const char *name, u32 need)
+{
+	if (room >= need)
+		return copy_to_user(to, name, need) ? -EFAULT : 0;
+	if (copy_to_user(to, name, room - 1) || put_user(0, to + room - 1))
 		return -EFAULT;
-#endif
+	return -ENOSPC;
+}
+
+/*
+ * What the kernel tells of its own kprobes (bpf_perf_link_fill_kprobe()), with the same
+ * errors. One that was attached by address is named as well: the kernel leaves its name
+ * empty.
+ */
+static int link_kprobe_info(const struct tramp_link *link, struct bpf_link_info *info)
+{
+	char __user *name = u64_to_user_ptr(info->perf_event.kprobe.func_name);
+	u32 need, offset = 0, room = info->perf_event.kprobe.name_len;
+	char symbol[KSYM_NAME_LEN];
+	u64 hits, missed, cookie, addr = 0;
+	int err;
+
+	if (!name != !room)
+		return -EINVAL;
+	mutex_lock(&tramp_mutex);
+	tramp_link_counts(link, &hits, &missed);
+	name_probe(link, symbol, &offset, &addr);
+	cookie = link->slot->cookie;
+	mutex_unlock(&tramp_mutex);
+
+	need = strlen(symbol) + 1;
+	err = name ? copy_name(name, room, symbol, need) : 0;
+	if (err)
+		return err;
+	info->perf_event.type = BPF_PERF_EVENT_KPROBE;
+	info->perf_event.kprobe.name_len = need;
+	info->perf_event.kprobe.offset = offset;
+	info->perf_event.kprobe.addr = addr;
+	tramp_link_info_more(info, missed, cookie);
 	return 0;
 }
+#else
+static int link_kprobe_info(const struct tramp_link *link, struct bpf_link_info *info)
+{
+	return 0;
+}
+#endif
 
 static int link_fill_info(const struct bpf_link *bpf_link, struct bpf_link_info *info)
 {
+	/* Not from the program, which an update may put meanwhile: both are of one kind. */
+	static const u32 attach_types[] = {
+		[TRAMP_KIND_FENTRY] = BPF_TRACE_FENTRY,
+		[TRAMP_KIND_FEXIT] = BPF_TRACE_FEXIT,
+		[TRAMP_KIND_FMOD_RET] = BPF_MODIFY_RETURN,
+	};
 	const struct tramp_link *link = to_link(bpf_link);
 
 	if (link->kind == TRAMP_KIND_KPROBE)
@@ -312,12 +353,6 @@ static int check_kprobe(const struct bpf_prog *prog, enum tramp_kind *kind,
 {
 	*kind = TRAMP_KIND_KPROBE;
 	if (prog->expected_attach_type)
-	/* Not from the program, which an update may put meanwhile: both are of one kind. */
-	static const u32 attach_types[] = {
-		[TRAMP_KIND_FENTRY] = BPF_TRACE_FENTRY,
-		[TRAMP_KIND_FEXIT] = BPF_TRACE_FEXIT,
-		[TRAMP_KIND_FMOD_RET] = BPF_MODIFY_RETURN,
-	};
 		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
 				    prog->expected_attach_type);
 	if (tramp_prog_sleepable(prog))
@@ -465,6 +500,8 @@ int tramp_link_attach(struct tramp_attach *attach,
 		attach->mode_reason = link->probe ? link->probe->reason : 0;
 		if (!tramp_may_see_addresses(current_cred())) {
 			attach->func_addr = 0;
+			why->addr = 0;
+		}
 	}
 	mutex_unlock(&tramp_mutex);
 
@@ -491,5 +528,3 @@ put_prog:
 	bpf_prog_put(prog);
 	return err;
 }
-			why->addr = 0;
-		}
