@@ -3,6 +3,7 @@
  * What would become of a probe at each instruction of a function: the same rules that
  * attaching goes by (probe_place.c), asked for all of it.
  */
+#include <linux/bitmap.h>
 #include <linux/kallsyms.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -10,10 +11,16 @@
 #include "branches.h"
 #include "ksyms.h"
 #include "probe.h"
-
 #include "rights.h"
+
 /* Instructions that are looked at before others may have the mutex. */
 #define AT_A_TIME	256
+
+/*
+ * As many int3s in a row, and nothing else behind them, are padding: alignment, which is to 64
+ * bytes at most between functions, makes fewer.
+ */
+#define PADDING		64
 
 /* A function's instructions, and what to tell of them. */
 struct explained {
@@ -67,20 +74,28 @@ static void take_code(struct tramp_place *place, const u8 *code, unsigned long s
 
 /*
  * Decode the whole function: its original bytes, and where instructions start. What
- * cannot be decoded (data, at the end) ends it. Place locked.
+ * cannot be decoded (data, at the end) ends it, and so does padding: kallsyms has no sizes,
+ * and behind the last symbols of the text there may be megabytes of it, up to the next
+ * large page. Place locked.
  */
 static u32 decode_all(const struct tramp_symbol *sym, u8 *code, unsigned long *starts)
 {
+	unsigned long at, end = sym->start + sym->size;
 	struct tramp_x86_insn insn;
 	struct tramp_cursor c;
-	unsigned long at;
-	u32 nr = 0;
+	u32 nr = 0, int3s = 0;
 
-	tramp_cursor_init(&c, sym->start, sym->start + sym->size);
+	tramp_cursor_init(&c, sym->start, end);
 	for (at = c.addr; tramp_cursor_next(&c, &insn); at = c.addr) {
 		memcpy(code + (at - sym->start), insn.bytes, insn.len);
 		__set_bit(at - sym->start, starts);
 		nr++;
+		int3s = insn.bytes[0] == 0xcc ? int3s + 1 : 0;
+		if (int3s == PADDING && !memchr_inv((void *)at, 0xcc, end - at)) {
+			memset(code + (at - sym->start), 0xcc, end - at);
+			bitmap_clear(starts, at + 1 - PADDING - sym->start, PADDING);
+			return nr - PADDING;
+		}
 	}
 	return nr;
 }
@@ -133,6 +148,8 @@ static int explain_all(struct explained *e, bool one, struct tramp_refusal *why)
 		err = -ENOMEM;
 		goto out;
 	}
+	if (one)
+		__set_bit(asked, starts);	/* also in the padding */
 	for_each_set_bit(offset, starts, sym->size) {
 		if (one && offset != asked)
 			continue;

@@ -490,7 +490,7 @@ struct tramp_insn_info {
  * @module: the module to look in, empty for any, the kernel proper first; (out) the module
  *	found
  * @func_addr: (out) the function's address, 0 if hidden
- * @func_size: (out) bytes up to the next symbol
+ * @func_size: (out) bytes up to the next symbol; padding in front of that is no instruction
  * @insns: user buffer for struct tramp_insn_info, one for each instruction; 0 for none.
  *	EMSGSIZE if @nr_insns is too small
  * @nr_insns: in: entries at @insns; out: entries needed
