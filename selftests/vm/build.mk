@@ -6,7 +6,7 @@
 VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe $(VM_REQUESTS) \
 		  modules unload churn failnth
 # Bad requests: with what they share.
-VM_REQUESTS	= errors errors_progs errors_rights
+VM_REQUESTS	= errors errors_progs errors_rights rights rights_ask
 # Probes at instructions: with what only they share.
 VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coexist \
 		  probe_direct probe_recursion probe_modules probe_extend extend probe_hotplug \
@@ -37,7 +37,7 @@ $(VM_ALL_TESTS): $(O)/selftests/vm/test_%: $(O)/selftests/vm/test_%.o $(VM_OBJS)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(VM_LINK) -pthread -o $@ $^ $(LDLIBS_BPF)
 
-$(patsubst %,$(O)/selftests/vm/test_%,$(VM_PROBES) $(VM_ALONE) unload observe): $(O)/selftests/vm/probe.o
+$(patsubst %,$(O)/selftests/vm/test_%,$(VM_PROBES) $(VM_ALONE) unload observe rights_ask): $(O)/selftests/vm/probe.o
 $(patsubst %,$(O)/selftests/vm/test_%,modules unload): $(O)/selftests/vm/ownmod.o
 $(VM_REQUESTS:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/requests.o
 $(O)/selftests/vm/requests.o: $(O)/selftests/vm/errors.skel.h

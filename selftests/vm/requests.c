@@ -2,9 +2,12 @@
 /*
  * Asking the device for what it should refuse (requests.h).
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "requests.h"
 
 struct errors *skel;
@@ -26,6 +29,17 @@ void check_unchanged(const struct state *before, const char *what)
 	CHECK_EQ(now.fds, before->fds, "%s: open files", what);
 }
 
+void set_caps(uint64_t caps)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {
+		{ .effective = (uint32_t)caps, .permitted = (uint32_t)caps },
+		{ .effective = caps >> 32, .permitted = caps >> 32 },
+	};
+
+	REQUIRE(!syscall(SYS_capset, &head, data), "capset: %s", strerror(errno));
+}
+
 int call(unsigned int cmd, void *arg)
 {
 	return ioctl(tramp_device(), cmd, arg) < 0 ? -errno : 0;
@@ -45,6 +59,8 @@ void expect(const char *what, unsigned int cmd, void *arg, int err, int reason)
 		refusal = &a->explain.refusal;
 	else if (cmd == TRAMP_IOC_QUERY)
 		refusal = &a->query.refusal;
+	else if (cmd == TRAMP_IOC_EXPLAIN_CODE)
+		refusal = &a->code.refusal;
 	if (reason >= 0 && refusal)
 		CHECK_EQ(refusal->reason, reason, "%s: %s (%s)", what,
 			 tramp_reason_name(refusal->reason), refusal->detail);
@@ -78,6 +94,10 @@ void good_request(union arg *a, unsigned int cmd)
 	case TRAMP_IOC_QUERY:
 		a->size = sizeof(struct tramp_query);
 		a->query.flags = TRAMP_QUERY_F_NEXT;
+		break;
+	case TRAMP_IOC_EXPLAIN_CODE:
+		a->size = sizeof(struct tramp_explain_code);
+		strcpy(a->code.symbol, "bpf_fentry_test2");
 		break;
 	}
 }

@@ -7,6 +7,7 @@
 #ifndef REQUESTS_H
 #define REQUESTS_H
 
+#include <linux/capability.h>
 #include <linux/types.h>
 #include "vmtest.h"
 #include "selftests/vm/errors.skel.h"
@@ -18,6 +19,7 @@ union arg {
 	struct tramp_attach attach;
 	struct tramp_explain explain;
 	struct tramp_query query;
+	struct tramp_explain_code code;
 	unsigned char bytes[8192];
 };
 
@@ -36,6 +38,12 @@ struct state {
 };
 struct state state_now(void);
 void check_unchanged(const struct state *before, const char *what);
+
+/* Give up all capabilities but these. */
+void set_caps(uint64_t caps);
+#define CAP(name) (1ULL << (CAP_ ## name))
+/* All up to CAP_CHECKPOINT_RESTORE. */
+#define ALL_CAPS ((1ULL << 41) - 1)
 
 /* 0 or a negative errno */
 int call(unsigned int cmd, void *arg);

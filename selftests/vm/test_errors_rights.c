@@ -6,10 +6,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <bpf/btf.h>
@@ -99,21 +97,6 @@ static void test_explain(void)
 }
 
 /* ------------------------------------------------------------- capabilities --- */
-
-static void set_caps(uint64_t caps)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = {
-		{ .effective = (uint32_t)caps, .permitted = (uint32_t)caps },
-		{ .effective = caps >> 32, .permitted = caps >> 32 },
-	};
-
-	REQUIRE(!syscall(SYS_capset, &head, data), "capset: %s", strerror(errno));
-}
-
-#define CAP(name) (1ULL << (CAP_ ## name))
-/* All up to CAP_CHECKPOINT_RESTORE but one. */
-#define ALL_CAPS ((1ULL << 41) - 1)
 
 /* In a child with these capabilities: open() and ATTACH through an open file. */
 static void caps_case(const char *what, uint64_t caps, bool allowed)
