@@ -159,6 +159,7 @@ static void test_as_the_kernel(void)
 				 hidden ? ", hidden" : "");
 			ask_all(perf_link(prog, FUNC, offsets[i]), kernels);
 			ask_all(our_link(prog, FUNC, offsets[i]), ours);
+			probe_flush();	/* the text as it was: the kernel's is next */
 			/* The test itself: the kernel tells what it should. */
 			CHECK_EQ(kernels[0].info.event_type, EVENT_KPROBE, "%s", what);
 			CHECK_EQ(kernels[0].info.cookie, COOKIE, "%s", what);
