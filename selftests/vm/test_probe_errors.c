@@ -475,7 +475,7 @@ static void test_programs(void)
 }
 
 /* Who may. */
-static void caps_case(const char *what, uint64_t caps, int err)
+static void caps_case(const char *what, uint64_t caps, int err, uint32_t reason)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = {
@@ -497,7 +497,7 @@ static void caps_case(const char *what, uint64_t caps, int err)
 		p = probe_try(prog, &want);
 		CHECK_EQ(-p.err, err, "%s", what);
 		if (err)
-			CHECK_EQ(p.reply.refusal.reason, TRAMP_REASON_PERMISSION, "%s", what);
+			CHECK_EQ(p.reply.refusal.reason, reason, "%s", what);
 		exit(ktap_failures() ? 1 : 0);
 	}
 	waitpid(pid, &status, 0);
@@ -505,15 +505,18 @@ static void caps_case(const char *what, uint64_t caps, int err)
 	cases++;
 }
 
+/* The place is an address, which not everybody may name (test_rights.c has the rest). */
 static void test_permissions(void)
 {
 	const uint64_t bpf = 1ULL << CAP_BPF, perfmon = 1ULL << CAP_PERFMON;
+	const uint64_t syslog = 1ULL << CAP_SYSLOG;
 
 	setup();
-	caps_case("no capability", 0, EPERM);
-	caps_case("CAP_BPF", bpf, EPERM);
-	caps_case("CAP_PERFMON", perfmon, EPERM);
-	caps_case("CAP_BPF and CAP_PERFMON", bpf | perfmon, 0);
+	caps_case("no capability", 0, EPERM, TRAMP_REASON_PERMISSION);
+	caps_case("CAP_BPF", bpf, EPERM, TRAMP_REASON_PERMISSION);
+	caps_case("CAP_PERFMON", perfmon, EPERM, TRAMP_REASON_PERMISSION);
+	caps_case("CAP_BPF and CAP_PERFMON", bpf | perfmon, EPERM, TRAMP_REASON_HIDDEN_ADDRESS);
+	caps_case("these and CAP_SYSLOG", bpf | perfmon | syslog, 0, 0);
 	done();
 }
 
