@@ -226,6 +226,7 @@ void tramp_probe_exit(void);
  * @module: the module it is in, without a reference
  * @ftrace: it is an ftrace site
  * @entry: it is the start of its symbol, but for an ENDBR
+ * @untraced: its symbol is not traceable (tramp_probe_traceable())
  * @denied, @refuse: what tramp_probe_denied() says of the symbol
  * @searched, @indirect: whether its symbol was searched for indirect jumps, and has one
  * @insn: the instruction
@@ -240,6 +241,7 @@ struct tramp_place {
 	struct module *module;
 	bool ftrace;
 	bool entry;
+	bool untraced;
 	bool refuse;
 	bool searched;
 	bool indirect;
@@ -265,7 +267,7 @@ int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
 /**
  * tramp_place_locate() - find the place of a probe, without the rules
  * @at: where
- * @place: (out) its @addr, @sym, @module and @denied; with @exact also @insn and @code
+ * @place: (out) its @addr, @sym, @module, @untraced and @denied; with @exact also @insn and @code
  * @exact: it must be an instruction; otherwise any address in the symbol will do
  * @why: why not
  *
@@ -299,6 +301,17 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
 u32 tramp_place_region(struct tramp_place *place, u32 *len, unsigned long *where);
 
 /* probe_deny.c -------------------------------------------------------------------- */
+
+/**
+ * tramp_probe_traceable() - whether ftrace covers a function
+ * @sym: the function, or a part of one (.cold): then the one it belongs to must be covered
+ * @mod: the module it is in, NULL for the kernel proper
+ *
+ * Context: tramp_mutex held; @mod does not go (its notifier waits for that mutex).
+ * Return: false if no probe may be in it, since a tracer might run it before its test
+ * for recursion.
+ */
+bool tramp_probe_traceable(const struct tramp_symbol *sym, const struct module *mod);
 
 /**
  * tramp_probe_denied() - whether a function is none for our int3s

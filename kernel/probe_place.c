@@ -11,9 +11,9 @@
  *
  * Indirect jumps. Compiled code has none that land in the middle of a function if the
  * kernel was built without jump tables, as it is with retpolines or IBT; and
- * compiled code is what has an ftrace site, or is the .cold part of what has one.
- * Everything else (assembly, notrace functions) is searched for indirect jumps, and
- * one is enough to say no.
+ * compiled code is what has an ftrace site, or is the .cold part of what has one, which is
+ * all that is probed (probe_deny.c). Where the kernel has jump tables, functions are searched
+ * for indirect jumps, and one is enough to say no.
  */
 #include <linux/kallsyms.h>
 #include "branches.h"
@@ -146,6 +146,7 @@ int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *plac
 	if (err)
 		return err;
 	place->entry = place->addr == tramp_place_entry(place->sym.start);
+	place->untraced = !tramp_probe_traceable(&place->sym, place->module);
 	place->denied = tramp_probe_denied(&place->sym, &place->refuse);
 	if (!exact)
 		return 0;
@@ -202,10 +203,12 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	place->where = 0;
 	if (KSYM(within_kprobe_blacklist)(addr))
 		return tramp_refuse(why, TRAMP_REASON_BLACKLISTED, addr, NULL);
+	/* What the kernel's kprobes take, and do harm with: probe_deny.c. */
+	if (place->untraced)
+		return tramp_refuse(why, TRAMP_REASON_NOTRACE, addr, NULL);
 	place->ftrace = KSYM(ftrace_location)(addr) == addr;
 	if (place->ftrace)
 		return 0;
-	/* What the kernel's kprobes take, and do harm with: probe_deny.c. */
 	if (place->refuse)
 		return tramp_refuse(why, place->denied, addr, "listed by the trampoline module");
 	if (reserved(addr, addr) ||
@@ -297,20 +300,13 @@ static bool no_jump_tables(void)
 	       IS_ENABLED(CONFIG_X86_KERNEL_IBT);
 }
 
-static bool is_compiled(const struct tramp_symbol *sym)
+/* The one function with computed gotos: BPF's interpreter. */
+static bool is_interpreter(const struct tramp_symbol *sym)
 {
-	char name[KSYM_NAME_LEN], *dot;
+	char name[KSYM_NAME_LEN];
 	unsigned long offset;
 
-	if (!tramp_text_name(sym->start, name, &offset))
-		return false;
-	/* The one function with computed gotos: BPF's interpreter. */
-	if (strstarts(name, "___bpf_prog_run"))
-		return false;
-	if (KSYM(ftrace_location)(sym->start))
-		return true;
-	dot = strstr(name, ".cold");
-	return dot && (!dot[5] || dot[5] == '.');
+	return !tramp_text_name(sym->start, name, &offset) || strstarts(name, "___bpf_prog_run");
 }
 
 static bool jumps_indirectly(const struct tramp_x86_insn *insn, unsigned long at,
@@ -337,7 +333,7 @@ static bool find_indirect(const struct tramp_symbol *sym)
 	struct tramp_cursor c;
 	unsigned long at;
 
-	if (no_jump_tables() && is_compiled(sym))
+	if (no_jump_tables() && !is_interpreter(sym))
 		return false;
 	tramp_cursor_init(&c, sym->start, sym->start + sym->size);
 	for (at = c.addr; tramp_cursor_next(&c, &insn); at = c.addr) {

@@ -67,6 +67,7 @@ static const int reason_errno[TRAMP_REASON_COUNT] = {
 	[TRAMP_REASON_REGION_INSN]	= EOPNOTSUPP,
 	[TRAMP_REASON_FOREIGN_BYTES]	= EBUSY,
 	[TRAMP_REASON_FUNC_IP]		= EOPNOTSUPP,
+	[TRAMP_REASON_NOTRACE]		= EINVAL,
 };
 
 static const char * const reason_name[TRAMP_REASON_COUNT] = {

@@ -132,6 +132,9 @@ TT_TARGET u64 tt_long(u64 x)
 
 static u64 call_tt_long(const u64 *v) { return tt_long(v[0]); }
 
+/* The other function of this name, which has a part (shapes.c); this one has no ftrace site. */
+static notrace TT_TARGET u64 tt_twin(u64 a) { return a + 3; }
+
 struct tt_target tt_probe_targets[] = {
 	TT_ROW(tt_patched, "!u8 u8"),
 	TT_ROW(tt_steps, "!u8 u8 u8"),

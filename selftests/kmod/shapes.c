@@ -54,28 +54,35 @@ TT_TARGET u64 tt_loop_head(u64 n)
 }
 
 /*
- * The unlikely branch lies in a part of its own, tt_cold.cold, which jumps back
+ * The unlikely branch lies in a part of its own, NAME.cold, which jumps back
  * into the middle. Written out, since whether the compiler splits a function is
  * its own affair.
  */
-TT_TARGET u64 tt_cold(u64 a)
-{
-	u64 sum = a * 3;
+#define TT_COLD(name, a) ({						\
+	u64 sum = (a) * 3;						\
+									\
+	asm volatile("testb $1, %b[in]\n\t"				\
+		     "jnz " #name ".cold\n"				\
+		     ".L" #name "_back:\n\t"				\
+		     "inc %[sum]\n\t"					\
+		     ".pushsection .text.unlikely, \"ax\"\n\t"		\
+		     ".type " #name ".cold, @function\n"			\
+		     #name ".cold:\n\t"					\
+		     "add $0x5555, %[sum]\n\t"				\
+		     "jmp .L" #name "_back\n\t"				\
+		     ".size " #name ".cold, . - " #name ".cold\n\t"	\
+		     ".popsection\n\t"					\
+		     : [sum] "+r" (sum) : [in] "q" (a) : "cc");		\
+	sum;								\
+})
 
-	asm volatile("testb $1, %b[a]\n\t"
-		     "jnz tt_cold.cold\n"
-		     ".Ltt_cold_back:\n\t"
-		     "inc %[sum]\n\t"
-		     ".pushsection .text.unlikely, \"ax\"\n\t"
-		     ".type tt_cold.cold, @function\n"
-		     "tt_cold.cold:\n\t"
-		     "add $0x5555, %[sum]\n\t"
-		     "jmp .Ltt_cold_back\n\t"
-		     ".size tt_cold.cold, . - tt_cold.cold\n\t"
-		     ".popsection\n\t"
-		     : [sum] "+r" (sum) : [a] "q" (a) : "cc");
-	return sum;
-}
+TT_TARGET u64 tt_cold(u64 a) { return TT_COLD(tt_cold, a); }
+
+/* The same without an ftrace site: neither may be probed. */
+notrace TT_TARGET u64 tt_cold_hidden(u64 a) { return TT_COLD(tt_cold_hidden, a); }
+
+/* One of two functions of that name (probe_targets.c), and the other has no ftrace site. */
+static TT_TARGET u64 tt_twin(u64 a) { return TT_COLD(tt_twin, a); }
 
 /* A fault inside the body is fixed up by the exception table. */
 TT_TARGET s64 tt_extable(u64 addr)
@@ -166,6 +173,8 @@ TT_CALLER(tt_even, tt_even(v[0]))
 TT_CALLER(tt_odd, tt_odd(v[0]))
 TT_CALLER(tt_loop_head, tt_loop_head(v[0]))
 TT_CALLER(tt_cold, tt_cold(v[0]))
+TT_CALLER(tt_cold_hidden, tt_cold_hidden(v[0]))
+TT_CALLER(tt_twin, tt_twin(v[0]))
 TT_CALLER(tt_extable, tt_extable(v[0]))
 TT_CALLER(tt_indirect, tt_indirect(tt_hot0, v[0]))
 TT_CALLER(tt_caller, tt_caller(v[0]))
@@ -191,6 +200,8 @@ struct tt_target tt_shape_targets[] = {
 	TT_ROW(tt_odd, "!u8 u8"),
 	TT_ROW(tt_loop_head, "!u8 u8"),
 	TT_ROW(tt_cold, "!u8 u8"),
+	TT_ROW(tt_cold_hidden, "!u8 u8"),
+	TT_ROW(tt_twin, "!u8 u8"),
 	TT_ROW(tt_extable, "!s8 u8"),
 	TT_ROW(tt_indirect, "!u8 u8"),
 	TT_ROW(tt_caller, "!u8 u8"),

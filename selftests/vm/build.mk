@@ -10,7 +10,8 @@ VM_REQUESTS	= errors errors_progs errors_rights rights rights_ask
 # Probes at instructions: with what only they share.
 VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coexist \
 		  probe_direct probe_recursion probe_modules probe_extend extend probe_hotplug \
-		  probe_sweep probe_judges probe_link_info
+		  probe_sweep probe_judges probe_link_info \
+		  probe_notrace
 VM_SAMPLES	= $(patsubst %,$(O)/selftests/vm/%.o,probe_sample workload)
 # What cannot run beside others: booted by a script on this side.
 VM_ALONE	= lockdown shutdown thunks

@@ -2,7 +2,8 @@
 /*
  * Probes at random instructions of the whole kernel, hundreds at a time: attached,
  * made jumps where they can be, run over, detached. No splat, no byte changed,
- * no result of the workload spoilt; what the kernel's register_kprobe() takes, we take; and
+ * no result of the workload spoilt; what the kernel's register_kprobe() takes, we take, but in
+ * functions without an ftrace site (test_probe_notrace.c) and in those by the module's list; and
  * where it is quiet enough to compare, hits are as many as its kprobes get.
  *
  * Environment: PROBE_SWEEP, how many instructions, default 5000, on -rt 2000; PROBE_BATCH, how
@@ -33,7 +34,7 @@ static uint64_t first[MAX_BATCH];
 static int32_t kernel_says[MAX_BATCH];
 
 static struct {
-	unsigned int mode[8], refused, listed, hit, compared, again, unequal;
+	unsigned int mode[8], refused, listed, untraced, hit, compared, again, unequal;
 	uint64_t hits, missed;
 	unsigned int reason[TRAMP_REASON_COUNT];
 } total;
@@ -69,7 +70,7 @@ static void run(int nr, uint64_t *hits)
 static void attach_all(int nr)
 {
 	char name[160];
-	bool listed;
+	bool listed, untraced;
 	int i;
 
 	for (i = 0; i < nr; i++) {
@@ -81,7 +82,10 @@ static void attach_all(int nr)
 		/* Where kprobes do harm, by the name of the function: kernel/probe_deny.c. */
 		listed = strstr(at[i].reply.refusal.detail, "listed by");
 		total.listed += listed;
-		CHECK(kernel_says[i] || listed,
+		/* Where register_kprobe() goes, but the kernel's own BPF kprobes do not, either. */
+		untraced = at[i].reply.refusal.reason == TRAMP_REASON_NOTRACE;
+		total.untraced += untraced;
+		CHECK(kernel_says[i] || listed || untraced,
 		      "%s: the kernel takes a kprobe, we refuse: %s, %s %s",
 		      sample_name(&sample[i], name, sizeof(name)), strerror(-at[i].err),
 		      probe_reason(at[i].reply.refusal.reason), at[i].reply.refusal.detail);
@@ -349,6 +353,8 @@ static void test_sweep(void)
 			ktap_note("  refused, %s: %u", probe_reason(i), total.reason[i]);
 	ktap_note("  by the module's own list: %u", total.listed);
 	CHECK(total.listed * 100 < (unsigned int)done, "the list is too long");
+	ktap_note("  in functions without an ftrace site: %u", total.untraced);
+	CHECK(total.untraced * 100 < 15 * (unsigned int)done, "too many have no site");
 	ktap_note("%u of them were hit, %lu times; %lu times missed", total.hit, total.hits,
 		  total.missed);
 	ktap_note("%u compared with the kernel's kprobes, %u of them again, %u counted otherwise",

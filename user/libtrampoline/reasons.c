@@ -147,6 +147,8 @@ const char *tramp_reason_remedy(unsigned int reason)
 		return "end the tool that patches the kernel there";
 	case TRAMP_REASON_FUNC_IP:
 		return "do without bpf_get_func_ip(), or attach it with libbpf";
+	case TRAMP_REASON_NOTRACE:
+		return "choose a caller or callee that is listed in available_filter_functions";
 	case TRAMP_LIB_NO_DEVICE:
 		return "modprobe trampoline, or insmod trampoline.ko";
 	case TRAMP_LIB_NO_NODE:

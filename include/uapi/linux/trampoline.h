@@ -123,7 +123,8 @@
 	X(54, REGION_CALL, "region-call", "a call would return into the bytes that a jump would cover") \
 	X(55, REGION_INSN, "region-insn", "an instruction that a jump would cover cannot run anywhere else") \
 	X(56, FOREIGN_BYTES, "foreign-bytes", "somebody else has patched the instruction meanwhile") \
-	X(57, FUNC_IP, "func-ip", "the program asks for the function's address, which only the kernel's kprobe can tell at an entry")
+	X(57, FUNC_IP, "func-ip", "the program asks for the function's address, which only the kernel's kprobe can tell at an entry") \
+	X(58, NOTRACE, "notrace", "ftrace does not cover the function: a tracer may run it before it can tell a recursion")
 
 enum tramp_reason {
 #define TRAMP_REASON_ENUM(value, NAME, name, sentence) TRAMP_REASON_##NAME = value,
@@ -280,7 +281,7 @@ struct tramp_info {
  *  EBADF       BAD_PROG_FD
  *  EINVAL      PROG_TYPE, ATTACH_TYPE, PROG_TARGET, ARG_TYPE, VARIADIC, NORETURN,
  *              AMBIGUOUS, PROG_NOT_JITED, PROG_OVERRIDE, NOT_BOUNDARY, OFFSET_RANGE,
- *              NOT_TEXT, INIT_TEXT, BLACKLISTED, RESERVED
+ *              NOT_TEXT, INIT_TEXT, BLACKLISTED, RESERVED, NOTRACE
  *  ENOENT      NO_SUCH_FUNCTION, NO_BTF
  *  EOPNOTSUPP  NOT_TRACEABLE, TOO_MANY_ARGS, OWN_MODULE, MISSING_SYMBOL, NOT_BUILT,
  *              INSN_FIXED, INSN_FIXUP, RCU_IDLE, KPROBE_REFUSED, FUNC_IP
