@@ -28,7 +28,8 @@
  * Part of a function (foo.cold) has no entry: it belongs to foo, which must have a
  * site. If several functions are called foo, all of them must.
  *
- * The list: functions with a site.
+ * The list: functions with a site. selftests/vm/test_probe_gate.c computes from the text of the
+ * kernel that runs what must be in it.
  *
  * The trap path. Our int3 handler is a die notifier. What the kernel calls before it
  * reaches a notifier must not trap again: notify_die() and the notifier chain are on the
@@ -145,11 +146,21 @@ static const struct deny {
 	{ "machine_kexec", EXACT, true, TRAMP_REASON_BLACKLISTED },
 	{ "idt_invalidate", EXACT, true, TRAMP_REASON_BLACKLISTED },
 	{ "native_gdt_invalidate", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	/* native_write_msr()'s tracepoint: it is called there, too. */
+	{ "do_trace_write_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "__traceiter_write_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
 
-	/* The trap path. */
-	{ "__rcu_read_lock", EXACT, false, TRAMP_REASON_BLACKLISTED },
-	{ "__rcu_read_unlock", EXACT, false, TRAMP_REASON_BLACKLISTED },
-	{ "rcu_read_unlock_special", EXACT, false, TRAMP_REASON_BLACKLISTED },
+	/*
+	 * The trap path, and what a BPF trampoline of the kernel runs before its test for
+	 * recursion: one may be at get_kprobe().
+	 */
+	{ "migrate_disable", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "migrate_enable", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "__rcu_read_lock", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "__rcu_read_unlock", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "rcu_read_unlock_special", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	/* A die notifier that was there before ours, with the same priority. */
+	{ "hw_breakpoint_exceptions_notify", EXACT, false, TRAMP_REASON_BLACKLISTED },
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 	{ "rcu_lockdep_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
 #endif
@@ -162,7 +173,18 @@ static const struct deny {
 	{ "amd_e400_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "cpuidle_poll_time", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "local_clock", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "native_io_delay", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "__const_udelay", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "tick_broadcast_oneshot_control", PART, false, TRAMP_REASON_RCU_IDLE },
+	/* A CPU on its way out. */
 	{ "play_dead", PART, false, TRAMP_REASON_RCU_IDLE },
+	{ "arch_cpu_idle_dead", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "idle_task_exit", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "cpuhp_ap_report_dead", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "cpu_report_death", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "tboot_shutdown", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "cpuidle_get_cpu_driver", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "cond_wakeup_cpu0", EXACT, false, TRAMP_REASON_RCU_IDLE },
 }, trace_path[] = {
 	/* What of it has a site: the way of a trace event into perf. */
 	{ "perf_trace_run_bpf_submit", EXACT, false, TRAMP_REASON_BLACKLISTED },

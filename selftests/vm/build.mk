@@ -11,7 +11,7 @@ VM_REQUESTS	= errors errors_progs errors_rights rights rights_ask
 VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coexist \
 		  probe_direct probe_recursion probe_modules probe_extend extend probe_hotplug \
 		  probe_sweep probe_judges probe_link_info \
-		  probe_notrace
+		  probe_notrace probe_gate
 VM_SAMPLES	= $(patsubst %,$(O)/selftests/vm/%.o,probe_sample workload)
 # What cannot run beside others: booted by a script on this side.
 VM_ALONE	= lockdown shutdown thunks
@@ -44,11 +44,13 @@ $(VM_REQUESTS:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/requests.o
 $(O)/selftests/vm/requests.o: $(O)/selftests/vm/errors.skel.h
 $(patsubst %,$(O)/selftests/vm/test_probe_%,sweep judges hotplug): $(VM_SAMPLES)
 # Zydis comes as a shared library only.
-VM_ZYDIS	= $(patsubst %,$(O)/selftests/vm/test_%,probe_judges thunks)
+VM_ZYDIS	= $(patsubst %,$(O)/selftests/vm/test_%,probe_judges probe_gate thunks)
 $(VM_ZYDIS): VM_LINK =
 $(VM_ZYDIS): LDLIBS_BPF += -lZydis
 $(O)/selftests/vm/test_thunks: $(O)/selftests/vm/workload.o
-$(patsubst %,$(O)/selftests/vm/%.o,probe requests ownmod) $(VM_SAMPLES): CFLAGS += -I$(O) -Iselftests/vm
+VM_GATE		= $(patsubst %,$(O)/selftests/vm/gate_%.o,graph tables)
+$(O)/selftests/vm/test_probe_gate: $(VM_GATE)
+$(patsubst %,$(O)/selftests/vm/%.o,probe requests ownmod) $(VM_SAMPLES) $(VM_GATE): CFLAGS += -I$(O) -Iselftests/vm
 $(O)/selftests/vm/probe.o: $(O)/selftests/vm/probe_progs.skel.h
 
 # Programs have the signature they are called with, whatever they use of it.

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the gate (test_probe_gate.c) starts from, and where it stops.
+ */
+#ifndef GATE_TABLES_H
+#define GATE_TABLES_H
+
+#include <stdbool.h>
+
+/* An edge that is not followed. */
+struct gate_cut {
+	const char *caller;	/* NULL: whoever */
+	const char *callee;	/* "*": all of them; NULL: the end */
+	const char *reason;
+};
+
+/* In function @in nothing is followed that lies behind the call of @call. */
+struct gate_until {
+	const char *in, *call;
+	const char *reason;
+};
+
+struct gate {
+	const char *name;
+	const char *const *roots;		/* those that exist; NULL is the end */
+	const struct gate_cut *cuts;
+	const struct gate_until *until;
+	bool kprobe_will_do;	/* a kernel kprobe is no harm there, an int3 of ours is */
+};
+
+extern const struct gate gate_trap, gate_idle, gate_idt;
+
+/*
+ * What runs on kexec's control page, the entry first. They lie together, in any order. What
+ * is behind them is copied with them, up to a page, and never run there.
+ */
+extern const char *const gate_copied[];
+
+#endif /* GATE_TABLES_H */
