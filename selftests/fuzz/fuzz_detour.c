@@ -161,6 +161,32 @@ static void check_thunks(const struct job *j, u32 off, u32 end)
 	}
 }
 
+/* Behind the saved flags interrupts go off; an NMI is counted, and taken away in the end. */
+static void check_context(const struct job *j)
+{
+	static const struct {
+		u8 opcode, extension;
+	} want[] = { { 0x9c, 0 }, { 0xfa, 0 }, { 0x81, 0 }, { 0x81, 5 }, { 0x9d, 0 } };
+	u32 off, i = 0, clis = 0;
+	struct tramp_x86_insn insn;
+
+	for (off = 0; j->req.nr_progs && off < j->out.copy_off; off += insn.len) {
+		const u8 *end;
+
+		FUZZ_CHECK(tramp_x86_decode(j->image + off, j->out.copy_off - off, &insn));
+		end = j->image + off + insn.len;
+		clis += !insn.map && insn.opcode == 0xfa;
+		if (i == 5 || insn.map || insn.opcode != want[i].opcode ||
+		    (insn.opcode == 0x81 && (j->image[off] != 0x65 ||
+		     memcmp(end - 4, &j->env.nmi_count, 4))))
+			continue;
+		if (insn.opcode == 0x81)
+			FUZZ_CHECK((insn.bytes[insn.modrm_off] >> 3 & 7) == want[i].extension);
+		i++;
+	}
+	FUZZ_CHECK(!j->req.nr_progs || (i == 5 && clis == 1));
+}
+
 static void check_image(struct job *j)
 {
 	u32 copy = j->out.copy_off, end = copy + j->out.copy_len;
@@ -177,6 +203,9 @@ static void check_image(struct job *j)
 	image_calls(&img, j->call_off);
 	check_copy(j);
 	check_thunks(j, copy, end);
+}
+
+	check_context(j);
 	free(img.starts);
 }
 
