@@ -104,6 +104,11 @@ static noinline notrace void tramp_x_resched(void)
 	preempt_enable_notrace();
 }
 
+static noinline notrace u64 tramp_x_rcu_watching(void)
+{
+	return rcu_is_watching();
+}
+
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static noinline notrace void tramp_x_rcu_read_lock(void)
 {
@@ -218,6 +223,7 @@ int __init tramp_helpers_init(void)
 	if (IS_ENABLED(CONFIG_PREEMPTION))
 		tramp_env.resched = (unsigned long)tramp_x_resched;
 	tramp_env.missed = (unsigned long)tramp_x_missed;
+	tramp_env.rcu_watching = (unsigned long)tramp_x_rcu_watching;
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 	tramp_env.rcu_read_lock = (unsigned long)tramp_x_rcu_read_lock;
 	tramp_env.rcu_read_unlock = (unsigned long)tramp_x_rcu_read_unlock;

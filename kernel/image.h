@@ -71,6 +71,7 @@ struct tramp_image {
  * @model: the function's prototype
  * @func: the function
  * @site: its NOP5
+ * @check_rcu: it may be called where RCU does not watch
  * @key, @index: the name: trampoline_<key>_<index>
  * @slots: programs in the order entry, fmod_ret, exit
  * @nr_fentry, @nr_fmod_ret, @nr_fexit: how many of each
@@ -81,6 +82,7 @@ struct tramp_image_req {
 	const struct tramp_x86_model *model;
 	unsigned long func;
 	unsigned long site;
+	bool check_rcu;
 	u64 key;
 	u32 index;
 	struct tramp_slot **slots;

@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "ksyms.h"
 #include "model.h"
+#include "probe.h"
 #include "resolve.h"
 
 /*
@@ -90,6 +91,16 @@ static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *
 	return 0;
 }
 
+/* Whether it may be called where RCU does not watch, see probe_deny.c. */
+static bool is_idle(const struct tramp_func *func)
+{
+	struct tramp_symbol sym;
+	bool refuse;
+
+	return tramp_ksyms.has_probes && tramp_text_symbol(func->addr, &sym) &&
+	       tramp_probe_denied(&sym, &refuse) == TRAMP_REASON_RCU_IDLE;
+}
+
 /* What is known from address, module and name alone. */
 static int finish(struct tramp_func *func, struct tramp_refusal *why)
 {
@@ -97,6 +108,7 @@ static int finish(struct tramp_func *func, struct tramp_refusal *why)
 	/* Something else's: an entry is at most behind an ENDBR. */
 	if (func->site > func->addr + 4)
 		func->site = 0;
+	func->idle = is_idle(func);
 	if (!func->module && is_noreturn(func->name))
 		func->exit_reason = TRAMP_REASON_NORETURN;
 	return 0;

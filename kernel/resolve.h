@@ -20,6 +20,7 @@
  * @module: the module it is in, with a reference; NULL for the kernel proper
  * @model: its prototype, valid with @key
  * @exit_reason: enum tramp_reason: why it cannot have exit programs, 0 if it can
+ * @idle: it may be called where RCU does not watch
  */
 struct tramp_func {
 	u64 key;
@@ -30,6 +31,7 @@ struct tramp_func {
 	struct module *module;
 	struct tramp_x86_model model;
 	enum tramp_reason exit_reason;
+	bool idle;
 	char name[TRAMP_SYM_LEN];
 	char module_name[TRAMP_MOD_LEN];
 };

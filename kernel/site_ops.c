@@ -106,7 +106,8 @@ static notrace void ops_hit(unsigned long ip, unsigned long parent_ip, struct ft
 	preempt_disable_notrace();
 	set = rcu_dereference_raw(site->set);
 	bit = ftrace_test_recursion_trylock(ip, parent_ip);
-	if (bit < 0 || !regs) {
+	/* Idle functions: no program runs where RCU does not watch. */
+	if (bit < 0 || !regs || !rcu_is_watching()) {
 		count_missed(set);
 	} else {
 		fill_slots(&ctx, set, regs);

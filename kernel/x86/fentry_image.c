@@ -183,6 +183,7 @@ static void lay_out(struct image *img)
 	img->slots = tramp_x86_place_args(m, img->from, &img->stack_slots);
 	img->small_stack_arg = img->stack_slots == 1 && m->arg_size[m->nr_args - 1] <= 4;
 	img->exit = req->nr_fmod_ret || req->nr_fexit;
+	img->g.check_rcu = req->check_rcu;
 	img->counted = img->exit || (flags & TRAMP_X86_CALL_SLEEPABLE);
 	img->save_ip = flags & TRAMP_X86_CALL_IP;
 	img->save_nargs = img->save_ip || (flags & TRAMP_X86_CALL_NARGS);

@@ -134,6 +134,8 @@ struct tramp_x86_call {
  *	programs on kernels whose checkers want to see them; 0: not called
  * @probe_enter, @probe_exit: the same for programs of probes; they also tell the
  *	checkers that interrupts are off
+ * @rcu_watching: u64 rcu_watching(void): whether programs may run; asked for images with
+ *	@check_rcu
  * @return_thunk: jump here instead of `ret`; 0: plain ret
  * @indirect_thunk: with @has_indirect_thunks, for each register (by its number) where to
  *	jump instead of `jmp *reg`; 0: there is no such thunk
@@ -169,6 +171,7 @@ struct tramp_x86_env {
 	u64 rcu_read_unlock;
 	u64 probe_enter;
 	u64 probe_exit;
+	u64 rcu_watching;
 	u64 return_thunk;
 	u64 indirect_thunk[16];
 	u64 call_depth;
@@ -189,6 +192,8 @@ struct tramp_x86_env {
  * @inflight: per-CPU offset of a u64 counted up before anything is called and
  *	down when everything is done (exit images, and entry images with a program
  *	that has CALL_SLEEPABLE; unused otherwise)
+ * @check_rcu: the function may be called where RCU does not watch the CPU: each program is
+ *	missed there
  * @fentry, @nr_fentry: entry programs, in the order they run
  * @fmod_ret, @nr_fmod_ret: programs that may replace the result
  * @fexit, @nr_fexit: exit programs
@@ -201,6 +206,7 @@ struct tramp_x86_fentry_req {
 	u64 func_addr;
 	u64 orig;
 	u64 inflight;
+	bool check_rcu;
 	const struct tramp_x86_call *fentry, *fmod_ret, *fexit;
 	u32 nr_fentry, nr_fmod_ret, nr_fexit;
 };

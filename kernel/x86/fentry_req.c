@@ -113,7 +113,7 @@ enum tramp_x86_err tramp_x86_check_fentry(const struct tramp_x86_fentry_req *req
 		return TRAMP_X86_BAD_REQUEST;
 	if (nr > req->nr_fentry && !req->orig)
 		return TRAMP_X86_BAD_REQUEST;
-	if (!tramp_x86_check_env(env))
+	if (!tramp_x86_check_env(env) || (req->check_rcu && !env->rcu_watching))
 		return TRAMP_X86_BAD_REQUEST;
 	if (!check_calls(env, req->fentry, req->nr_fentry) ||
 	    !check_calls(env, req->fmod_ret, req->nr_fmod_ret) ||

@@ -419,12 +419,27 @@ void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c,
 	g->in_run_ctx = false;
 }
 
+/* Idle functions: no program runs where RCU does not watch. It is missed, and it goes on at @to. */
+static void ask_rcu(struct tramp_guard *g, const struct tramp_x86_call *c, struct tasm_label *to)
+{
+	struct tramp_part *hot = &g->hot, *cold;
+
+	if (!g->check_rcu)
+		return;
+	tramp_guard_call(g, hot, g->env->rcu_watching);
+	tasm_test(&hot->a, TASM_RAX, TASM_RAX);
+	cold = begin_cold(g, TASM_E);
+	count_miss(g, cold, c);
+	tasm_jmp_label(&cold->a, to);
+}
+
 /* A program with a run word of its own. */
 static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
 {
 	struct tasm_label done = TASM_LABEL_INIT, next = TASM_LABEL_INIT;
 	struct tramp_part *hot = &g->hot, *cold;
 
+	ask_rcu(g, c, &next);
 	tasm_bts_imm8(&hot->a, true, tramp_part_percpu(hot, c->run), 0);
 	cold = begin_cold(g, TASM_C);
 	count_miss(g, cold, c);
@@ -440,9 +455,10 @@ static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, b
 static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
 {
 	struct tasm_mem start = tasm_at(TASM_RBP, g->start);
-	struct tasm_label next = TASM_LABEL_INIT;
+	struct tasm_label next = TASM_LABEL_INIT, skipped = TASM_LABEL_INIT;
 	struct tramp_part *hot = &g->hot, *cold;
 
+	ask_rcu(g, c, &skipped);
 	store_cookie(g, hot, c);
 	tasm_mov_imm(&hot->a, TASM_RDI, c->prog);
 	tasm_lea(&hot->a, TASM_RSI, tasm_at(TASM_RBP, g->run_ctx));
@@ -461,6 +477,7 @@ static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, 
 	tasm_load(&hot->a, TASM_RSI, start);
 	tasm_lea(&hot->a, TASM_RDX, tasm_at(TASM_RBP, g->run_ctx));
 	tramp_guard_call(g, hot, c->exit);
+	tramp_part_bind(hot, &skipped);
 }
 
 void tramp_guard_program(struct tramp_guard *g, const struct tramp_x86_call *c,

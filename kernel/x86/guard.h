@@ -42,6 +42,7 @@ struct tramp_part {
  * @probe: the programs are those of a probe: they run as in an NMI, and what checkers
  *	want is called with the recursion counter up, since it may be probed itself.
  *	Interrupts are off around the guard (detour_image.c)
+ * @check_rcu: programs are missed where RCU does not watch (entry and exit images)
  * @open: preemption is off at this point of @hot
  * @called: something was called already: the argument registers are lost
  * @call_off: where the next program's two calls are to be noted (those of the one
@@ -63,6 +64,7 @@ struct tramp_guard {
 	s32 start;
 	s32 result;
 	bool probe;
+	bool check_rcu;
 	bool open;
 	bool called;
 	u32 *call_off;

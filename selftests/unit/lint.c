@@ -93,7 +93,7 @@ static bool known_callee(const struct lint *l, u64 addr)
 		    (guarded && (addr == l->calls[i].enter || addr == l->calls[i].exit)))
 			return true;
 	}
-	if (addr == e->missed)
+	if (addr == e->missed || (addr == e->rcu_watching && !l->copy_len))
 		return true;
 	if (l->copy_len) {
 		if (e->probe_enter && (addr == e->probe_enter || addr == e->probe_exit))

@@ -125,6 +125,17 @@ static void program_runs(struct oracle *o, u32 i)
 		o->result = p->result;
 }
 
+/* Where it is asked: whether RCU watches. If not, the program is missed. */
+static bool watched(struct oracle *o, u32 i)
+{
+	if (!o->s->req.check_rcu)
+		return true;
+	event(o, T_RCU_WATCHING, 0, 0)->ret = !o->s->rcu_off;
+	if (o->s->rcu_off)
+		event(o, T_MISSED, o->s->calls[i].missed_arg, 0);
+	return !o->s->rcu_off;
+}
+
 static void program(struct oracle *o, u32 i)
 {
 	const struct tramp_x86_call *c = &o->s->calls[i];
@@ -133,7 +144,7 @@ static void program(struct oracle *o, u32 i)
 
 	if (guarded(o->s, i)) {
 		run_ends(o);
-		if (p->left_out)
+		if (p->left_out || !watched(o, i))
 			return;
 		event(o, T_ENTER + i, c->prog, 0)->ret = p->start;
 		if (p->start)
@@ -145,7 +156,7 @@ static void program(struct oracle *o, u32 i)
 	}
 
 	run_begins(o);
-	if (p->left_out)
+	if (p->left_out || !watched(o, i))
 		return;
 	if (p->taken) {
 		event(o, T_MISSED, c->missed_arg, 0);

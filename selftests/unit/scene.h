@@ -26,6 +26,7 @@ enum {
 	T_RESCHED,
 	T_RCU_LOCK,
 	T_RCU_UNLOCK,
+	T_RCU_WATCHING,
 	T_PROG = 64,		/* + index of the program */
 	T_ENTER = 128,
 	T_EXIT = 192,
@@ -70,6 +71,7 @@ struct scene {
 	bool return_thunk;
 	u32 preempt_start;
 	u32 stats_on;		/* value of the stats key's counter */
+	bool rcu_off;		/* RCU does not watch */
 	u64 slot[TRAMP_X86_MAX_SLOTS];
 	u64 orig_result;
 	u64 regs[NR_REGS];	/* those that are not arguments */

@@ -50,6 +50,7 @@ void scene_init(struct scene *s, const char *name, struct rng *rng)
 		.stats_exit = machine_thunk(T_STATS_EXIT),
 		.resched = machine_thunk(T_RESCHED),
 		.missed = machine_thunk(T_MISSED),
+		.rcu_watching = machine_thunk(T_RCU_WATCHING),
 	};
 	set_variables(s, near);
 	s->req.env = &s->env;

@@ -291,6 +291,7 @@ static void bad_request(void)
 	BAD("no missed helper", env.missed = 0);
 	BAD("no start of statistics", env.stats_enter = 0);
 	BAD("no end of statistics", env.stats_exit = 0);
+	BAD("no rcu_watching", req.check_rcu = true);
 	BAD("rcu_read_lock only", env.rcu_read_lock = KERNEL);
 	BAD("rcu_read_unlock only", env.rcu_read_unlock = KERNEL);
 	for (i = 0; i < 3; i++) {

@@ -71,6 +71,8 @@ static void random_env(struct rng *r)
 		s.env.rcu_read_lock = machine_thunk(T_RCU_LOCK);
 		s.env.rcu_read_unlock = machine_thunk(T_RCU_UNLOCK);
 	}
+	s.req.check_rcu = rng_chance(r, 20);
+	s.rcu_off = rng_chance(r, 50);
 	s.env.has_call_depth = rng_chance(r, 20);
 	s.return_thunk = rng_chance(r, 30);
 	s.req.func_addr = odd_number(r);

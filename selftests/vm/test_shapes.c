@@ -289,6 +289,45 @@ static void test_noreturn(void)
 	check_nothing_left();
 }
 
+/* ---------------------------------------------------------- where RCU is blind --- */
+
+/* Idle functions, called when RCU does not watch: all is missed, and counted. */
+static void test_idle(void)
+{
+	static const char *const funcs[] = {
+		"arch_cpu_idle", "default_idle", "mwait_idle", "amd_e400_idle", "default_enter_idle",
+	};
+	uint64_t cookie[2] = { 0, 1 }, hits, misses, all_misses = 0;
+	struct att a[10];
+	int fd[10], nr = 0, i;
+
+	if (vmtest_oracle())
+		ktap_skip("the kernel does not ask");
+	setup();
+	for (i = 0; i < 10; i++) {
+		fd[nr] = prog_clone_try(i % 2 ? skel->progs.count_exit : skel->progs.count_entry,
+					funcs[i / 2], i % 2 ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY);
+		if (fd[nr] < 0)
+			continue;
+		a[nr] = att_try(OURS, fd[nr], &cookie[i % 2]);
+		if (a[nr].err)
+			continue;
+		nr++;
+	}
+	if (!nr)
+		ktap_skip("idle functions cannot be traced on this kernel");
+	usleep(500000);
+	for (i = 0; i < nr; i++) {
+		att_counts(&a[i], &hits, &misses);
+		CHECK_EQ(hits, 0, "runs of program %d", i);
+		all_misses += misses;
+		att_drop(&a[i]);
+	}
+	CHECK_EQ(skel->bss->counted[0] + skel->bss->counted[1], 0, "counted by the programs");
+	CHECK(all_misses > 10, "only %llu misses in %d programs", (unsigned long long)all_misses, nr);
+	check_nothing_left();
+}
+
 /* ------------------------------------------------------------- not to be had --- */
 
 static void expect_refusal(const struct bpf_program *prog, const char *func,
@@ -436,6 +475,7 @@ static const struct ktap_test tests[] = {
 	{ "mixed_contexts", test_mixed_contexts, 120 },
 	{ "recursion", test_recursion, 60 },
 	{ "noreturn", test_noreturn, 60 },
+	{ "idle", test_idle, 60 },
 	{ "refused", test_refused, 60 },
 	{ "packed_struct", test_packed_struct, 60 },
 	{ "overlapping_calls", test_overlapping_calls, 120 },
