@@ -13,8 +13,9 @@ VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coe
 		  probe_sweep probe_judges probe_link_info \
 		  probe_notrace probe_gate
 VM_SAMPLES	= $(patsubst %,$(O)/selftests/vm/%.o,probe_sample workload)
+VM_FUNCTIONS	= $(O)/selftests/vm/probe_functions.o
 # What cannot run beside others: booted by a script on this side.
-VM_ALONE	= lockdown shutdown thunks
+VM_ALONE	= lockdown shutdown thunks kexec
 VM_COMMON	= testmod guest attach memory callers
 VM_LINK		= -static
 VM_BPF		= $(basename $(basename $(notdir $(wildcard selftests/vm/*.bpf.c))))
@@ -24,11 +25,12 @@ VM_TESTS_ALONE	= $(VM_ALONE:%=$(O)/selftests/vm/test_%)
 VM_OBJS		= $(VM_COMMON:%=$(O)/selftests/vm/%.o) $(O)/selftests/lib/ktap.o
 
 GUEST_TESTS	+= $(VM_TESTS)
-HOST_TESTS	+= selftests/vm/alone selftests/vm/its selftests/vm/preempt
+HOST_TESTS	+= selftests/vm/alone selftests/vm/its selftests/vm/kexec selftests/vm/preempt
 
 # Their goals have no recipe of their own: the programs they take into the machine.
 selftests/vm/alone selftests/vm/its: $(VM_TESTS_ALONE)
 selftests/vm/preempt: $(VM_TESTS)
+selftests/vm/kexec: $(O)/selftests/vm/test_kexec
 
 VM_ALL_TESTS	= $(VM_TESTS) $(VM_TESTS_ALONE)
 $(VM_ALL_TESTS:=.o) $(VM_OBJS): CFLAGS += -I$(O) -Iselftests/vm
@@ -42,7 +44,8 @@ $(patsubst %,$(O)/selftests/vm/test_%,$(VM_PROBES) $(VM_ALONE) unload observe ri
 $(patsubst %,$(O)/selftests/vm/test_%,modules unload): $(O)/selftests/vm/ownmod.o
 $(VM_REQUESTS:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/requests.o
 $(O)/selftests/vm/requests.o: $(O)/selftests/vm/errors.skel.h
-$(patsubst %,$(O)/selftests/vm/test_probe_%,sweep judges hotplug): $(VM_SAMPLES)
+$(patsubst %,$(O)/selftests/vm/test_%,kexec probe_sweep probe_judges probe_hotplug): $(VM_SAMPLES)
+$(O)/selftests/vm/test_kexec: $(VM_FUNCTIONS)
 # Zydis comes as a shared library only.
 VM_ZYDIS	= $(patsubst %,$(O)/selftests/vm/test_%,probe_judges probe_gate thunks)
 $(VM_ZYDIS): VM_LINK =
@@ -50,7 +53,7 @@ $(VM_ZYDIS): LDLIBS_BPF += -lZydis
 $(O)/selftests/vm/test_thunks: $(O)/selftests/vm/workload.o
 VM_GATE		= $(patsubst %,$(O)/selftests/vm/gate_%.o,graph tables)
 $(O)/selftests/vm/test_probe_gate: $(VM_GATE)
-$(patsubst %,$(O)/selftests/vm/%.o,probe requests ownmod) $(VM_SAMPLES) $(VM_GATE): CFLAGS += -I$(O) -Iselftests/vm
+$(patsubst %,$(O)/selftests/vm/%.o,probe requests ownmod) $(VM_SAMPLES) $(VM_GATE) $(VM_FUNCTIONS): CFLAGS += -I$(O) -Iselftests/vm
 $(O)/selftests/vm/probe.o: $(O)/selftests/vm/probe_progs.skel.h
 
 # Programs have the signature they are called with, whatever they use of it.

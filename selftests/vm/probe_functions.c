@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions at random, and the whole of the kernel's text: see probe_functions.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "probe_functions.h"
+
+/* What TT_IOC_TEXT gives at a time. */
+#define CHUNK	TT_MAX_TEXT
+
+uint64_t *functions_take(int *nr, int wanted, uint64_t *state)
+{
+	uint64_t first = ksym_addr("_stext"), end = ksym_addr("_etext"), a;
+	uint64_t *addr = calloc(ALL_FUNCTIONS, sizeof(*addr));
+	char *text = read_file("/proc/kallsyms"), *line, *next;
+	unsigned int all = 0, skip;
+	int n = 0;
+
+	REQUIRE(addr, "out of memory");
+	for (line = text; *line; line = strchr(line, '\n') + 1)
+		all++;
+	/* A third of all symbols are functions. */
+	skip = all / 3 / wanted + 1;
+	for (line = text; *line && n < ALL_FUNCTIONS; line = next) {
+		next = strchr(line, '\n') + 1;
+		a = strtoull(line, NULL, 16);
+		if (a >= first && a < end && strchr("tTwW", line[17]) &&
+		    strncmp(line + 19, "__pfx_", 6) && (!n || a != addr[n - 1]) &&
+		    rnd(state) % skip == 0)
+			addr[n++] = a;
+	}
+	free(text);
+	*nr = n;
+	return addr;
+}
+
+uint64_t behind_entry(int dev, uint64_t func)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
+	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	uint8_t code[9];
+
+	if (text_try(dev, func, code, sizeof(code)))
+		return 0;
+	if (!memcmp(code, nop5, sizeof(nop5)))
+		return func + 5;
+	if (memcmp(code, endbr, sizeof(endbr)) && memcmp(code, sealed, sizeof(sealed)))
+		return func;
+	return func + (memcmp(code + 4, nop5, sizeof(nop5)) ? 4 : 9);
+}
+
+uint8_t *text_take(int dev)
+{
+	uint64_t first = ksym_addr("_stext"), end = ksym_addr("_etext"), at, len;
+	uint8_t *text = malloc(end - first);
+
+	REQUIRE(text, "out of memory");
+	for (at = first; at < end; at += len) {
+		len = end - at < CHUNK ? end - at : CHUNK;
+		text_read(dev, at, text + (at - first), len);
+	}
+	return text;
+}
+
+/* Whether the byte at @addr belongs to what the kernel patches. */
+static bool kernel_patches(uint64_t addr)
+{
+	struct probe_func f;
+	bool patches = false;
+	uint32_t i;
+
+	if (probe_explain(&f, addr, NULL, false))
+		return false;
+	for (i = 0; i < f.nr; i++)
+		if (addr - f.addr - f.insns[i].offset < f.insns[i].len)
+			patches = f.insns[i].reason == TRAMP_REASON_RESERVED;
+	probe_func_free(&f);
+	return patches;
+}
+
+/* How many bytes are not as before; the first few are named if @say. */
+static unsigned int changes(int dev, const uint8_t *before, bool say)
+{
+	uint64_t first = ksym_addr("_stext"), size = ksym_addr("_etext") - first, i;
+	uint8_t *now = text_take(dev);
+	unsigned int changed = 0;
+	char name[128];
+
+	for (i = 0; i < size; i++) {
+		if (now[i] == before[i] || kernel_patches(first + i))
+			continue;
+		if (changed++ < 10 && say)
+			ktap_note("%s was %#x and is %#x",
+				  ksym_name(first + i, name, sizeof(name)), before[i], now[i]);
+	}
+	free(now);
+	return changed;
+}
+
+void text_check(int dev, const uint8_t *before)
+{
+	unsigned int changed, i;
+
+	/* Our hooks in the kernel's kprobes go a second after the last probe. */
+	for (i = 0; i < 10 && changes(dev, before, false); i++)
+		sleep(1);
+	changed = changes(dev, before, true);
+	CHECK(!changed, "%u bytes of the kernel's text have changed", changed);
+}

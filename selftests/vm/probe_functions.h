@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kernel's functions, all of them or some at random, an instruction of each that an
+ * int3 can be put on, and whether the kernel's text is what it was before.
+ */
+#ifndef PROBE_FUNCTIONS_H
+#define PROBE_FUNCTIONS_H
+
+#include "probe.h"
+
+/* More than any kernel has. */
+#define ALL_FUNCTIONS	200000
+
+/* An int3 that stays one, or none at all. */
+#define ONLY_INT3	(TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE | TRAMP_ATTACH_F_NO_OPS)
+
+/*
+ * About @wanted functions of the kernel proper, at random, by address; @nr is how many.
+ * To be freed.
+ */
+uint64_t *functions_take(int *nr, int wanted, uint64_t *state);
+/* The first instruction of a function that is not ftrace's, if it begins as most do. */
+uint64_t behind_entry(int dev, uint64_t func);
+
+/* The text of the kernel proper as it is now; to be freed. */
+uint8_t *text_take(int dev);
+/* Nothing in it has changed since, but what the kernel itself patches: jump labels, say. */
+void text_check(int dev, const uint8_t *before);
+
+#endif /* PROBE_FUNCTIONS_H */
