@@ -10,7 +10,7 @@ VM_REQUESTS	= errors errors_progs errors_rights rights rights_ask
 # Probes at instructions: with what only they share.
 VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coexist \
 		  probe_direct probe_recursion probe_modules probe_extend extend probe_hotplug \
-		  probe_sweep probe_judges probe_link_info \
+		  probe_hostile probe_sweep probe_judges probe_link_info \
 		  probe_notrace probe_gate
 VM_SAMPLES	= $(patsubst %,$(O)/selftests/vm/%.o,probe_sample workload)
 VM_FUNCTIONS	= $(O)/selftests/vm/probe_functions.o
@@ -28,7 +28,8 @@ GUEST_TESTS	+= $(VM_TESTS)
 HOST_TESTS	+= selftests/vm/alone selftests/vm/its selftests/vm/kexec selftests/vm/preempt
 
 # Their goals have no recipe of their own: the programs they take into the machine.
-selftests/vm/alone selftests/vm/its: $(VM_TESTS_ALONE)
+selftests/vm/alone: $(VM_TESTS_ALONE) $(O)/selftests/vm/test_probe_hostile
+selftests/vm/its: $(VM_TESTS_ALONE)
 selftests/vm/preempt: $(VM_TESTS)
 selftests/vm/kexec: $(O)/selftests/vm/test_kexec
 
@@ -44,8 +45,8 @@ $(patsubst %,$(O)/selftests/vm/test_%,$(VM_PROBES) $(VM_ALONE) unload observe ri
 $(patsubst %,$(O)/selftests/vm/test_%,modules unload): $(O)/selftests/vm/ownmod.o
 $(VM_REQUESTS:%=$(O)/selftests/vm/test_%): $(O)/selftests/vm/requests.o
 $(O)/selftests/vm/requests.o: $(O)/selftests/vm/errors.skel.h
-$(patsubst %,$(O)/selftests/vm/test_%,kexec probe_sweep probe_judges probe_hotplug): $(VM_SAMPLES)
-$(O)/selftests/vm/test_kexec: $(VM_FUNCTIONS)
+$(patsubst %,$(O)/selftests/vm/test_%,kexec probe_sweep probe_judges probe_hotplug probe_hostile): $(VM_SAMPLES)
+$(patsubst %,$(O)/selftests/vm/test_%,kexec probe_hostile): $(VM_FUNCTIONS)
 # Zydis comes as a shared library only.
 VM_ZYDIS	= $(patsubst %,$(O)/selftests/vm/test_%,probe_judges probe_gate thunks)
 $(VM_ZYDIS): VM_LINK =

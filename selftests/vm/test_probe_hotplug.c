@@ -2,10 +2,7 @@
 /*
  * A CPU goes and comes back, over and over, while probes are attached to what it runs then,
  * become jumps, and are detached. No splat, no hang, text as before, right results.
- *
- * And with int3s all over the kernel: none where the CPU cannot have one yet.
- *
- * Environment: PROBE_FUNCTIONS, in how many of the kernel's functions, default 3000.
+ * (With an int3 in every function: test_probe_hostile.c.)
  */
 #include <errno.h>
 #include <signal.h>
@@ -145,94 +142,8 @@ static void test_hotplug(void)
 	check_nothing_left();
 }
 
-/* ----------------------------------------------------------------- everywhere --- */
-
-#define AT_ONCE 3000
-
-/* The first instruction of a function that is not ftrace's, if it begins as most do. */
-static uint64_t behind_entry(uint64_t func)
-{
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	static const uint8_t sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
-	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
-	uint8_t code[9];
-
-	if (text_try(dev, func, code, sizeof(code)))
-		return 0;
-	if (!memcmp(code, nop5, sizeof(nop5)))
-		return func + 5;
-	if (memcmp(code, endbr, sizeof(endbr)) && memcmp(code, sealed, sizeof(sealed)))
-		return func;
-	return func + (memcmp(code + 4, nop5, sizeof(nop5)) ? 4 : 9);
-}
-
-/* Some of the kernel's functions, by address; returns how many. */
-static int take_functions(uint64_t *addr, int max, int wanted)
-{
-	uint64_t first = ksym_addr("_stext"), end = ksym_addr("_etext"), seed = rnd_seed(), a;
-	char *text = read_file("/proc/kallsyms"), *line, *next;
-	unsigned int all = 0, skip;
-	int n = 0;
-
-	for (line = text; *line; line = strchr(line, '\n') + 1)
-		all++;
-	/* A third of all symbols are functions. */
-	skip = all / 3 / wanted + 1;
-	for (line = text; *line && n < max; line = next) {
-		next = strchr(line, '\n') + 1;
-		a = strtoull(line, NULL, 16);
-		if (a >= first && a < end && strchr("tTwW", line[17]) &&
-		    strncmp(line + 19, "__pfx_", 6) && (!n || a != addr[n - 1]) && rnd(&seed) % skip == 0)
-			addr[n++] = a;
-	}
-	free(text);
-	return n;
-}
-
-static void test_everywhere(void)
-{
-	static struct probe many[AT_ONCE];
-	unsigned int attached = 0, hit = 0;
-	char first[128], last[128];
-	uint64_t *addr;
-	int nr, from, i, n;
-
-	setup();
-	probe_many_files();
-	addr = calloc(200000, sizeof(*addr));
-	REQUIRE(addr, "out of memory");
-	nr = take_functions(addr, 200000, env_int("PROBE_FUNCTIONS", 3000));
-	for (from = 0; from < nr; from += n) {
-		n = nr - from < AT_ONCE ? nr - from : AT_ONCE;
-		for (i = 0; i < n; i++) {
-			many[i] = probe_at(OURS, prog, behind_entry(addr[from + i]),
-					   TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE |
-						   TRAMP_ATTACH_F_NO_OPS, 0);
-			attached += !many[i].err;
-		}
-		/* If the machine does not survive it, this is what is left. */
-		write_file("/dev/kmsg", "int3s in %d functions from %d, %s to %s", n, from,
-			   ksym_name(addr[from], first, sizeof(first)),
-			   ksym_name(addr[from + n - 1], last, sizeof(last)));
-		CHECK(!write_file(ONLINE, "0") && !write_file(ONLINE, "1"), ONLINE);
-		for (i = 0; i < n; i++) {
-			if (many[i].err)
-				continue;
-			hit += !!probe_query(&many[i]).hits;
-			probe_drop(&many[i]);
-		}
-		probe_flush();
-	}
-	ktap_note("%d functions, in %u of them an int3, %u were hit", nr, attached, hit);
-	CHECK(attached > (unsigned int)nr / 2, "hardly one was attached");
-	CHECK(hit > attached / 100, "hardly one was hit");
-	free(addr);
-	check_nothing_left();
-}
-
 static const struct ktap_test tests[] = {
 	{ "hotplug", test_hotplug, 200 },
-	{ "everywhere", test_everywhere, 200 },
 };
 
 KTAP_MAIN(tests)

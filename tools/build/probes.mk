@@ -7,8 +7,11 @@
 .PHONY: coverage stress
 
 PROBE_KERNELS	= $(or $(K),6.1 6.12)
-PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/test_probe_%,judges sweep load hotplug)
-PROBE_READY	= $(call vm-images,$(PROBE_KERNELS)) $(call vm-modules,$(PROBE_KERNELS)) \
+# Those in whose surroundings the kernels differ.
+HOSTILE_KERNELS	= $(TEST_KERNELS)
+STRESS_KERNELS	= $(sort $(PROBE_KERNELS) $(HOSTILE_KERNELS))
+PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/test_probe_%,judges sweep load hostile)
+PROBE_READY	= $(call vm-images,$(STRESS_KERNELS)) $(call vm-modules,$(STRESS_KERNELS)) \
 		  $(TRAMPCTL) $(PROBE_TESTS)
 
 coverage: $(PROBE_READY)
@@ -17,4 +20,4 @@ coverage: $(PROBE_READY)
 stress: $(PROBE_READY)
 	$(Q)O=$(O) selftests/stress/probes sweep $(PROBE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes load $(PROBE_KERNELS)
-	$(Q)O=$(O) selftests/stress/probes hotplug $(PROBE_KERNELS)
+	$(Q)O=$(O) selftests/stress/probes hostile $(HOSTILE_KERNELS)
