@@ -39,6 +39,12 @@
  * own user may do more; docs/limits.md.) The kernel's own kprobes are asked before all
  * that. (Most hits never get there, see probe_direct.c; but all must be able to.)
  *
+ * BPF on the trap path. The kernel's trampoline for a program at get_kprobe(), or anywhere else
+ * on the way, takes and gives back what a program needs outside of the program's own recursion
+ * count: RCU's read lock, and migrate_disable(). An int3 there would come by again without end,
+ * a kernel kprobe's too. The kernel knows these functions, and allows no fentry program at them
+ * (btf_id_deny in its verifier).
+ *
  * Without an IDT. A CPU on its way up has none of the kernel's until it has been in
  * load_current_idt(), one that wakes up from suspend until its registers are restored, and
  * one that goes into another kernel by kexec has dropped it: an int3 there resets the
@@ -156,6 +162,7 @@ static const struct deny {
 	 */
 	{ "migrate_disable", EXACT, true, TRAMP_REASON_BLACKLISTED },
 	{ "migrate_enable", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "rcu_read_unlock_strict", EXACT, true, TRAMP_REASON_BLACKLISTED },
 	{ "__rcu_read_lock", EXACT, true, TRAMP_REASON_BLACKLISTED },
 	{ "__rcu_read_unlock", EXACT, true, TRAMP_REASON_BLACKLISTED },
 	{ "rcu_read_unlock_special", EXACT, true, TRAMP_REASON_BLACKLISTED },

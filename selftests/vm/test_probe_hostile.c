@@ -306,6 +306,27 @@ static const char *const int3_path[] = {
 	"preempt_schedule", "preempt_schedule_irq", "irqentry_exit_cond_resched",
 };
 
+/* What their trampolines call outside of any recursion check: an int3 would be the end. */
+static const char *const in_trampolines[] = {
+	"migrate_disable", "migrate_enable", "rcu_read_unlock_strict", "__rcu_read_lock",
+	"__rcu_read_unlock",
+};
+
+static void check_in_trampolines(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(in_trampolines) / sizeof(in_trampolines[0]); i++) {
+		uint64_t addr = ksym_addr(in_trampolines[i]);
+		struct probe p;
+
+		if (!addr)
+			continue;
+		p = probe_at(OURS, prog, behind_entry(dev, addr), ONLY_INT3, 0);
+		REQUIRE(p.err, "an int3 in %s()", in_trampolines[i]);
+	}
+}
+
 #define ON_PATH ((int)(sizeof(int3_path) / sizeof(int3_path[0])))
 
 static struct att at_path[ON_PATH];
@@ -337,6 +358,8 @@ static void test_fentry(void)
 	int i, n = 0;
 
 	setup();
+	if (how == OURS)
+		check_in_trampolines();
 	load_hostile();
 	for (i = 0; i < ON_PATH; i++) {
 		struct att a;
