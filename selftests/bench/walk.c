@@ -12,9 +12,10 @@
  *
  * The parts:
  *   program	the programs' own instructions
- *   guard	in our images: from the increment of the preemption count to its
- *		decrement and the jump behind it, less the programs: recursion
- *		counters, hit counters, statistics, the calls
+ *   guard	in our images: from the increment of the preemption count (of probes: the
+ *		addition of an NMI) to its decrement and the jump behind it (to the
+ *		subtraction), less the programs: recursion counters, hit counters,
+ *		statistics, the calls
  *   image	all others of the image: saving, restoring, calling the original
  *   elsewhere	what was measured less these: enter and exit functions of the kernel,
  *		helpers, trap handling, ftrace
@@ -130,8 +131,10 @@ static bool in_guard(struct walk *w, const ZydisDecodedInstruction *insn,
 	}
 	w->closing = false;
 	if (gs_operand(insn, ops) && ops[0].size == 32) {
-		if (insn->mnemonic == ZYDIS_MNEMONIC_INC)
+		if (insn->mnemonic == ZYDIS_MNEMONIC_INC || insn->mnemonic == ZYDIS_MNEMONIC_ADD)
 			w->depth++;
+		if (insn->mnemonic == ZYDIS_MNEMONIC_SUB)
+			w->depth--;
 		if (insn->mnemonic == ZYDIS_MNEMONIC_DEC && !--w->depth)
 			w->closing = true;
 	}
