@@ -9,7 +9,7 @@ VM_SUBJECTS	= values helpers modify sleepable links shapes coexist observe $(VM_
 VM_REQUESTS	= errors errors_progs errors_rights rights rights_ask
 # Probes at instructions: with what only they share.
 VM_PROBES	= probe_regs probe_order probe_errors probe_batch probe_load probe_coexist \
-		  probe_direct probe_recursion probe_modules probe_extend extend probe_hotplug \
+		  probe_direct probe_recursion probe_context probe_modules probe_extend extend probe_hotplug \
 		  probe_hostile probe_sweep probe_judges probe_link_info \
 		  probe_notrace probe_gate
 VM_SAMPLES	= $(patsubst %,$(O)/selftests/vm/%.o,probe_sample workload)
