@@ -18,7 +18,7 @@
  *    takes the same, and the list of a bucket is corrupt (6.1: an oops, by the kernel's
  *    own int3 kprobe). The locks are no help, they are those of two buckets.
  *
- * Environment: PROBE_MAPS, how many functions, default 6, -1 for all; PROBE_SEED.
+ * Environment: PROBE_MAPS, how many functions, default 6, on -rt 2, -1 for all; PROBE_SEED.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -454,7 +454,7 @@ static size_t executed(struct text_sym *syms, size_t nr)
 
 static void maps(void)
 {
-	int wanted = env_int("PROBE_MAPS", 6);
+	int wanted = env_int("PROBE_MAPS", kernel_is_rt() ? 2 : 6);
 	struct text_sym *syms;
 	size_t nr, i, found = 0;
 	uint64_t state;
@@ -483,8 +483,8 @@ static void maps(void)
 
 static const struct ktap_test tests[] = {
 	{ "helpers", helpers, 60 },
-	{ "ring_buffer", ring_buffer, 120 },
-	{ "maps", maps, 240 },
+	{ "ring_buffer", ring_buffer, 240 },
+	{ "maps", maps, 400 },
 };
 
 KTAP_MAIN(tests)
