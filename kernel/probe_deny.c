@@ -166,8 +166,26 @@ static const struct deny {
 	{ "__rcu_read_lock", EXACT, true, TRAMP_REASON_BLACKLISTED },
 	{ "__rcu_read_unlock", EXACT, true, TRAMP_REASON_BLACKLISTED },
 	{ "rcu_read_unlock_special", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	/* What clocks of traces read (ktime_get_mono_fast_ns()). */
+	{ "delta_to_ns_safe", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "read_tsc", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "read_hpet", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "acpi_pm_read", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "kvm_clock_get_cycles", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "xen_clocksource_get_cycles", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "read_hv_clock_", PREFIX, true, TRAMP_REASON_BLACKLISTED },
+	{ "do_trace_read_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "__traceiter_read_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "dummy_clock_read", EXACT, true, TRAMP_REASON_BLACKLISTED },
 	/* A die notifier that was there before ours, with the same priority. */
 	{ "hw_breakpoint_exceptions_notify", EXACT, false, TRAMP_REASON_BLACKLISTED },
+#ifdef CONFIG_OSNOISE_TRACER
+	/* osnoise has each trap's end write an event (nmi_noise), a kernel kprobe's too. */
+	{ "__traceiter_nmi_noise", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "perf_trace_run_bpf_submit", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "perf_tp_event", PREFIX, true, TRAMP_REASON_BLACKLISTED },
+	{ "perf_swevent_", PREFIX, true, TRAMP_REASON_BLACKLISTED },
+#endif
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 	{ "rcu_lockdep_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
 #endif
@@ -182,6 +200,9 @@ static const struct deny {
 	{ "local_clock", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "native_io_delay", EXACT, false, TRAMP_REASON_RCU_IDLE },
 	{ "__const_udelay", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "delay_loop", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "delay_tsc", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "delay_halt", PREFIX, false, TRAMP_REASON_RCU_IDLE },
 	{ "tick_broadcast_oneshot_control", PART, false, TRAMP_REASON_RCU_IDLE },
 	/* A CPU on its way out. */
 	{ "play_dead", PART, false, TRAMP_REASON_RCU_IDLE },

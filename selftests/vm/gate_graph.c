@@ -75,11 +75,14 @@ const char *graph_name(size_t func)
 
 bool graph_is(size_t func, const char *name)
 {
-	size_t i;
+	size_t i, len = strlen(name);
 
-	for (i = 0; i < funcs[func].names; i++)
-		if (!strcmp(syms[funcs[func].first + i].name, name))
+	for (i = 0; i < funcs[func].names; i++) {
+		const char *have = syms[funcs[func].first + i].name;
+
+		if (!strncmp(have, name, len) && (!have[len] || have[len] == '.'))
 			return true;
+	}
 	return false;
 }
 

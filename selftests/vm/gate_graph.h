@@ -21,7 +21,7 @@ size_t graph_size(void);
 size_t graph_at(uint64_t addr);
 uint64_t graph_addr(size_t func);
 const char *graph_name(size_t func);
-/* Whether one of a function's names (aliases have several) is @name. */
+/* Whether one of a function's names is @name, but for what the compiler appends (.isra.0). */
 bool graph_is(size_t func, const char *name);
 /* Calls @fn for each function of a name; returns how many. */
 int graph_named(const char *name, void (*fn)(size_t func, void *arg), void *arg);

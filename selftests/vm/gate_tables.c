@@ -22,10 +22,17 @@ static const char *const trap_roots[] = {
 	/* Die notifiers that may be before ours, which has the lowest of priorities. */
 	"kprobe_exceptions_notify", "hw_breakpoint_exceptions_notify",
 	/* A trace event in the chain, and who may listen to it. */
-	"__traceiter_notifier_run", "trace_event_raw_event_notifier_run",
-	"perf_trace_notifier_run", "__bpf_trace_notifier_run",
+	"__traceiter_notifier_run", "trace_event_raw_event_notifier_info",
+	"perf_trace_notifier_info", "__bpf_trace_notifier_info",
 	/* hwlat and osnoise, called by the exception's entry. */
-	"trace_hwlat_callback", "trace_osnoise_callback",
+	"trace_hwlat_callback", "trace_osnoise_callback", "__traceiter_nmi_noise",
+	"trace_event_raw_event_nmi_noise", "perf_trace_nmi_noise", "__bpf_trace_nmi_noise",
+	"trace_clock_local", "trace_clock", "trace_clock_jiffies", "trace_clock_global",
+	"trace_clock_counter", "ktime_get_mono_fast_ns", "ktime_get_raw_fast_ns",
+	"ktime_get_boot_fast_ns", "ktime_get_tai_fast_ns", "trace_clock_x86_tsc",
+	"read_tsc", "read_hpet", "acpi_pm_read", "kvm_clock_get_cycles",
+	"xen_clocksource_get_cycles", "read_hv_clock_tsc_cs", "read_hv_clock_msr_cs",
+	"dummy_clock_read",
 	/* ftrace, and a kernel's BPF trampoline, at get_kprobe() or kprobe_int3_handler(). */
 	"ftrace_caller", "ftrace_regs_caller", "ftrace_stub", "return_to_handler",
 	"__bpf_prog_enter", "__bpf_prog_enter_recur", "__bpf_prog_exit", "__bpf_prog_exit_recur",
@@ -33,8 +40,19 @@ static const char *const trap_roots[] = {
 	NULL
 };
 
+/*
+ * Not proven: filters, triggers, stack traces, exports, overflow handlers, BPF programs. Who sets
+ * them on an event that is written in a trap may have anything run there (docs/limits.md).
+ */
+#define LISTENER	"what somebody has an event do besides being written: not followed"
+
 static const struct gate_cut trap_cuts[] = {
 	EVERYWHERE,
+	{ "pvclock_clocksource_read", "*", "once after the host stopped us; its flag is off before" },
+	{ "trace_event_buffer_commit", "*", LISTENER },
+	{ "__trace_trigger_soft_disabled", "*", LISTENER },
+	{ "perf_tp_event", "*", LISTENER },
+	{ "perf_swevent_event", "*", LISTENER },
 	{ "exc_int3", "irqentry_enter_from_user_mode", "user mode's int3" },
 	{ "exc_int3", "irqentry_exit_to_user_mode", "user mode's int3" },
 	{ "exc_int3", "do_trap", "user mode's int3, or nobody's" },
@@ -47,8 +65,34 @@ static const struct gate_cut trap_cuts[] = {
 	{}
 };
 
+static const struct gate_indirect trap_indirect[] = {
+	{ "kprobe_int3_handler", "the handler of a kernel kprobe: not an int3 of ours" },
+	{ "setup_singlestep", "the same" },
+	{ "notifier_call_chain", "die notifiers: roots" },
+	{ "atomic_notifier_call_chain", "the same, inlined" },
+	{ "notify_die", "the same, inlined" },
+	{ "__traceiter_notifier_run", "who listens: roots" },
+	{ "__traceiter_nmi_noise", "who listens: roots" },
+	{ "trace_event_buffer_commit", LISTENER },
+	{ "__trace_trigger_soft_disabled", LISTENER },
+	{ "perf_trace_run_bpf_submit", LISTENER },
+	{ "trace_call_bpf", LISTENER },
+	{ "__traceiter_read_msr", LISTENER },
+	{ "ktime_get_mono_fast_ns", "clock sources: roots" },
+	{ "ktime_get_raw_fast_ns", "clock sources: roots" },
+	{ "__rb_reserve_next", "trace clocks: roots" },
+	{ "ring_buffer_lock_reserve", "trace clocks: roots" },
+	{ "bpf_trace_run1", LISTENER },
+	{ "bpf_trace_run2", LISTENER },
+	{ "bpf_trace_run3", LISTENER },
+	{ "__bpf_tramp_exit", "the end of a kernel's image: its release queues a work" },
+	{ "ftrace_return_to_handler", "the graph tracer, which counts itself in first" },
+	{}
+};
+
 const struct gate gate_trap = {
-	.name = "trap", .roots = trap_roots, .cuts = trap_cuts, .kprobe_will_do = true,
+	.name = "trap", .roots = trap_roots, .cuts = trap_cuts, .indirect = trap_indirect,
+	.kprobe_will_do = true,
 };
 
 static const char *const idle_roots[] = {
@@ -62,7 +106,8 @@ static const char *const idle_roots[] = {
 	"ct_idle_enter", "ct_idle_exit", "ct_kernel_enter", "ct_kernel_exit",
 	"arch_cpu_idle_dead", "native_play_dead", "play_dead_common", "hlt_play_dead",
 	"mwait_play_dead", "cpuidle_play_dead", "acpi_idle_play_dead", "xen_pv_play_dead",
-	"intel_idle_play_dead",
+	"intel_idle_play_dead", "delay_loop", "delay_tsc", "delay_halt", "delay_halt_mwaitx",
+	"delay_halt_tpause",
 	NULL
 };
 
@@ -99,8 +144,25 @@ static const struct gate_cut idle_cuts[] = {
 	{}
 };
 
+static const struct gate_indirect idle_indirect[] = {
+	{ "arch_cpu_idle", "x86_idle: roots" },
+	{ "cpuidle_enter_state", "drivers' states: roots" },
+	{ "enter_s2idle_proper", "drivers' states: roots" },
+	{ "arch_cpu_idle_dead", "smp_ops: roots" },
+	{ "cpuidle_play_dead", "drivers: roots" },
+	{ "__traceiter_cpu_idle", "called where RCU watches" },
+	{ "__traceiter_cpu_idle_miss", "called where RCU watches" },
+	{ "tboot_shutdown", "firmware" },
+	{ "__const_udelay", "delay functions: roots" },
+	{ "delay_halt", "delay functions: roots" },
+	{ "secondary_startup_64_no_verify", "roots of the next walk (start_cpu0, soft_restart_cpu)" },
+	{ "common_startup_64", "the same" },
+	{}
+};
+
 const struct gate gate_idle = {
-	.name = "idle", .roots = idle_roots, .cuts = idle_cuts, .kprobe_will_do = true,
+	.name = "idle", .roots = idle_roots, .cuts = idle_cuts, .indirect = idle_indirect,
+	.kprobe_will_do = true,
 };
 
 static const char *const idt_roots[] = {
@@ -133,8 +195,21 @@ static const struct gate_until idt_until[] = {
 	{}
 };
 
+static const struct gate_indirect idt_indirect[] = {
+	{ "secondary_startup_64_no_verify", "initial_code: start_secondary, a root" },
+	{ "common_startup_64", "the same" },
+	{ "start_secondary", "platform hooks, behind the IDT" },
+	{ "wakeup_long64", "back into do_suspend_lowlevel, a root" },
+	{ "restore_processor_state", "platform hooks, behind the IDT" },
+	{ "core_restore_code", "restore_registers, a root" },
+	{ "restore_image", "the copy of core_restore_code, a root" },
+	{ "__traceiter_write_msr", "who listens to msr:write_msr: not followed" },
+	{}
+};
+
 const struct gate gate_idt = {
 	.name = "idt", .roots = idt_roots, .cuts = idt_cuts, .until = idt_until,
+	.indirect = idt_indirect,
 };
 
 const char *const gate_copied[] = {

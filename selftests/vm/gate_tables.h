@@ -20,11 +20,18 @@ struct gate_until {
 	const char *reason;
 };
 
+/* Where a function's indirect branches go. */
+struct gate_indirect {
+	const char *in;		/* NULL: the end */
+	const char *to;
+};
+
 struct gate {
 	const char *name;
 	const char *const *roots;		/* those that exist; NULL is the end */
 	const struct gate_cut *cuts;
 	const struct gate_until *until;
+	const struct gate_indirect *indirect;
 	bool kprobe_will_do;	/* a kernel kprobe is no harm there, an int3 of ours is */
 };
 

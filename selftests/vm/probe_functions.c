@@ -65,18 +65,25 @@ uint8_t *text_take(int dev)
 	return text;
 }
 
-/* Whether the byte at @addr belongs to what the kernel patches. */
+/*
+ * Whether the byte at @addr belongs to what the kernel patches: jump labels, static calls and
+ * their trampolines, the calls in ftrace's entry code.
+ */
 static bool kernel_patches(uint64_t addr)
 {
+	static const char *const calls[] = { "ftrace_call", "ftrace_regs_call", "ftrace_graph_call" };
 	struct probe_func f;
-	bool patches = false;
+	bool patches;
 	uint32_t i;
 
 	if (probe_explain(&f, addr, NULL, false))
 		return false;
+	patches = !strncmp(f.name, "__SCT__", 7);
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		patches |= !strcmp(f.name, calls[i]);
 	for (i = 0; i < f.nr; i++)
 		if (addr - f.addr - f.insns[i].offset < f.insns[i].len)
-			patches = f.insns[i].reason == TRAMP_REASON_RESERVED;
+			patches |= f.insns[i].reason == TRAMP_REASON_RESERVED;
 	probe_func_free(&f);
 	return patches;
 }

@@ -12,7 +12,8 @@
  * copied: text that is copied and runs elsewhere.
  * planted: a name that is taken from the deny list must be found.
  *
- * Indirect calls are not followed. What is hung there is among the roots.
+ * Indirect calls are not followed: each function that has some must be in a table that says
+ * where they go, and what is hung there is among the roots.
  *
  * Environment: GATE_ASSUME, names separated by commas that count as refused.
  */
@@ -42,7 +43,6 @@ struct walk {
 	size_t nr, done;
 	size_t now;		/* whose edges are taken */
 	uint64_t until;		/* edges from there on are not followed */
-	size_t last_indirect;	/* function + 1 */
 	unsigned int cuts, holes, indirect;
 	char found[TRAMP_SYM_LEN];	/* the first hole */
 };
@@ -75,14 +75,17 @@ static void find_until(size_t to, uint64_t at, void *arg)
 static void follow(size_t to, uint64_t at, void *arg)
 {
 	struct walk *w = arg;
+	const struct gate_indirect *d;
 	const struct gate_cut *c;
 
 	/* Through a register, or the thunk that stands for that. */
 	if (to == GRAPH_NONE || !strncmp(graph_name(to), "__x86_indirect", 14)) {
-		if (!planted && w->last_indirect != w->now + 1)
-			ktap_note("  indirect: %s", graph_name(w->now));
-		w->last_indirect = w->now + 1;
 		w->indirect++;
+		for (d = w->gate->indirect; d->in; d++)
+			if (graph_is(w->now, d->in))
+				return;
+		CHECK(planted, "%s: an indirect branch in %s, of which nothing is known",
+		      w->gate->name, graph_name(w->now));
 		return;
 	}
 	if (at > w->until)
