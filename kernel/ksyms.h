@@ -111,6 +111,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(__tracepoint_notifier_run, false) \
 	X(arch_prepare_optimized_kprobe, false) \
 	X(kprobe_int3_handler, false) \
+	X(aggr_pre_handler, false) \
 	X(_sinittext, false) \
 	X(_einittext, false) \
 	X(bpf_get_attach_cookie_trace, false) \

@@ -173,10 +173,34 @@ bool tramp_text_knows(unsigned long start, unsigned long end)
 	return found;
 }
 
+/*
+ * Whether a kprobe of the kernel is a jump, or may become one: only if it has a detour, which
+ * the kernel makes when the kprobe is registered (alloc_aggr_kprobe()), and only if no probe of
+ * ours is near then (probe_hook.c). Those in mode kprobe are mostly at instructions of which
+ * the kernel makes no jump.
+ */
+static bool may_be_jump(const struct kprobe *kp)
+{
+	if (!tramp_ksyms.aggr_pre_handler)
+		return true;
+	if ((unsigned long)kp->pre_handler != tramp_ksyms.aggr_pre_handler)
+		return false;
+	return container_of(kp, struct optimized_kprobe, kp)->optinsn.size;
+}
+
 bool tramp_text_has_kprobe(unsigned long start, unsigned long end)
 {
-	/* One that began 4 bytes earlier may be, or become, a jump that reaches here. */
-	return tramp_text_knows(start - (TRAMP_X86_JUMP_SIZE - 1), end);
+	const struct kprobe *kp;
+	unsigned long addr;
+	bool reaches = false;
+
+	preempt_disable();
+	for (addr = start - (TRAMP_X86_JUMP_SIZE - 1); addr < start && !reaches; addr++) {
+		kp = KSYM(get_kprobe)((void *)addr);
+		reaches = kp && may_be_jump(kp);
+	}
+	preempt_enable();
+	return reaches || tramp_text_knows(start, end);
 }
 
 void tramp_text_write(unsigned long addr, const u8 *bytes, u32 len)

@@ -448,12 +448,71 @@ static void test_patched(void)
 	probe_func_free(&f);
 }
 
+/* --------------------------------------------------- ours, in mode kprobe, in front -- */
+
+/*
+ * An instruction for which only a kernel kprobe is left, of 4 bytes or less, and behind it
+ * one of which EXPLAIN_CODE says that it can be a jump: it becomes one, whichever comes first.
+ */
+static bool find_neighbours(struct text_sym *sym, uint64_t *first, uint64_t *second)
+{
+	struct probe_func f;
+	bool found = false;
+	uint32_t i;
+
+	if (probe_explain(&f, sym->addr, NULL, false))
+		return false;
+	for (i = 0; i + 1 < f.nr && !found; i++) {
+		if (f.insns[i].mode != TRAMP_MODE_KPROBE || f.insns[i].len > 4 ||
+		    f.insns[i].reason != TRAMP_REASON_INSN_FIXUP ||
+		    f.insns[i + 1].mode != TRAMP_MODE_JUMP)
+			continue;
+		*first = f.addr + f.insns[i].offset;
+		*second = f.addr + f.insns[i + 1].offset;
+		found = true;
+	}
+	probe_func_free(&f);
+	return found;
+}
+
+static void test_behind_kprobe_mode(void)
+{
+	uint64_t addr[2];
+	struct text_sym *syms;
+	struct probe p[2];
+	int done = 0, order;
+	size_t nr, i;
+
+	setup();
+	syms = text_symbols(&nr);
+	for (i = 0; i < nr && done < 3; i++) {
+		if (*syms[i].module || !find_neighbours(&syms[i], &addr[0], &addr[1]))
+			continue;
+		done++;
+		for (order = 0; order < 2; order++) {
+			p[order] = probe_do(OURS, prog, addr[order], 0, 0);
+			p[!order] = probe_do(OURS, probe_clone(probe_skel->progs.count),
+					     addr[!order], 0, 0);
+			probe_flush();
+			probe_expect(&p[0], TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXUP, syms[i].name);
+			probe_expect(&p[1], TRAMP_MODE_JUMP, 0, syms[i].name);
+			probe_drop(&p[0]);
+			probe_drop(&p[1]);
+			probe_flush();
+		}
+	}
+	CHECK(done, "no such neighbours in the kernel");
+	check_nothing_left();
+	free(syms);
+}
+
 static const struct ktap_test tests[] = {
 	{ "kprobes", test_kprobes, 280 },
 	{ "kprobe_entry", test_kprobe_entry, 60 },
 	{ "ftrace", test_ftrace, 120 },
 	{ "events", test_events, 120 },
 	{ "patched", test_patched, 120 },
+	{ "behind_kprobe_mode", test_behind_kprobe_mode, 120 },
 };
 
 KTAP_MAIN(tests)
