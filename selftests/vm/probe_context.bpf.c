@@ -14,6 +14,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 #define BPF_F_NO_PREALLOC_	(1U << 0)
 #define FULL	80	/* more than there is room for anywhere */
+#define STACKS	16384	/* two of them seldom have the same hash */
 #define MAP(name, kind, entries, how, key_type, value_type) \
 	struct { \
 		__uint(type, kind); \
@@ -46,7 +47,7 @@ MAP(percpu_lru, BPF_MAP_TYPE_LRU_PERCPU_HASH, 64, 0, __u32, __u64);
 MAP(full, BPF_MAP_TYPE_LRU_HASH, 4, 0, __u32, __u64);
 MAP(array, BPF_MAP_TYPE_ARRAY, 4, 0, __u32, __u64);
 MAP(percpu_array, BPF_MAP_TYPE_PERCPU_ARRAY, 4, 0, __u32, __u64);
-MAP(stacks, BPF_MAP_TYPE_STACK_TRACE, 256, 0, __u32, __u64[16]);
+MAP(stacks, BPF_MAP_TYPE_STACK_TRACE, STACKS, 0, __u32, __u64[16]);
 MAP(storage, BPF_MAP_TYPE_TASK_STORAGE, 0, BPF_F_NO_PREALLOC_, int, __u64);
 
 struct trie_key {
@@ -56,7 +57,7 @@ MAP(trie, BPF_MAP_TYPE_LPM_TRIE, 64, BPF_F_NO_PREALLOC_, struct trie_key, __u64)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
-	__uint(max_entries, 256);
+	__uint(max_entries, STACKS);
 	__uint(map_flags, BPF_F_STACK_BUILD_ID);
 	__type(key, __u32);
 	__uint(value_size, 16 * sizeof(struct bpf_stack_build_id));
