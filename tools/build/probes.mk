@@ -10,7 +10,8 @@ PROBE_KERNELS	= $(or $(K),6.1 6.12)
 # Those in whose surroundings the kernels differ.
 HOSTILE_KERNELS	= $(TEST_KERNELS)
 STRESS_KERNELS	= $(sort $(PROBE_KERNELS) $(HOSTILE_KERNELS))
-PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/test_probe_%,judges sweep load hostile context)
+PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/test_probe_%,judges sweep load hostile context) \
+		  $(O)/selftests/vm/test_extend
 PROBE_READY	= $(call vm-images,$(STRESS_KERNELS)) $(call vm-modules,$(STRESS_KERNELS)) \
 		  $(TRAMPCTL) $(PROBE_TESTS)
 
@@ -22,3 +23,4 @@ stress: $(PROBE_READY)
 	$(Q)O=$(O) selftests/stress/probes load $(PROBE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes hostile $(HOSTILE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes context $(PROBE_KERNELS)
+	$(Q)O=$(O) selftests/stress/probes extend $(PROBE_KERNELS)
