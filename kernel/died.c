@@ -16,10 +16,15 @@
  * one more.
  *
  * Why not one too many, by which an image would be freed with somebody inside: the
- * unwinder reports an address only as the return address of a frame that it has
- * found, and goes up the stack, so each frame counts once. From the kernel's text it is led by
- * ORC tables, from images by their rbp frames. If it loses its way it ends early, and the image
- * stays: one too few is harmless.
+ * unwinder reports the return addresses of frames that it has found, going up the stack, so
+ * each frame counts once. From the kernel's text it is led by ORC tables or frame pointers,
+ * from images by their rbp frames. In code that it knows nothing of it takes rbp for a
+ * frame pointer; whatever it finds that way is above it in a stack of which no frame will
+ * be returned from. The unwinder that guesses (UNWINDER_GUESS) reports whatever looks like an
+ * address: with that the dead are not counted.
+ *
+ * One too few is harmless: the image stays. That is so after an oops, whose task starts its
+ * exit from the top of its stack (rewind_stack_and_make_dead()).
  *
  * Who may be executing what: the probe runs in the dying task, with preemption off, and reads
  * the table under RCU. A struct is in the table from before its image is reached until
@@ -43,7 +48,8 @@ static DEFINE_SPINLOCK(watched_lock);	/* for writing */
 static atomic_t nr_watched = ATOMIC_INIT(0);
 static struct tracepoint *exit_point;
 
-static DEFINE_PER_CPU(unsigned long [MAX_FRAMES], frames);
+/* Not DEFINE_PER_CPU(): all modules together have 8 KiB for that. */
+static unsigned long __percpu *frames;
 
 static void count_frame(unsigned long ret)
 {
@@ -101,13 +107,17 @@ int __init tramp_died_init(void)
 	int err;
 
 	for_each_kernel_tracepoint(find_point, NULL);
-	if (!exit_point) {
-		pr_info("this kernel lacks the tracepoint sched_process_exit: a task that dies in a traced function keeps its image\n");
+	if (!exit_point || IS_ENABLED(CONFIG_UNWINDER_GUESS)) {
+		exit_point = NULL;
+		pr_info("this kernel lacks sched_process_exit or a sure unwinder: a task that dies in a traced function keeps its image\n");
 		return 0;
 	}
-	err = tracepoint_probe_register(exit_point, on_exit, NULL);
-	if (err)
+	frames = __alloc_percpu(MAX_FRAMES * sizeof(long), sizeof(long));
+	err = frames ? tracepoint_probe_register(exit_point, on_exit, NULL) : -ENOMEM;
+	if (err) {
+		free_percpu(frames);
 		exit_point = NULL;
+	}
 	return err;
 }
 
@@ -117,4 +127,5 @@ void tramp_died_exit(void)
 		return;
 	tracepoint_probe_unregister(exit_point, on_exit, NULL);
 	tracepoint_synchronize_unregister();
+	free_percpu(frames);
 }

@@ -102,6 +102,11 @@ int tramp_ksyms_init(void)
 	TRAMP_KSYM_PROBE(RESOLVE_PROBE)
 	TRAMP_KSYM_PROBE_ADDRS(RESOLVE_PROBE_ADDR)
 	tramp_ksyms.has_probes = tramp_ksyms.missing == optional_missing;
+	/* An image turns interrupts off by a cli, which means nothing there. */
+	if (cpu_feature_enabled(X86_FEATURE_XENPV)) {
+		pr_info("this is a Xen PV guest: no probes at instructions\n");
+		tramp_ksyms.has_probes = false;
+	}
 
 	return required_missing ? -ENOENT : 0;
 }
