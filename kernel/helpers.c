@@ -110,20 +110,24 @@ static noinline notrace u64 tramp_x_rcu_watching(void)
 }
 
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
+/* Where RCU does not watch no program runs, and nobody may ask for it either. */
 static noinline notrace void tramp_x_rcu_read_lock(void)
 {
-	rcu_read_lock();
+	if (rcu_is_watching())
+		rcu_read_lock();
 }
 
 static noinline notrace void tramp_x_rcu_read_unlock(void)
 {
-	rcu_read_unlock();
+	if (rcu_is_watching())
+		rcu_read_unlock();
 }
 
 /*
  * Around programs of probes, for checkers that know of locks, of RCU, and of what the
  * kernel's macros did to interrupts: an image turns them off by a bare cli. They are off,
- * and an NMI is counted, so what was believed is put back as the kernel's int3 does it.
+ * and an NMI is counted, so what was believed is put back as the kernel's int3 does it; and
+ * as there (__nmi_enter()), a program's locks are not held against those of the probed code.
  *
  * One word for each CPU is enough: the recursion counter of the programs is up from
  * before the first to behind the second, and keeps an NMI, and what these call, from
@@ -135,12 +139,14 @@ static noinline notrace void tramp_x_probe_enter(void)
 {
 	this_cpu_write(probe_hardirqs, lockdep_hardirqs_enabled());
 	lockdep_hardirqs_off(CALLER_ADDR0);
+	lockdep_off();
 	rcu_read_lock();
 }
 
 static noinline notrace void tramp_x_probe_exit(void)
 {
 	rcu_read_unlock();
+	lockdep_on();
 	if (this_cpu_read(probe_hardirqs)) {
 		lockdep_hardirqs_on_prepare();
 		lockdep_hardirqs_on(CALLER_ADDR0);
