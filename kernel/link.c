@@ -157,6 +157,10 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 	err = tramp_may_attach(&why);
 	if (err)
 		return err;
+	/* Not under the mutex: it waits for who extends the program (slot.c). */
+	slot = tramp_slot_alloc(new_prog, link->counts, 0);
+	if (!slot)
+		return -ENOMEM;
 	mutex_lock(&tramp_mutex);
 	if (!link->target && !link->probe) {
 		err = -ENOLINK;
@@ -174,22 +178,18 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 	err = check_update(new_prog, bpf_link->prog);
 	if (err)
 		goto unlock;
-	slot = tramp_slot_alloc(new_prog, link->counts, link->slot->cookie);
-	if (!slot) {
-		err = -ENOMEM;
-		goto unlock;
-	}
+	slot->cookie = link->slot->cookie;
 	err = link->probe ? tramp_probe_replace(link, slot, &why) :
 			    tramp_target_replace(link, slot, &why);
-	if (err) {
-		tramp_slot_put(slot);
+	if (err)
 		goto unlock;
-	}
+	slot = NULL;	/* the link's now */
 	/* The core gave us its reference to the new one; the old one was ours. */
 	old_prog = xchg(&bpf_link->prog, new_prog);
 	bpf_prog_put(old_prog);
 unlock:
 	mutex_unlock(&tramp_mutex);
+	tramp_slot_put(slot);
 	return err;
 }
 
