@@ -3,8 +3,8 @@
  * Probes that are reached through a callback: at a function's entry, where the 5
  * bytes are ftrace's, and where only a kprobe of the kernel can go.
  *
- * The programs run as they do from an image: preemption off, the kernel's own
- * recursion word for programs of this type, the same counts, ip one byte behind the
+ * The programs run where the kernel's kprobes run: in its int3 (mode kprobe), or in ftrace's
+ * callback. As from an image there is the kernel's own recursion word for programs of this type, the same counts, ip one byte behind the
  * address.
  *
  * Who may be executing what: a callback runs with preemption off and reads the set

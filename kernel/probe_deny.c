@@ -61,9 +61,6 @@
 #include "ksyms.h"
 #include "probe.h"
 
-/* Where a site may be at most: behind an ENDBR64. */
-#define SITE_MAX	4
-
 /* The functions that may be the one a part belongs to. */
 struct parents {
 	u32 nr;
@@ -72,7 +69,7 @@ struct parents {
 
 static bool has_site(unsigned long start, unsigned long size)
 {
-	unsigned long last = start + min_t(unsigned long, size - 1, SITE_MAX);
+	unsigned long last = start + min_t(unsigned long, size - 1, TRAMP_SITE_MAX);
 
 	/* Inclusive, and a site's 5 bytes count: none begins before @start and reaches into it. */
 	return KSYM(ftrace_text_reserved)((void *)start, (void *)last);
@@ -95,15 +92,16 @@ static void module_parents(const struct module *mod, const char *name, struct pa
 	const struct mod_kallsyms *k;
 	u32 i;
 
-	preempt_disable();	/* its symbols go with it */
-	k = rcu_dereference_sched(mod->kallsyms);
+	/* While it is coming it has others, which go behind a grace period. */
+	rcu_read_lock();
+	k = rcu_dereference_check(mod->kallsyms, true);
 	for (i = 1; i < k->num_symtab; i++) {
 		const Elf_Sym *s = &k->symtab[i];
 
 		if (s->st_shndx != SHN_UNDEF && !strcmp(k->strtab + s->st_name, name))
 			take_parent(p, s->st_value);
 	}
-	preempt_enable();
+	rcu_read_unlock();
 }
 
 /* The name up to ".cold", in place; NULL if it has none. */

@@ -105,8 +105,8 @@ static bool is_idle(const struct tramp_func *func)
 static int finish(struct tramp_func *func, struct tramp_refusal *why)
 {
 	func->site = KSYM(ftrace_location)(func->addr);
-	/* Something else's: an entry is at most behind an ENDBR. */
-	if (func->site > func->addr + 4)
+	/* Else it is something else's. */
+	if (func->site > func->addr + TRAMP_SITE_MAX)
 		func->site = 0;
 	func->idle = is_idle(func);
 	if (!func->module && is_noreturn(func->name))

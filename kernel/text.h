@@ -10,6 +10,9 @@
 #include "x86/insn.h"
 #include "x86/safety.h"
 
+/* Where an ftrace site may be at most, from its function's start: behind an ENDBR64. */
+#define TRAMP_SITE_MAX	4
+
 /**
  * struct tramp_symbol - the symbol an address lies in
  * @start: its address

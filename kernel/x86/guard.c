@@ -13,7 +13,7 @@
  *	cmpl	$0, stats_key(%rip)
  *	jne	timed
  *	[current->bpf_ctx = &run_ctx]		(3)
- *	lea	ctx, %rdi			(8)
+ *	lea	ctx, %rdi			(11)
  *	[mov	$insns, %rsi]
  *	call	program
  *	[mov	%rax, result]
@@ -75,7 +75,7 @@
  *	[call	probe_enter]			(7)
  *	[current->bpf_ctx = &run_ctx]
  *	incq	%gs:hits
- *	lea	ctx, %rdi			(8)
+ *	lea	ctx, %rdi			(11)
  *	call	program
  * done: ... further programs, with `timed` as above ...
  *	[current->bpf_ctx = run_ctx.saved]
@@ -143,7 +143,7 @@
  *     instruction on a single CPU, and only the sum over all CPUs means
  *     anything.
  *
- * (8) Always, also for a program that does not look at its context: rdi still holds what
+ * (11) Always, also for a program that does not look at its context: rdi still holds what
  *     the interrupted code had there, and a tracer of the program gets to see it.
  *     With a context outside of the frame: mov $context, %rdi.
  */
