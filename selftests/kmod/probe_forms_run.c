@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <asm/cpufeature.h>
 #include <asm/processor-flags.h>
 #include "probe_abi.h"
 
@@ -45,6 +46,14 @@ static const struct tt_form *tt_form_at(u32 index)
 	return index < (size_t)(tt_forms_end - tt_forms) ? &tt_forms[index] : NULL;
 }
 
+/* What this processor does not have must not be run either. */
+static u32 tt_form_flags(const struct tt_form *form)
+{
+	bool lacks = strstr(form->name, "cmpxchg16b") && !boot_cpu_has(X86_FEATURE_CX16);
+
+	return form->flags | (lacks ? TT_FORM_F_DEAD : 0);
+}
+
 long tt_form_info(void __user *arg)
 {
 	const struct tt_form *form;
@@ -57,7 +66,7 @@ long tt_form_info(void __user *arg)
 		return -ENOENT;
 	info.place = form->place;
 	info.expect = form->expect;
-	info.flags = form->flags;
+	info.flags = tt_form_flags(form);
 	info.func = form->func;
 	info.probe = form->func + form->probe;
 	info.form = form->func + form->form;
@@ -129,7 +138,7 @@ long tt_form_run(void __user *arg)
 	if (!form)
 		goto out;
 	err = -EINVAL;
-	if (form->flags & TT_FORM_F_DEAD || !in->times || in->times > 100000)
+	if (tt_form_flags(form) & TT_FORM_F_DEAD || !in->times || in->times > 100000)
 		goto out;
 
 	err = mutex_lock_killable(&tt_form_lock);
