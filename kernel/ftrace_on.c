@@ -18,8 +18,9 @@
  * Who may be executing what: its callback is not reached by a function, but a CPU in
  * ftrace's list function may have the ops in hand when it is taken off. ftrace waits for
  * such CPUs, by RCU-tasks, since it lies in a module's memory. No lock of ours is held over
- * that wait. (ftrace's own is: who has to register the other ops meanwhile waits for it.) An ops that is being taken off cannot be registered again, so there are two:
- * one work item takes off at most one of them at a time, and whoever wants ftrace to stay on
+ * that wait. (ftrace's own is: who has to register the other ops meanwhile waits for it.)
+ * An ops that is being taken off cannot be registered again, so there are two: one work
+ * item takes off at most one of them at a time, and whoever wants ftrace to stay on
  * meanwhile gets the other.
  */
 #include <linux/ftrace.h>

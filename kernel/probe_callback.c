@@ -4,8 +4,8 @@
  * bytes are ftrace's, and where only a kprobe of the kernel can go.
  *
  * The programs run where the kernel's kprobes run: in its int3 (mode kprobe), or in ftrace's
- * callback. As from an image there is the kernel's own recursion word for programs of this type, the same counts, ip one byte behind the
- * address.
+ * callback. As from an image there is the kernel's own recursion word for programs of this
+ * type, the same counts, ip one byte behind the address.
  *
  * Who may be executing what: a callback runs with preemption off and reads the set
  * once. A set that was replaced is retired (retire.c). One ftrace_ops serves all

@@ -203,8 +203,6 @@ static void check_image(struct job *j)
 	image_calls(&img, j->call_off);
 	check_copy(j);
 	check_thunks(j, copy, end);
-}
-
 	check_context(j);
 	free(img.starts);
 }

@@ -183,7 +183,8 @@ static int all_orders(char (*orders)[7], int max)
 		for (i = 0, n = code; i < 6; i++, n /= 6)
 			word[i] = letters[n % 6];
 		for (i = 0; i < 6; i += 2) {
-			const char *up = strchr(word, letters[i]), *down = strchr(word, letters[i + 1]);
+			const char *up = strchr(word, letters[i]);
+			const char *down = strchr(word, letters[i + 1]);
 
 			if (!up || !down || down < up)
 				break;
@@ -308,12 +309,13 @@ static void test_refused_by_kernel(void)
 {
 	static const char *const names[] = { "enters", "leaves" };
 	struct extend *victim, *with;
+	struct bpf_program *prog;
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
 		victim = load(names[i]);
-		with = load_extension("modify_extension",
-				      bpf_object__find_program_by_name(victim->obj, names[i]), names[i]);
+		prog = bpf_object__find_program_by_name(victim->obj, names[i]);
+		with = load_extension("modify_extension", prog, names[i]);
 		CHECK(!with, "the kernel lets a program for %s be extended", names[i]);
 	}
 }

@@ -136,7 +136,7 @@ static void test_skips_function(void)
 	check_nothing_left();
 }
 
-/* Of several fmod_ret programs, newest first, the first with a result decides; others are left out. */
+/* Of fmod_ret programs, newest first, the first with a result decides; others are left out. */
 static void first_result_counts(enum how how)
 {
 	/* Attached from the last to the first. */

@@ -494,7 +494,8 @@ static void test_behind_kprobe_mode(void)
 			p[!order] = probe_do(OURS, probe_clone(probe_skel->progs.count),
 					     addr[!order], 0, 0);
 			probe_flush();
-			probe_expect(&p[0], TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXUP, syms[i].name);
+			probe_expect(&p[0], TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXUP,
+				     syms[i].name);
 			probe_expect(&p[1], TRAMP_MODE_JUMP, 0, syms[i].name);
 			probe_drop(&p[0]);
 			probe_drop(&p[1]);
