@@ -162,21 +162,30 @@ static bool listed(const struct names *n, const char *name)
 	return bsearch(&name, n->name, n->nr, sizeof(*n->name), by_name);
 }
 
-/* What it, or what it is a part of, is called. */
-static bool has_listed_parent(const struct names *n, const char *name)
+/* What it, or what it is a part of, is called: in @parent, TRAMP_SYM_LEN bytes. */
+static const char *parent_of(const char *name, char *parent)
 {
-	char parent[TRAMP_SYM_LEN], *dot;
+	char *dot;
 
-	snprintf(parent, sizeof(parent), "%s", name);
+	snprintf(parent, TRAMP_SYM_LEN, "%s", name);
 	dot = strstr(parent, ".cold");
 	if (dot)
 		*dot = '\0';
-	return listed(n, parent);
+	return parent;
 }
 
-/* Of functions that share a name ftrace may list some. */
-static bool several(const struct names *all, const char *name)
+static bool has_listed_parent(const struct names *n, const char *name)
 {
+	char parent[TRAMP_SYM_LEN];
+
+	return listed(n, parent_of(name, parent));
+}
+
+/* Of functions that share a name ftrace may list some; their parts are all refused then. */
+static bool several(const struct names *all, const char *of)
+{
+	char parent[TRAMP_SYM_LEN];
+	const char *name = parent_of(of, parent);
 	char **at = bsearch(&name, all->name, all->nr, sizeof(*all->name), by_name);
 
 	return at && ((at > all->name && !strcmp(at[-1], name)) ||
