@@ -34,7 +34,7 @@ static uint64_t first[MAX_BATCH];
 static int32_t kernel_says[MAX_BATCH];
 
 static struct {
-	unsigned int mode[8], refused, listed, untraced, hit, compared, again, unequal;
+	unsigned int mode[8], refused, listed, untraced, wrong, hit, compared, again, unequal;
 	uint64_t hits, missed;
 	unsigned int reason[TRAMP_REASON_COUNT];
 } total;
@@ -70,7 +70,7 @@ static void run(int nr, uint64_t *hits)
 static void attach_all(int nr)
 {
 	char name[160];
-	bool listed, untraced;
+	bool listed, untraced, wrong;
 	int i;
 
 	for (i = 0; i < nr; i++) {
@@ -85,7 +85,10 @@ static void attach_all(int nr)
 		/* Where register_kprobe() goes, but the kernel's own BPF kprobes do not, either. */
 		untraced = at[i].reply.refusal.reason == TRAMP_REASON_NOTRACE;
 		total.untraced += untraced;
-		CHECK(kernel_says[i] || listed || untraced,
+		/* Far returns, where register_kprobe() goes and the next hit does harm. */
+		wrong = strstr(at[i].reply.refusal.detail, "take it for a plain return");
+		total.wrong += wrong;
+		CHECK(kernel_says[i] || listed || untraced || wrong,
 		      "%s: the kernel takes a kprobe, we refuse: %s, %s %s",
 		      sample_name(&sample[i], name, sizeof(name)), strerror(-at[i].err),
 		      probe_reason(at[i].reply.refusal.reason), at[i].reply.refusal.detail);
@@ -355,6 +358,7 @@ static void test_sweep(void)
 	CHECK(total.listed * 100 < (unsigned int)done, "the list is too long");
 	ktap_note("  in functions without an ftrace site: %u", total.untraced);
 	CHECK(total.untraced * 100 < 15 * (unsigned int)done, "too many have no site");
+	ktap_note("  far returns: %u", total.wrong);
 	ktap_note("%u of them were hit, %lu times; %lu times missed", total.hit, total.hits,
 		  total.missed);
 	ktap_note("%u compared with the kernel's kprobes, %u of them again, %u counted otherwise",
