@@ -43,7 +43,7 @@ DEMO_KERNEL	= $(or $(K),6.12)
 VMLINUX_H_KERNEL = 6.1
 
 # The module says the version, everything else follows it.
-VERSION := $(shell sed -n 's/^\#define TRAMP_VERSION "\(.*\)"/\1/p' kernel/tramp.h)
+VERSION := $(shell sed -n 's/^\#define TRAMP_VERSION "\(.*\)"/\1/p' kernel/base/tramp.h)
 PREFIX	?= /usr/local
 DESTDIR	?=
 
@@ -148,10 +148,8 @@ DKMS_DIR = $(DESTDIR)/usr/src/trampoline-$(VERSION)
 install-dkms:
 	$(call msg,INSTALL,$(DKMS_DIR))
 	$(Q)rm -rf $(DKMS_DIR)
-	$(Q)install -d $(DKMS_DIR)/kernel/x86 $(DKMS_DIR)/include/uapi/linux
-	$(Q)install -m 644 kernel/*.[ch] kernel/Kbuild $(DKMS_DIR)/kernel/
-	$(Q)install -m 644 kernel/x86/*.[ch] $(DKMS_DIR)/kernel/x86/
-	$(Q)install -m 644 include/uapi/linux/*.h $(DKMS_DIR)/include/uapi/linux/
+	$(Q)find kernel include/uapi -type f \( -name '*.[ch]' -o -name Kbuild \) \
+		-exec install -D -m 644 '{}' '$(DKMS_DIR)/{}' ';'
 	$(Q)sed 's/^PACKAGE_VERSION=.*/PACKAGE_VERSION="$(VERSION)"/' dkms.conf >$(DKMS_DIR)/dkms.conf
 
 clean:

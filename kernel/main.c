@@ -12,18 +12,18 @@
 #include <linux/init.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
-#include "btf_id.h"
-#include "cache.h"
-#include "debugfs.h"
-#include "died.h"
-#include "ftrace_on.h"
-#include "helpers.h"
-#include "ioctl.h"
-#include "ksyms.h"
-#include "probe.h"
-#include "retire.h"
-#include "selftest.h"
-#include "tramp.h"
+#include "base/btf_id.h"
+#include "base/cache.h"
+#include "api/debugfs.h"
+#include "prog/died.h"
+#include "ftrace/hold.h"
+#include "prog/runtime.h"
+#include "api/ioctl.h"
+#include "base/ksyms.h"
+#include "probe/probe.h"
+#include "base/retire.h"
+#include "selftest/selftest.h"
+#include "base/tramp.h"
 
 DEFINE_MUTEX(tramp_mutex);
 

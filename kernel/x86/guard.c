@@ -109,7 +109,7 @@
  *     before it returns, so what was seen still holds.
  *
  * (7) On kernels whose checkers must be told: that interrupts are off, and of RCU
- *     (helpers.c). With the counter up, since what it calls may be probed: that is a
+ *     (prog/runtime.c). With the counter up, since what it calls may be probed: that is a
  *     miss then.
  *
  * (8) No look at NEED_RESCHED: interrupts are off. A wakeup by a program goes through

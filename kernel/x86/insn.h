@@ -2,7 +2,7 @@
 /*
  * What we need to know of one instruction.
  *
- * The decoder is not ours: the module asks the kernel's own (kernel/decode.c),
+ * The decoder is not ours: the module asks the kernel's own (kernel/arch/x86/decode.c),
  * user space asks Zydis (selftests/lib/decode.c). Both fill in the same struct, and
  * everything else here and in relocate.c and safety.c is worked out from that.
  */

@@ -6,7 +6,7 @@
 O		?= build
 PREFIX		?= /usr/local
 DESTDIR		?=
-VERSION		:= $(shell sed -n 's/^\#define TRAMP_VERSION "\(.*\)"/\1/p' kernel/tramp.h)
+VERSION		:= $(shell sed -n 's/^\#define TRAMP_VERSION "\(.*\)"/\1/p' kernel/base/tramp.h)
 LIBTRAMP_A	= $(O)/user/libtrampoline/libtrampoline.a
 LIBTRAMP_SO	= $(O)/user/libtrampoline/libtrampoline.so
 Q		= @

@@ -103,7 +103,7 @@ t_install() {
 	[ "$(PKG_CONFIG_PATH=$PREFIX/lib/pkgconfig pkg-config --variable=prefix libtrampoline)" = \
 		"$PREFIX" ] || fail "the pkg-config file has another prefix"
 	version=$(PKG_CONFIG_PATH=$PREFIX/lib/pkgconfig pkg-config --modversion libtrampoline)
-	grep -q "define TRAMP_VERSION \"$version\"" "$ROOT/kernel/tramp.h" ||
+	grep -q "define TRAMP_VERSION \"$version\"" "$ROOT/kernel/base/tramp.h" ||
 		fail "the pkg-config file has version \"$version\""
 }
 

@@ -3,7 +3,7 @@
  * The gate: code in which no int3 of ours may be, computed from the text of the kernel that
  * runs. From roots, by direct calls, tail jumps, static calls as they are, and .cold
  * parts, each function that is reached must be refused by EXPLAIN_CODE at every instruction
- * (the kernel's blacklist, no ftrace site, or kernel/probe_deny.c); or be cut off by a line in
+ * (the kernel's blacklist, no ftrace site, or kernel/probe/deny.c); or be cut off by a line in
  * a table here, with a reason.
  *
  * trap: from the int3's entry to our handler, with what tracers hang into it.

@@ -25,7 +25,7 @@
 /*
  * Of all instructions in functions that ftrace covers, at least so many in a hundred must
  * be able to be jumps; and of all instructions, no more than so many are in other
- * functions, where no probe may be (kernel/probe_deny.c).
+ * functions, where no probe may be (kernel/probe/deny.c).
  */
 #define COVERAGE 85
 #define UNTRACED 15

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions without an ftrace site take no probe (kernel/probe_deny.c): a function
+ * Functions without an ftrace site take no probe (kernel/probe/deny.c): a function
  * tracer may run them before it can tell that it runs already, or they are copied and
  * run elsewhere.
  *

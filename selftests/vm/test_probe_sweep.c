@@ -79,7 +79,7 @@ static void attach_all(int nr)
 			continue;
 		total.refused++;
 		total.reason[at[i].reply.refusal.reason]++;
-		/* Where kprobes do harm, by the name of the function: kernel/probe_deny.c. */
+		/* Where kprobes do harm, by the name of the function: kernel/probe/deny.c. */
 		listed = strstr(at[i].reply.refusal.detail, "listed by");
 		total.listed += listed;
 		/* Where register_kprobe() goes, but the kernel's own BPF kprobes do not, either. */

@@ -29,7 +29,7 @@ $(O)/kernels/%/vmlinux: $(O)/kernels/%/vmlinuz tools/vmlinux-elf
 
 kernels: $(MODULE_KERNELS:%=$(O)/kernels/%/vmlinuz)
 
-KMOD_SRC	= $(wildcard kernel/*.[chS] kernel/*/*.[chS] kernel/Kbuild include/uapi/linux/*.h)
+KMOD_SRC	= $(wildcard kernel/*.[chS] kernel/*/*.[chS] kernel/*/*/*.[chS] kernel/Kbuild include/uapi/linux/*.h)
 KMOD_TEST_SRC	= $(wildcard selftests/kmod/*.[chS] selftests/kmod/Kbuild)
 
 MODULE_NAMES	= $(if $(wildcard kernel/Kbuild),trampoline.ko) \

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every difference between kernel versions, by feature name. No other file of
+ * the module looks at LINUX_VERSION_CODE.
+ *
+ * What came as a backport (and so cannot be told by the version) is detected by
+ * Kbuild in the kernel's headers and arrives here as TRAMP_HAVE_*.
+ */
+#ifndef TRAMP_COMPAT_H
+#define TRAMP_COMPAT_H
+
+#include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/ftrace.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/version.h>
+#include <asm/current.h>
+
+/*
+ * Per-CPU hot variables: loose in 6.1, members of pcpu_hot from 6.2 on. The
+ * address of a static per-CPU variable is what is added to the GS base.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define tramp_pcpu_preempt_count()	((unsigned long)&pcpu_hot.preempt_count)
+#define tramp_pcpu_current_task()	((unsigned long)&pcpu_hot.current_task)
+#else
+#define tramp_pcpu_preempt_count()	((unsigned long)&__preempt_count)
+#define tramp_pcpu_current_task()	((unsigned long)&current_task)
+#endif
+
+/* Call depth accounting (6.2 and later, only where the kernel was built with it). */
+#if defined(CONFIG_CALL_DEPTH_TRACKING) || defined(CONFIG_MITIGATION_CALL_DEPTH_TRACKING)
+#define tramp_has_call_depth()		cpu_feature_enabled(X86_FEATURE_CALL_DEPTH)
+#define tramp_pcpu_call_depth()		((unsigned long)&pcpu_hot.call_depth)
+#else
+#define tramp_has_call_depth()		false
+#define tramp_pcpu_call_depth()		0UL
+#endif
+
+/* Indirect branches in the lower half of a cache line go through thunks (a backport). */
+#ifdef X86_FEATURE_INDIRECT_THUNK_ITS
+#define tramp_has_its_thunks()		cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS)
+#else
+#define tramp_has_its_thunks()		false
+#endif
+
+/* Whether a program may sleep: in its aux until 6.8. */
+static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+	return prog->sleepable;
+#else
+	return prog->aux->sleepable;
+#endif
+}
+
+/*
+ * The ops form of ftrace's direct calls: called ..._multi until 6.3. From then
+ * on unregistering can free the filter too, which we never ask for: the filter
+ * goes with the ops, after the grace period.
+ *
+ * TRAMP_DIRECT_TABLE_READ: whether hits look the direct call up in a table whose
+ * entries are freed as soon as an ops is unregistered (ftrace/site.c).
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#define tramp_register_direct(ops, addr)	register_ftrace_direct(ops, addr)
+#define tramp_modify_direct(ops, addr)		modify_ftrace_direct(ops, addr)
+#define tramp_unregister_direct(ops, addr)	unregister_ftrace_direct(ops, addr, false)
+#define TRAMP_DIRECT_TABLE_READ			false
+#else
+#define tramp_register_direct(ops, addr)	register_ftrace_direct_multi(ops, addr)
+#define tramp_modify_direct(ops, addr)		modify_ftrace_direct_multi(ops, addr)
+#define tramp_unregister_direct(ops, addr)	unregister_ftrace_direct_multi(ops, addr)
+#define TRAMP_DIRECT_TABLE_READ			true
+#endif
+
+/* Whether tracing programs can be attached to tracing programs. */
+#define TRAMP_PROGS_CAN_BE_TRACED	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0))
+
+/*
+ * bpf_prog_pack_free() takes the size as an argument from 6.6 on; before, it
+ * reads it from a struct bpf_binary_header at the start of the allocation.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define TRAMP_PACK_HEADER	0
+#else
+#define TRAMP_PACK_HEADER	1
+#endif
+
+/* bpf_prog_pack_alloc() asks whether the image is a classic filter: a backport. */
+#ifdef TRAMP_HAVE_PACK_WAS_CLASSIC
+#define TRAMP_PACK_ALLOC_ARGS(size, fill)	(size), (fill), false
+#else
+#define TRAMP_PACK_ALLOC_ARGS(size, fill)	(size), (fill)
+#endif
+
+/* A module's text: of several layouts until 6.3, of memory types from then on. */
+static inline void tramp_module_text(const struct module *mod, unsigned long *start,
+				     unsigned long *end)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	*start = (unsigned long)mod->mem[MOD_TEXT].base;
+	*end = *start + mod->mem[MOD_TEXT].size;
+#else
+	*start = (unsigned long)mod->core_layout.base;
+	*end = *start + mod->core_layout.text_size;
+#endif
+}
+
+/*
+ * Since 6.6 bpf_link_info tells of kprobes that are attached as perf events, since 6.7 how
+ * often they were missed, since 6.9 their cookie.
+ */
+#define TRAMP_LINK_INFO_KPROBE (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0))
+
+static inline void tramp_link_info_more(struct bpf_link_info *info, u64 missed, u64 cookie)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	info->perf_event.kprobe.missed = missed;
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+	info->perf_event.kprobe.cookie = cookie;
+#endif
+}
+
+#endif /* TRAMP_COMPAT_H */

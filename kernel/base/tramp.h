@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What every file of the module needs: refusals, and the one lock.
+ *
+ * Locking. tramp_mutex serialises everything that changes what is attached:
+ * targets and probes, their lists of programs, their sites, images and text. It
+ * is taken from process context only (ioctl, bpf_link release/detach/update,
+ * debugfs, the module notifier, the workers). Lock order:
+ *
+ *	text/map.c's reading -> tramp_mutex
+ *	tramp_mutex -> ftrace's direct_mutex -> ftrace_lock -> text_mutex
+ *	tramp_mutex -> kprobe_mutex -> cpu_hotplug_lock -> text_mutex	(probes: text/text.c)
+ *	tramp_mutex -> btf_module_mutex, pack_mutex, bpf_lock, a program's ext_mutex
+ *	tramp_mutex -> tramp_retire_lock (a spinlock, innermost)
+ *
+ * The hook (probe/kprobe_veto.c) and the int3 handler take none of them: they read the
+ * table of probes under RCU.
+ *
+ * With tramp_mutex held nothing waits for an RCU-tasks grace period but ftrace
+ * itself inside its calls, nor for user space: what may be in use goes on the
+ * retire list. (Before 6.4 giving a site back waits for one expedited RCU grace
+ * period, ftrace/site.c; unregister_kprobe() for one RCU grace period,
+ * probe/callback.c.) The retire worker (retire.c) takes the mutex between its
+ * waits, to look at what calls are still in and to drop a target that nothing
+ * refers to any more; the optimiser (probe/optimiser.c) drops it for its wait.
+ */
+#ifndef TRAMP_TRAMP_H
+#define TRAMP_TRAMP_H
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include "../../include/uapi/linux/trampoline.h"
+
+#define TRAMP_VERSION "0.2.0"
+
+#undef pr_fmt
+#define pr_fmt(fmt) "trampoline: " fmt
+
+extern struct mutex tramp_mutex;
+
+/**
+ * tramp_refuse() - note why something is refused
+ * @why: where to note it; may be NULL. The first reason stays: what fails later
+ *	while things are undone does not overwrite it.
+ * @reason: the reason
+ * @addr: the address it is about, 0 for none
+ * @fmt: text that belongs to it, NULL for none
+ *
+ * Return: the negative errno documented for @reason, for `return tramp_refuse(...)`.
+ */
+__printf(4, 5)
+int tramp_refuse(struct tramp_refusal *why, enum tramp_reason reason, u64 addr,
+		 const char *fmt, ...);
+
+/* refuse.c: the short name of a reason, for logs and debugfs. */
+const char *tramp_reason_name(u32 reason);
+
+#endif /* TRAMP_TRAMP_H */

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Keeping ftrace switched on while something is being registered with it.
+ *
+ * An ops that is marked permanent makes the kernel refuse kernel.ftrace_enabled=0. But
+ * the functions that register a direct call set the flags themselves, so ours are marked
+ * when that is done, which before 6.4 may take a grace period. If ftrace was switched off
+ * meanwhile the function was not patched, and there is no clean way back: an ops that is
+ * taken off while ftrace is off leaves a flag in ftrace's record of the function, over
+ * which ftrace stumbles, and shuts down for good, when it is on again.
+ *
+ * So there is an ops of our own, permanent from the start, on a function that nobody
+ * calls. ftrace does not register it while it is off, and decides that under its own lock.
+ * It stays for a second after it was last wanted, so that a thousand attachments need it
+ * once. While others of ours are registered they keep ftrace on, and it does no harm when
+ * it goes.
+ *
+ * Who may be executing what: its callback is not reached by a function, but a CPU in
+ * ftrace's list function may have the ops in hand when it is taken off. ftrace waits for
+ * such CPUs, by RCU-tasks, since it lies in a module's memory. No lock of ours is held over
+ * that wait. (ftrace's own is: who has to register the other ops meanwhile waits for it.)
+ * An ops that is being taken off cannot be registered again, so there are two: one work
+ * item takes off at most one of them at a time, and whoever wants ftrace to stay on
+ * meanwhile gets the other.
+ */
+#include <linux/ftrace.h>
+#include <linux/module.h>
+#include "hold.h"
+#include "base/ksyms.h"
+
+#define HOLD	HZ
+
+/* Its entry is what the ops is for. */
+static noinline __noclone void anchor(void)
+{
+	barrier();
+}
+
+static notrace void callback(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+			     struct ftrace_regs *fregs)
+{
+}
+
+/* One ops, under hold_mutex but while it is leaving. */
+static struct hold {
+	struct ftrace_ops ops;
+	bool filtered;		/* once: the filter stays with the ops until exit */
+	bool held;		/* on ftrace's list */
+	bool leaving;		/* the work item is taking it off */
+} holds[2] = {
+	{ .ops = { .func = callback, .flags = FTRACE_OPS_FL_PERMANENT } },
+	{ .ops = { .func = callback, .flags = FTRACE_OPS_FL_PERMANENT } },
+};
+
+static DEFINE_MUTEX(hold_mutex);	/* inside tramp_mutex; nothing waits under it */
+static u32 users;			/* hold_mutex */
+
+static void release_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(release, release_work);
+
+/* The one that is on ftrace's list to stay. */
+static struct hold *find_held(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(holds); i++) {
+		if (holds[i].held && !holds[i].leaving)
+			return &holds[i];
+	}
+	return NULL;
+}
+
+static int hold(struct tramp_refusal *why)
+{
+	struct hold *h = holds[0].held ? &holds[1] : &holds[0];
+	unsigned long site = KSYM(ftrace_location)((unsigned long)anchor);
+	int err = 0;
+
+	if (!site)
+		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, (unsigned long)anchor,
+				    "the module was built without patchable entries");
+	if (!h->filtered)
+		err = ftrace_set_filter_ip(&h->ops, site, 0, 1);
+	if (!err) {
+		h->filtered = true;
+		err = register_ftrace_function(&h->ops);
+	}
+	if (err == -ENOMEM)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	/* EBUSY: it is off. ENODEV: it has shut down. */
+	if (err)
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
+	h->held = true;
+	return 0;
+}
+
+int tramp_ftrace_hold(struct tramp_refusal *why)
+{
+	int err;
+
+	mutex_lock(&hold_mutex);
+	err = find_held() ? 0 : hold(why);
+	users += !err;
+	mutex_unlock(&hold_mutex);
+	return err;
+}
+
+void tramp_ftrace_release(void)
+{
+	mutex_lock(&hold_mutex);
+	if (!--users)
+		mod_delayed_work(system_wq, &release, HOLD);
+	mutex_unlock(&hold_mutex);
+}
+
+/* By the work item, or when that is gone. Return: false if ftrace has shut down. */
+static bool let_go(void)
+{
+	struct hold *h = NULL;
+	int err = 0;
+
+	mutex_lock(&hold_mutex);
+	if (!users)
+		h = find_held();
+	if (h)
+		h->leaving = true;
+	mutex_unlock(&hold_mutex);
+	if (!h)
+		return true;
+
+	err = unregister_ftrace_function(&h->ops);
+
+	mutex_lock(&hold_mutex);
+	h->leaving = false;
+	h->held = err;
+	mutex_unlock(&hold_mutex);
+	return !err;
+}
+
+static void release_work(struct work_struct *work)
+{
+	if (!let_go())
+		__module_get(THIS_MODULE);
+}
+
+void tramp_stay_loaded(void)
+{
+	pr_err("ftrace has shut down: this module cannot be unloaded any more\n");
+	for (;;)
+		schedule_timeout_idle(HZ);
+}
+
+void tramp_ftrace_on_exit(void)
+{
+	u32 i;
+
+	cancel_delayed_work_sync(&release);
+	if (!let_go())
+		tramp_stay_loaded();
+	for (i = 0; i < ARRAY_SIZE(holds); i++)
+		ftrace_free_filter(&holds[i].ops);
+}

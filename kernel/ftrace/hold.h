@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Keeping ftrace switched on while something is being registered with it.
+ */
+#ifndef TRAMP_FTRACE_ON_H
+#define TRAMP_FTRACE_ON_H
+
+#include "base/tramp.h"
+
+/**
+ * tramp_ftrace_hold() - from now on kernel.ftrace_enabled=0 is refused
+ * @why: why not: FTRACE_DISABLED, NO_MEMORY
+ *
+ * Who registers an ops after that and marks it permanent need not fear that ftrace was
+ * switched off in between. To be followed by tramp_ftrace_release(); it ends a second later.
+ *
+ * Context: may sleep. Return: 0 or a negative errno.
+ */
+int tramp_ftrace_hold(struct tramp_refusal *why);
+void tramp_ftrace_release(void);
+
+/* Module exit. Does not return if ftrace has shut down meanwhile. */
+void tramp_ftrace_on_exit(void);
+
+/* What ftrace has left in place leads into this module: it must not go. Never returns. */
+void tramp_stay_loaded(void);
+
+#endif /* TRAMP_FTRACE_ON_H */

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sites in mode DIRECT: NOP5 <-> near CALL, through ftrace's direct-call API in
+ * its ops form.
+ *
+ * ftrace does the patching: text_poke_bp() under text_mutex (int3, tail, first
+ * byte, each followed by a sync of all CPUs), and it knows who else is at the
+ * function. With another ftrace user there the bytes call ftrace's own
+ * entry code, which finds our image in its table of direct calls and jumps to it.
+ *
+ * Who may be executing what:
+ *  - attach: the image is complete and executable before its address is given
+ *    to ftrace. A call that enters while the bytes change sees the NOP or the CALL.
+ *  - switch: modify_ftrace_direct() first sends hits through its entry code, then
+ *    changes the address in the table, then makes the bytes call the new image. So
+ *    each hit takes the old image or the new one. The old one is retired
+ *    (base/retire.c); until then it stays complete.
+ *  - detach: the bytes become a NOP. Tasks may still be on their way into the image
+ *    or into ftrace's entry code with our ops in hand: both are retired.
+ *
+ * Unregistering an ops that lies in dynamic memory makes ftrace wait for two grace
+ * periods with its lock held, some 140 ms each time, one after the other for all:
+ * it does so for those who free the ops right after. We do not: ops and image go
+ * through the retire list, which waits for the same grace periods once for a
+ * whole batch. So the flag that asks for the wait is cleared first. Then a CPU may
+ * still be in ftrace's list function with our ops in hand (there is another ftrace
+ * user at the function), and two things that unregister_ftrace_direct() does after
+ * the wait it relies on must not happen under it:
+ *
+ *  - it clears ops->func, which that CPU is about to call. So the ops is taken off
+ *    by unregister_ftrace_function(), which leaves it whole until it retires.
+ *  - it frees the function's entry in ftrace's table of direct calls, which before
+ *    6.4 that CPU is about to look up. The table is cleaned by calling
+ *    unregister_ftrace_direct() with a stand-in for the ops, one that is on no list
+ *    (so that this is all it does); before 6.4 an expedited RCU grace period comes
+ *    first. The list function runs with preemption off, which RCU waits for; who
+ *    enters it later does not find our ops on the list any more.
+ *
+ * kernel.ftrace_enabled=0 would silently turn every site back into a NOP. An ops
+ * marked permanent makes the kernel refuse that (as live patches do), so no
+ * hit is lost behind our back. hold.c keeps ftrace on until it is marked.
+ */
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <asm/text-patching.h>
+#include "base/compat.h"
+#include "hold.h"
+#include "base/ksyms.h"
+#include "site.h"
+
+static bool ftrace_is_enabled(void)
+{
+	return READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled);
+}
+
+int tramp_site_check(unsigned long ip, unsigned long own, struct tramp_refusal *why)
+{
+	unsigned long holder;
+
+	if (!ftrace_is_enabled())
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
+	/* Entries of the table are freed at once, under this mutex alone. */
+	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
+	holder = KSYM(ftrace_find_rec_direct)(ip);
+	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
+	if (holder && holder != own) {
+		char name[KSYM_SYMBOL_LEN];
+
+		sprint_symbol(name, holder);
+		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, holder, "%s", name);
+	}
+	return 0;
+}
+
+int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
+{
+	int held;
+
+	switch (err) {
+	case -ENOMEM:
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	case -ENODEV:
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
+	case -EBUSY:
+		held = tramp_site_check(ip, 0, why);
+		if (held)
+			return held;
+		/* The only other EBUSY: who changes the function's ip does not share it. */
+		return tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, ip, NULL);
+	default:
+		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, ip, "ftrace: error %d", err);
+	}
+}
+
+struct tramp_site *tramp_site_alloc(unsigned long ip, struct tramp_refusal *why)
+{
+	struct tramp_site *site = kzalloc(sizeof(*site), GFP_KERNEL);
+	int err;
+
+	if (!site)
+		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
+	site->ip = ip;
+	err = ftrace_set_filter_ip(&site->ops, ip, 0, 0);
+	if (err) {
+		tramp_site_free(site);
+		return ERR_PTR(tramp_site_error(err, ip, why));
+	}
+	return site;
+}
+
+void tramp_site_free(struct tramp_site *site)
+{
+	struct tramp_ops_set *set = rcu_dereference_protected(site->set, true);
+
+	if (set)
+		tramp_ops_set_free(set);
+	ftrace_free_filter(&site->ops);
+	kfree(site);
+}
+
+static void site_retired(struct tramp_retire *r)
+{
+	tramp_site_free(container_of(r, struct tramp_site, retire));
+}
+
+static const struct tramp_retire_ops site_retire_ops = {
+	.free = site_retired,
+};
+
+void tramp_site_retire(struct tramp_site *site)
+{
+	tramp_retire_add(&site->retire, &site_retire_ops);
+}
+
+/*
+ * Whether the bytes call our code. ftrace may shut down in the middle of what it is asked
+ * to do: then it may say no although it has put the call there, or yes although it is
+ * there still.
+ */
+static bool calls(unsigned long ip, unsigned long code)
+{
+	s32 distance;
+
+	memcpy(&distance, (const void *)(ip + 1), sizeof(distance));
+	return *(const u8 *)ip == CALL_INSN_OPCODE && ip + CALL_INSN_SIZE + distance == code;
+}
+
+int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **out,
+		      bool *entered, struct tramp_refusal *why)
+{
+	struct tramp_site *site;
+	int err;
+
+	*entered = false;
+	err = tramp_site_check(ip, 0, why);
+	if (!err)
+		err = tramp_ftrace_hold(why);
+	if (err)
+		return err;
+	site = tramp_site_alloc(ip, why);
+	if (IS_ERR(site)) {
+		tramp_ftrace_release();
+		return PTR_ERR(site);
+	}
+	err = tramp_register_direct(&site->ops, code);
+	site->ops.flags |= FTRACE_OPS_FL_PERMANENT;
+	tramp_ftrace_release();
+	/* If it is called after all, it is attached and stays: detaching copes with that. */
+	if (err && !calls(ip, code)) {
+		/*
+		 * For a moment the ops may have been on ftrace's list, so nothing
+		 * is freed here.
+		 */
+		err = tramp_site_error(err, ip, why);
+		tramp_site_retire(site);
+		*entered = true;
+		return err;
+	}
+	*out = site;
+	return 0;
+}
+
+int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_refusal *why)
+{
+	int err = tramp_modify_direct(&site->ops, code);
+
+	return err ? tramp_site_error(err, site->ip, why) : 0;
+}
+
+/*
+ * Take the function out of ftrace's table of direct calls, see the head comment.
+ * @flags are those of the ops while it was registered.
+ */
+static void forget_direct(struct tramp_site *site, unsigned long flags, unsigned long code)
+{
+	static struct ftrace_ops stand_in;	/* tramp_mutex */
+
+	if (TRAMP_DIRECT_TABLE_READ)
+		synchronize_rcu_expedited();
+	memset(&stand_in, 0, sizeof(stand_in));
+	stand_in.flags = flags & ~FTRACE_OPS_FL_DYNAMIC;
+	stand_in.func = site->ops.func;
+	stand_in.func_hash = site->ops.func_hash;
+	/* Says that it is on no list, which is so, and cleans the table. */
+	tramp_unregister_direct(&stand_in, code);
+}
+
+bool tramp_site_detach(struct tramp_site *site, unsigned long code)
+{
+	unsigned long flags = site->ops.flags;
+	int err;
+
+	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
+		site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
+	err = unregister_ftrace_function(&site->ops);
+	if (!err && calls(site->ip, code))
+		err = -ENODEV;
+	if (err) {
+		/*
+		 * ftrace found something wrong with the kernel's text and will not
+		 * touch it again. The site leads to our image for ever: keep
+		 * everything, this module included.
+		 */
+		pr_err("ftrace has shut down (error %d): what is attached at %pS stays\n", err,
+		       (void *)site->ip);
+		__module_get(THIS_MODULE);
+		return false;
+	}
+	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
+		forget_direct(site, flags, code);
+	tramp_site_retire(site);
+	return true;
+}

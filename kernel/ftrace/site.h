@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A site: the 5 patchable bytes at a function's entry, and how hits get from
+ * there to programs.
+ *
+ * Mode DIRECT (site.c): the bytes are a near CALL to our image; ftrace
+ * patches them. Mode FTRACE_OPS (func/callback.c): somebody else's direct call is
+ * there, so our entry programs run from an ordinary ftrace callback.
+ */
+#ifndef TRAMP_SITE_H
+#define TRAMP_SITE_H
+
+#include <linux/ftrace.h>
+#include "base/retire.h"
+#include "prog/slot.h"
+#include "base/tramp.h"
+#include "x86/fentry_image.h"
+
+struct tramp_image;
+
+/* What the ftrace callback runs; replaced as a whole, read under RCU. */
+struct tramp_ops_set {
+	struct tramp_retire retire;
+	struct tramp_x86_model model;
+	unsigned long func;
+	u32 nr;
+	struct tramp_slot *slots[];
+};
+
+struct tramp_site {
+	struct ftrace_ops ops;
+	unsigned long ip;
+	struct tramp_ops_set __rcu *set;	/* mode FTRACE_OPS; otherwise NULL */
+	struct tramp_retire retire;
+};
+
+/* Not a member: 6.12's ftrace_ops leave just the room to be within 256 bytes. */
+static inline enum tramp_mode tramp_site_mode(const struct tramp_site *site)
+{
+	return rcu_access_pointer(site->set) ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT;
+}
+
+/**
+ * tramp_site_check() - whether a direct call could be put at a site now
+ * @ip: the site
+ * @own: our image that is there already, 0 for none
+ * @why: why not: SITE_HELD with the holder's name, FTRACE_DISABLED
+ *
+ * A cheap look before work is done; tramp_site_attach() decides.
+ * Context: may sleep. Return: 0 or a negative errno.
+ */
+int tramp_site_check(unsigned long ip, unsigned long own, struct tramp_refusal *why);
+
+/**
+ * tramp_site_attach() - make a site call an image
+ * @ip: the site
+ * @code: the image's address
+ * @site: (out) the site
+ * @entered: (out) on failure: somebody may have come through nevertheless, so the
+ *	image is to be retired, not freed
+ * @why: why not
+ *
+ * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ */
+int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **site,
+		      bool *entered, struct tramp_refusal *why);
+
+/**
+ * tramp_site_switch() - make a site call another image
+ * @site: mode DIRECT
+ * @code: the new image
+ * @why: why not
+ *
+ * Every call sees the old image or the new one. On failure the old one stays.
+ * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ */
+int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_refusal *why);
+
+/**
+ * tramp_site_detach() - give the site back and retire it
+ * @site: either mode
+ * @code: the image it calls, 0 in mode FTRACE_OPS
+ *
+ * Context: tramp_mutex held, may sleep.
+ * Return: true if nothing of ours can be reached through the site any more;
+ * false if ftrace has shut itself down and left the call in place: then nothing
+ * it leads to may ever be freed.
+ */
+bool tramp_site_detach(struct tramp_site *site, unsigned long code);
+
+/* func/callback.c: the same for mode FTRACE_OPS. */
+
+/**
+ * tramp_ops_set_alloc() - what the callback shall run
+ * @model, @func: the function
+ * @slots, @nr: its entry programs in order; a reference to each is taken
+ *
+ * Return: the set, NULL if out of memory.
+ */
+struct tramp_ops_set *tramp_ops_set_alloc(const struct tramp_x86_model *model,
+					  unsigned long func, struct tramp_slot **slots, u32 nr);
+
+/**
+ * tramp_ops_attach() - run a set's programs from an ftrace callback
+ * @ip: the site
+ * @set: consumed, also on failure
+ * @site: (out) the site
+ * @why: why not
+ */
+int tramp_ops_attach(unsigned long ip, struct tramp_ops_set *set, struct tramp_site **site,
+		     struct tramp_refusal *why);
+
+/* Free a set that was never shown to the callback, or is not any more. */
+void tramp_ops_set_free(struct tramp_ops_set *set);
+
+/* Run another set from now on; the old one is retired. Each hit sees one of them. */
+void tramp_ops_switch(struct tramp_site *site, struct tramp_ops_set *set);
+
+/* Why a sleepable program, or any program on PREEMPT_RT, cannot run from there. */
+bool tramp_ops_possible(const struct tramp_slot *slot);
+
+/* Shared by both files: what an errno of ftrace means for the site at @ip. */
+int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why);
+/* Free a site and what its callback runs; nobody can be in it. */
+void tramp_site_free(struct tramp_site *site);
+/* The same once nobody can be in it any more. */
+void tramp_site_retire(struct tramp_site *site);
+/* A new site with its filter set to @ip. */
+struct tramp_site *tramp_site_alloc(unsigned long ip, struct tramp_refusal *why);
+
+#endif /* TRAMP_SITE_H */

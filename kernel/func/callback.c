@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sites in mode FTRACE_OPS: entry programs run from an ordinary ftrace callback,
+ * since another direct caller (the kernel's own BPF trampoline, say) is at the
+ * function. Slower than an image, and as right: same context, same guards, same
+ * counts.
+ *
+ * Who may be executing what: the callback runs with preemption off (it takes
+ * ftrace's recursion lock, which turns it off) and reads the set once. A set that was
+ * replaced goes on the retire list, whose grace period waits for every such
+ * callback. The ops itself keeps FTRACE_OPS_FL_DYNAMIC, so ftrace waits for its
+ * users before unregistering returns.
+ *
+ * Not here: sleepable programs, and anything on PREEMPT_RT, where a program may
+ * take sleeping locks and preemption must be on.
+ */
+#include <linux/slab.h>
+#include "base/compat.h"
+#include "prog/runtime.h"
+#include "base/ksyms.h"
+#include "ftrace/site.h"
+
+/* ctx[-2] and ctx[-1], the slots, and a return value that is always 0 here. */
+struct ops_ctx {
+	u64 ip;
+	u64 nr_slots;
+	u64 slots[TRAMP_X86_MAX_SLOTS + 1];
+};
+
+bool tramp_ops_possible(const struct tramp_slot *slot)
+{
+	return !(slot->call_flags & TRAMP_X86_CALL_GUARDED);
+}
+
+/*
+ * The argument slots from the registers at the function's entry: register by
+ * register while an argument fits, from the stack otherwise (System V AMD64 ABI,
+ * 3.2.3; see struct tramp_x86_model).
+ */
+static notrace void fill_slots(struct ops_ctx *ctx, const struct tramp_ops_set *set,
+			       struct pt_regs *regs)
+{
+	const struct tramp_x86_model *m = &set->model;
+	const u64 reg[6] = { regs->di, regs->si, regs->dx, regs->cx, regs->r8, regs->r9 };
+	const u64 *stack = (const u64 *)regs->sp + 1;	/* behind the return address */
+	u32 i, n, used = 0, out = 0, on_stack = 0;
+	u64 *last = NULL;
+
+	for (i = 0; i < m->nr_args; i++) {
+		n = m->arg_size[i] > 8 ? 2 : 1;
+		if (used + n <= 6) {
+			while (n--)
+				ctx->slots[out++] = reg[used++];
+		} else {
+			last = &ctx->slots[out];
+			while (n--)
+				ctx->slots[out++] = stack[on_stack++];
+		}
+	}
+	/* A lone small argument may leave garbage above it; images clear it, too. */
+	if (on_stack == 1 && m->arg_size[m->nr_args - 1] <= 4)
+		*last = (u32)*last;
+	ctx->slots[out] = 0;
+	ctx->nr_slots = out;
+	ctx->ip = set->func;
+}
+
+/* The same guard as in images, in C. Preemption is off. */
+static notrace void run_slot(struct tramp_slot *slot, struct ops_ctx *ctx)
+{
+	struct bpf_prog *prog = slot->prog;
+	struct bpf_tramp_run_ctx run_ctx;
+
+	if (unlikely(READ_ONCE(slot->muted)))
+		return;
+	if (unlikely(this_cpu_inc_return(*prog->active) != 1)) {
+		tramp_x_missed(slot);
+	} else {
+		this_cpu_inc(slot->counts->pcpu->hits);
+		run_ctx.bpf_cookie = slot->cookie;
+		run_ctx.saved_run_ctx = bpf_set_run_ctx(&run_ctx.run_ctx);
+		bpf_prog_run(prog, ctx->slots);
+		bpf_reset_run_ctx(run_ctx.saved_run_ctx);
+	}
+	this_cpu_dec(*prog->active);
+}
+
+static notrace void count_missed(const struct tramp_ops_set *set)
+{
+	u32 i;
+
+	for (i = 0; i < set->nr; i++)
+		tramp_x_missed(set->slots[i]);
+}
+
+static notrace void ops_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+			    struct ftrace_regs *fregs)
+{
+	struct tramp_site *site = container_of(ops, struct tramp_site, ops);
+	struct pt_regs *regs = ftrace_get_regs(fregs);
+	struct tramp_ops_set *set;
+	struct ops_ctx ctx;
+	int bit;
+	u32 i;
+
+	preempt_disable_notrace();
+	set = rcu_dereference_raw(site->set);
+	bit = ftrace_test_recursion_trylock(ip, parent_ip);
+	/* Idle functions: no program runs where RCU does not watch. */
+	if (bit < 0 || !regs || !rcu_is_watching()) {
+		count_missed(set);
+	} else {
+		fill_slots(&ctx, set, regs);
+		rcu_read_lock();
+		for (i = 0; i < set->nr; i++)
+			run_slot(set->slots[i], &ctx);
+		rcu_read_unlock();
+	}
+	if (bit >= 0)
+		ftrace_test_recursion_unlock(bit);
+	preempt_enable_notrace();
+}
+
+struct tramp_ops_set *tramp_ops_set_alloc(const struct tramp_x86_model *model,
+					  unsigned long func, struct tramp_slot **slots, u32 nr)
+{
+	struct tramp_ops_set *set = kzalloc(struct_size(set, slots, nr), GFP_KERNEL);
+	u32 i;
+
+	if (!set)
+		return NULL;
+	set->model = *model;
+	set->func = func;
+	set->nr = nr;
+	for (i = 0; i < nr; i++)
+		set->slots[i] = tramp_slot_get(slots[i]);
+	return set;
+}
+
+void tramp_ops_set_free(struct tramp_ops_set *set)
+{
+	u32 i;
+
+	for (i = 0; i < set->nr; i++)
+		tramp_slot_put(set->slots[i]);
+	kfree(set);
+}
+
+static void set_retired(struct tramp_retire *r)
+{
+	tramp_ops_set_free(container_of(r, struct tramp_ops_set, retire));
+}
+
+static const struct tramp_retire_ops set_retire_ops = {
+	.free = set_retired,
+};
+
+int tramp_ops_attach(unsigned long ip, struct tramp_ops_set *set, struct tramp_site **out,
+		     struct tramp_refusal *why)
+{
+	struct tramp_site *site = tramp_site_alloc(ip, why);
+	int err;
+
+	if (IS_ERR(site)) {
+		tramp_ops_set_free(set);
+		return PTR_ERR(site);
+	}
+	site->ops.func = ops_hit;
+	site->ops.flags |= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT;
+	rcu_assign_pointer(site->set, set);
+	err = register_ftrace_function(&site->ops);
+	if (err) {
+		/* The callback may have been reachable for a moment. */
+		tramp_site_retire(site);
+		return tramp_site_error(err, ip, why);
+	}
+	*out = site;
+	return 0;
+}
+
+void tramp_ops_switch(struct tramp_site *site, struct tramp_ops_set *set)
+{
+	struct tramp_ops_set *old;
+
+	old = rcu_replace_pointer(site->set, set, lockdep_is_held(&tramp_mutex));
+	tramp_retire_add(&old->retire, &set_retire_ops);
+}

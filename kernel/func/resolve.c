@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Resolving functions, and what keeps one from being attached to at all.
+ *
+ * The verifier has checked a loaded program against its target, but the world
+ * may have changed since: the target's module may be gone, and another one may
+ * lie at the same address. So nothing is taken from what the verifier left
+ * behind but the BTF object and id; the address is looked up again, with a
+ * reference to the module held.
+ */
+#include <linux/btf.h>
+#include <linux/kallsyms.h>
+#include "base/btf_id.h"
+#include "base/compat.h"
+#include "base/ksyms.h"
+#include "model.h"
+#include "probe/probe.h"
+#include "resolve.h"
+
+/*
+ * Functions that never return: an exit program would never run. From the kernel's
+ * objtool (tools/objtool/noreturns.h, and check.c before 6.5), those of it that ftrace can
+ * patch at all, with their names in both kernels. That functions beside these may not
+ * return, because the task dies in them, needs no list: prog/died.c.
+ */
+static const char * const noreturns[] = {
+	"__fortify_panic", "__ia32_sys_exit", "__ia32_sys_exit_group", "__invalid_creds",
+	"__module_put_and_kthread_exit", "__reiserfs_panic", "__stack_chk_fail",
+	"__tdx_hypercall_failed", "__ubsan_handle_builtin_unreachable", "__x64_sys_exit",
+	"__x64_sys_exit_group", "arch_cpu_idle_dead", "cpu_bringup_and_idle",
+	"cpu_startup_entry", "do_exit", "do_group_exit", "do_task_dead",
+	"ex_handler_msr_mce", "fortify_panic", "hlt_play_dead", "hv_ghcb_terminate",
+	"kthread_complete_and_exit", "kthread_exit", "kunit_try_catch_throw",
+	"machine_real_restart", "make_task_dead", "mpt_halt_firmware",
+	"nmi_panic_self_stop", "panic", "panic_smp_self_stop", "rest_init",
+	"rewind_stack_and_make_dead", "sev_es_terminate", "snp_abort", "stop_this_cpu",
+	"usercopy_abort", "xen_cpu_bringup_again",
+};
+
+static bool is_noreturn(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(noreturns); i++) {
+		if (!strcmp(name, noreturns[i]))
+			return true;
+	}
+	return false;
+}
+
+void tramp_func_put(struct tramp_func *func)
+{
+	module_put(func->module);	/* NULL is fine */
+	func->module = NULL;
+}
+
+/*
+ * Take a reference to the module an address lies in. Between finding it and
+ * taking the reference it cannot be freed: module text is freed behind an RCU
+ * grace period that preemption off holds up. One that is still coming has to do
+ * without: if its init fails it is freed whoever holds a reference (do_init_module()).
+ */
+static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *why)
+{
+	struct module *mod;
+	bool got = false, own;
+	char name[TRAMP_MOD_LEN];
+
+	preempt_disable();
+	mod = KSYM(__module_text_address)(func->addr);
+	own = mod == THIS_MODULE;
+	if (mod)
+		strscpy(name, mod->name, sizeof(name));
+	if (mod && !core && !own && mod->state == MODULE_STATE_LIVE)
+		got = try_module_get(mod);
+	preempt_enable();
+
+	if (mod && core) {
+		func->addr = 0;
+		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0,
+				    "%s of the kernel proper has no symbol, module %s has one",
+				    func->name, name);
+	}
+	if (own)
+		return tramp_refuse(why, TRAMP_REASON_OWN_MODULE, func->addr, "%s", func->name);
+	if (mod && !got)
+		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, func->addr, "%s", func->name);
+	func->module = got ? mod : NULL;
+	if (got)
+		strscpy(func->module_name, name, sizeof(func->module_name));
+	return 0;
+}
+
+/* Whether it may be called where RCU does not watch, see probe/deny.c. */
+static bool is_idle(const struct tramp_func *func)
+{
+	struct tramp_symbol sym;
+	bool refuse;
+
+	return tramp_ksyms.has_probes && tramp_text_symbol(func->addr, &sym) &&
+	       tramp_probe_denied(&sym, &refuse) == TRAMP_REASON_RCU_IDLE;
+}
+
+/* What is known from address, module and name alone. */
+static int finish(struct tramp_func *func, struct tramp_refusal *why)
+{
+	func->site = KSYM(ftrace_location)(func->addr);
+	/* Else it is something else's. */
+	if (func->site > func->addr + TRAMP_SITE_MAX)
+		func->site = 0;
+	func->idle = is_idle(func);
+	if (!func->module && is_noreturn(func->name))
+		func->exit_reason = TRAMP_REASON_NORETURN;
+	return 0;
+}
+
+static int count_one(void *count, unsigned long addr)
+{
+	(*(u32 *)count)++;
+	return 0;
+}
+
+/*
+ * Of several functions with one name BTF describes one, without saying which, and
+ * kallsyms finds the first. If these are not the same, an image would save and
+ * restore too few registers for the function it is at. So refuse, as kprobes do.
+ */
+int tramp_resolve_unique(const char *name, unsigned long addr, struct tramp_refusal *why)
+{
+	u32 count = 0;
+
+	if (!tramp_ksyms.has_kallsyms_on_each_match_symbol)
+		return 0;
+	KSYM(kallsyms_on_each_match_symbol)(count_one, name, &count);
+	if (count > 1)
+		return tramp_refuse(why, TRAMP_REASON_AMBIGUOUS, addr,
+				    "%u symbols are called %s", count, name);
+	return 0;
+}
+
+static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
+			struct tramp_refusal *why)
+{
+	const struct btf_type *t = btf_type_by_id(btf, btf_id);
+	struct module *mod = NULL;
+	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
+	int err;
+
+	func->btf_obj_id = KSYM(btf_obj_id)(btf);
+	func->btf_id = btf_id;
+	if (!t || BTF_INFO_KIND(t->info) != BTF_KIND_FUNC)
+		return tramp_refuse(why, TRAMP_REASON_NO_BTF, 0,
+				    "BTF object %u has no function with type id %u",
+				    func->btf_obj_id, btf_id);
+	func->key = (u64)func->btf_obj_id << 32 | 0x80000000 | btf_id;
+	strscpy(func->name, KSYM(btf_name_by_offset)(btf, t->name_off), sizeof(func->name));
+
+	if (KSYM(btf_is_module)(btf)) {
+		mod = KSYM(btf_try_get_module)(btf);
+		if (!mod)
+			return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, 0, "%s", func->name);
+		/* In that very module, not in the first that has such a name. */
+		snprintf(full, sizeof(full), "%s:%s", mod->name, func->name);
+		func->addr = tramp_ksym_lookup(full);
+	} else {
+		func->addr = tramp_ksym_lookup(func->name);
+	}
+	if (!func->addr)
+		err = tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", func->name);
+	else
+		err = mod ? 0 : tramp_resolve_unique(func->name, func->addr, why);
+	if (!err)
+		err = get_module(func, !mod, why);
+	module_put(mod);	/* get_module() took its own */
+	if (err)
+		return err;
+
+	t = btf_type_by_id(btf, t->type);
+	if (!t || BTF_INFO_KIND(t->info) != BTF_KIND_FUNC_PROTO)
+		err = tramp_refuse(why, TRAMP_REASON_NO_BTF, func->addr, "%s", func->name);
+	else
+		err = tramp_model_from_btf(btf, t, func->name, &func->model,
+					   &func->exit_reason, why);
+	if (!err)
+		err = finish(func, why);
+	if (err)
+		tramp_func_put(func);
+	return err;
+}
+
+int tramp_resolve_prog(const struct bpf_prog *prog, struct tramp_func *func,
+		       struct tramp_refusal *why)
+{
+	memset(func, 0, sizeof(*func));
+	return resolve_type(prog->aux->attach_btf, prog->aux->attach_btf_id, func, why);
+}
+
+int tramp_resolve_btf(u32 btf_obj_id, u32 btf_id, struct tramp_func *func,
+		      struct tramp_refusal *why)
+{
+	struct btf *btf;
+	int err;
+
+	memset(func, 0, sizeof(*func));
+	btf = tramp_btf_get(btf_obj_id, why);
+	if (IS_ERR(btf))
+		return PTR_ERR(btf);
+	err = resolve_type(btf, btf_id, func, why);
+	KSYM(btf_put)(btf);
+	return err;
+}
+
+int tramp_resolve_name(const char *name, const char *module, struct tramp_func *func,
+		       struct tramp_refusal *why)
+{
+	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
+	struct btf *btf = NULL;
+	s32 id;
+	int err;
+
+	memset(func, 0, sizeof(*func));
+	strscpy(func->name, name, sizeof(func->name));
+	if (*module) {
+		snprintf(full, sizeof(full), "%s:%s", module, name);
+		func->addr = tramp_ksym_lookup(full);
+	} else {
+		func->addr = tramp_ksym_lookup(name);
+	}
+	if (!func->addr || !KSYM(kernel_text_address)(func->addr))
+		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s%s%s", module,
+				    *module ? ":" : "", name);
+
+	/* With BTF there is more to say; it must be about this very function. */
+	if (tramp_ksyms.has_bpf_find_btf_id) {
+		struct tramp_func by_btf = {};
+		struct tramp_refusal about = {};
+
+		id = KSYM(bpf_find_btf_id)(name, BTF_KIND_FUNC, &btf);
+		if (id > 0) {
+			err = resolve_type(btf, id, &by_btf, &about);
+			KSYM(btf_put)(btf);
+			if (by_btf.addr == func->addr) {
+				if (err)
+					*why = about;
+				else
+					*func = by_btf;
+				return err;
+			}
+			tramp_func_put(&by_btf);
+		}
+	}
+	err = get_module(func, false, why);
+	return err ?: finish(func, why);
+}

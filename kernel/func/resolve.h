@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From a BTF function, or a name, to an address, a site and a prototype.
+ */
+#ifndef TRAMP_RESOLVE_H
+#define TRAMP_RESOLVE_H
+
+#include <linux/bpf.h>
+#include <linux/module.h>
+#include "base/tramp.h"
+#include "x86/fentry_image.h"
+
+/**
+ * struct tramp_func - a kernel function
+ * @key: (u64)@btf_obj_id << 32 | 0x80000000 | @btf_id, as the kernel's own
+ *	trampolines have it; 0 without BTF
+ * @btf_obj_id, @btf_id: its BTF
+ * @addr: its first instruction
+ * @site: its patchable NOP5, which is behind the ENDBR where there is one; 0: none
+ * @module: the module it is in, with a reference; NULL for the kernel proper
+ * @model: its prototype, valid with @key
+ * @exit_reason: enum tramp_reason: why it cannot have exit programs, 0 if it can
+ * @idle: it may be called where RCU does not watch
+ */
+struct tramp_func {
+	u64 key;
+	u32 btf_obj_id;
+	u32 btf_id;
+	unsigned long addr;
+	unsigned long site;
+	struct module *module;
+	struct tramp_x86_model model;
+	enum tramp_reason exit_reason;
+	bool idle;
+	char name[TRAMP_SYM_LEN];
+	char module_name[TRAMP_MOD_LEN];
+};
+
+/**
+ * tramp_resolve_prog() - the function a tracing program was loaded for
+ * @prog: the program; it has an attach_btf_id
+ * @func: (out) the function; release with tramp_func_put()
+ * @why: why not
+ *
+ * Context: may sleep. Return: 0 or a negative errno with its reason.
+ */
+int tramp_resolve_prog(const struct bpf_prog *prog, struct tramp_func *func,
+		       struct tramp_refusal *why);
+
+/**
+ * tramp_resolve_btf() - a function by its BTF
+ * @btf_obj_id: id of the BTF object
+ * @btf_id: type id in it, of a function
+ * @func, @why: as above
+ */
+int tramp_resolve_btf(u32 btf_obj_id, u32 btf_id, struct tramp_func *func,
+		      struct tramp_refusal *why);
+
+/**
+ * tramp_resolve_name() - a function by name; without BTF @func has no @key
+ * @name: its name
+ * @module: the module to look in, "" for any
+ * @func, @why: as above
+ */
+int tramp_resolve_name(const char *name, const char *module, struct tramp_func *func,
+		       struct tramp_refusal *why);
+
+/**
+ * tramp_resolve_unique() - whether a name means one symbol of the kernel proper
+ * @name: the name
+ * @addr: what kallsyms found first
+ * @why: AMBIGUOUS
+ *
+ * Return: 0 or a negative errno.
+ */
+int tramp_resolve_unique(const char *name, unsigned long addr, struct tramp_refusal *why);
+
+/* Drops the module's reference. */
+void tramp_func_put(struct tramp_func *func);
+
+#endif /* TRAMP_RESOLVE_H */

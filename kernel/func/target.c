@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Targets: from a list of programs to what the site calls.
+ *
+ * Every change of a target's programs makes a new image for the new list, switches
+ * the site to it and retires the old one (mode DIRECT), or replaces the set that the
+ * ftrace callback runs (mode FTRACE_OPS). Nothing is edited in place, so a call
+ * sees the list as it was before the change or as it is after it.
+ *
+ * The order is: image complete, site switched, old image retired. If the site
+ * cannot be switched everything is as before.
+ */
+#include <linux/hashtable.h>
+#include <linux/slab.h>
+#include "base/cache.h"
+#include "base/compat.h"
+#include "prog/runtime.h"
+#include "image.h"
+#include "link/link.h"
+#include "target.h"
+
+static DEFINE_HASHTABLE(targets, 10);
+
+struct tramp_target *tramp_target_find(u64 key)
+{
+	struct tramp_target *target;
+
+	hash_for_each_possible(targets, target, hash, key) {
+		if (target->func.key == key)
+			return target;
+	}
+	return NULL;
+}
+
+u32 tramp_target_count(void)
+{
+	struct tramp_target *target;
+	u32 n = 0;
+	int bkt;
+
+	hash_for_each(targets, bkt, target, hash)
+		n += tramp_target_nr(target) != 0;
+	return n;
+}
+
+void tramp_target_get(struct tramp_target *target)
+{
+	lockdep_assert_held(&tramp_mutex);
+	target->refs++;
+}
+
+static void put_locked(struct tramp_target *target)
+{
+	if (--target->refs)
+		return;
+	hash_del(&target->hash);
+	tramp_func_put(&target->func);
+	kmem_cache_free(tramp_target_cache, target);
+}
+
+void tramp_target_put(struct tramp_target *target)
+{
+	mutex_lock(&tramp_mutex);
+	put_locked(target);
+	mutex_unlock(&tramp_mutex);
+}
+
+/* Find or make the target of @func, whose reference to a module it takes over. */
+static struct tramp_target *get_target(struct tramp_func *func, struct tramp_refusal *why)
+{
+	struct tramp_target *target = tramp_target_find(func->key);
+	u32 i;
+
+	if (target) {
+		tramp_func_put(func);
+		target->refs++;
+		return target;
+	}
+	target = kmem_cache_zalloc(tramp_target_cache, GFP_KERNEL);
+	if (!target) {
+		tramp_func_put(func);
+		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
+	}
+	target->func = *func;
+	target->refs = 1;
+	INIT_LIST_HEAD(&target->older);
+	for (i = 0; i < TRAMP_LISTS; i++)
+		INIT_LIST_HEAD(&target->links[i]);
+	hash_add(targets, &target->hash, func->key);
+	return target;
+}
+
+/* The target's slots in the order they run. Return: the array, NULL without memory. */
+static struct tramp_slot **collect_slots(struct tramp_target *target)
+{
+	struct tramp_slot **slots;
+	struct tramp_link *link;
+	u32 i, n = 0;
+
+	slots = kcalloc(tramp_target_nr(target), sizeof(*slots), GFP_KERNEL);
+	if (!slots)
+		return NULL;
+	for (i = 0; i < TRAMP_LISTS; i++) {
+		list_for_each_entry(link, &target->links[i], node)
+			slots[n++] = link->slot;
+	}
+	return slots;
+}
+
+struct keep {
+	const struct tramp_target *target;
+	const struct tramp_slot *replaced;
+};
+
+/*
+ * Calls inside the old image run those exit programs that stay, and the one that
+ * another replaces: the call was its, and the new one never sees it.
+ */
+static bool keep_slot(const struct tramp_slot *slot, void *arg)
+{
+	const struct keep *keep = arg;
+	struct tramp_link *link;
+
+	if (slot == keep->replaced)
+		return true;
+	list_for_each_entry(link, &keep->target->links[TRAMP_LIST_FEXIT], node) {
+		if (link->slot == slot)
+			return true;
+	}
+	return false;
+}
+
+static int update_direct(struct tramp_target *target, struct tramp_slot **slots,
+			 const struct tramp_slot *replaced, struct tramp_refusal *why)
+{
+	const struct tramp_image_req req = {
+		.target = target,
+		.model = &target->func.model,
+		.func = target->func.addr,
+		.site = target->func.site,
+		.check_rcu = target->func.idle,
+		.key = target->func.key,
+		.index = target->index + 1,
+		.slots = slots,
+		.nr_fentry = target->nr[TRAMP_LIST_FENTRY],
+		.nr_fmod_ret = target->nr[TRAMP_LIST_FMOD_RET],
+		.nr_fexit = target->nr[TRAMP_LIST_FEXIT],
+		.call = tramp_slot_call,
+	};
+	struct keep keep = { .target = target, .replaced = replaced };
+	struct tramp_image *image, *old = target->image;
+	bool entered = false;
+	int err;
+
+	image = tramp_image_create(&req, why);
+	if (IS_ERR(image))
+		return PTR_ERR(image);
+
+	if (target->site)
+		err = tramp_site_switch(target->site, image->exec.code, why);
+	else
+		err = tramp_site_attach(target->func.site, image->exec.code, &target->site,
+					&entered, why);
+	if (err && entered) {
+		target->index++;
+		tramp_target_get(target);
+		tramp_image_retire(image, NULL, NULL);
+		return err;
+	}
+	if (err) {
+		tramp_image_destroy(image);
+		return err;
+	}
+
+	target->index++;
+	target->image = image;
+	tramp_target_get(target);
+	if (old)
+		tramp_image_retire(old, keep_slot, &keep);
+	return 0;
+}
+
+static int update_ops(struct tramp_target *target, struct tramp_slot **slots,
+		      struct tramp_refusal *why)
+{
+	struct tramp_ops_set *set;
+
+	set = tramp_ops_set_alloc(&target->func.model, target->func.addr, slots,
+				  target->nr[TRAMP_LIST_FENTRY]);
+	if (!set)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	if (target->site) {
+		tramp_ops_switch(target->site, set);
+		return 0;
+	}
+	return tramp_ops_attach(target->func.site, set, &target->site, why);
+}
+
+/* Make the site do what the target's lists say. They are not empty. */
+static int update(struct tramp_target *target, enum tramp_mode mode,
+		  const struct tramp_slot *replaced, struct tramp_refusal *why)
+{
+	struct tramp_slot **slots = collect_slots(target);
+	int err;
+
+	if (!slots)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	if (mode == TRAMP_MODE_DIRECT)
+		err = update_direct(target, slots, replaced, why);
+	else
+		err = update_ops(target, slots, why);
+	kfree(slots);
+	return err;
+}
+
+/* What the site leads to stays as it is, but for this program. */
+static void silence(struct tramp_target *target, struct tramp_slot *slot)
+{
+	if (target->image)
+		tramp_image_mute(target->image, slot);
+	else
+		WRITE_ONCE(slot->muted, true);
+}
+
+/* The site goes back to what it was without us; @last is the slot of the last program. */
+static void remove_site(struct tramp_target *target, struct tramp_slot *last)
+{
+	struct tramp_image *image = target->image;
+
+	if (!tramp_site_detach(target->site, image ? image->exec.code : 0)) {
+		/* It leads here for ever: image, slots and target are never freed. */
+		silence(target, last);
+		tramp_target_get(target);
+		target->site = NULL;
+		target->image = NULL;
+		return;
+	}
+	target->site = NULL;
+	target->image = NULL;
+	if (image)
+		tramp_image_retire(image, NULL, NULL);
+}
+
+/* A program runs once a call, whichever links it has. */
+static int check_duplicate(const struct tramp_target *target, const struct bpf_prog *prog,
+			   struct tramp_refusal *why)
+{
+	struct tramp_link *link;
+	u32 i;
+
+	for (i = 0; i < TRAMP_LISTS; i++) {
+		list_for_each_entry(link, &target->links[i], node) {
+			if (link->slot->prog == prog)
+				return tramp_refuse(why, TRAMP_REASON_ALREADY_ATTACHED,
+						    target->func.addr, "link %u", link->id);
+		}
+	}
+	return 0;
+}
+
+/* What keeps this program from this function, apart from the site. */
+static int check_attach(const struct tramp_target *target, const struct tramp_link *new,
+			struct tramp_refusal *why)
+{
+	const struct tramp_func *func = &target->func;
+
+	if (!func->site)
+		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func->addr, "%s", func->name);
+	if (new->list != TRAMP_LIST_FENTRY && func->exit_reason)
+		return tramp_refuse(why, func->exit_reason, func->addr, "%s", func->name);
+	if (tramp_target_nr(target) >= TRAMP_MAX_PROGS)
+		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, func->addr,
+				    "%s has %u programs", func->name, TRAMP_MAX_PROGS);
+	return check_duplicate(target, new->slot->prog, why);
+}
+
+/*
+ * DIRECT if the site is ours or free. Otherwise entry programs can do without it; a
+ * target stays in that mode until its last program goes, since going over to an
+ * image would run them twice, or not at all, for a call in between.
+ */
+static int choose_mode(const struct tramp_target *target, const struct tramp_link *link,
+		       u32 flags, enum tramp_mode *mode, struct tramp_refusal *why)
+{
+	struct tramp_refusal held = {};
+	int err;
+
+	*mode = TRAMP_MODE_DIRECT;
+	if (target->site && tramp_site_mode(target->site) == TRAMP_MODE_DIRECT)
+		return 0;
+	err = tramp_site_check(target->func.site, 0, &held);
+	if (!target->site && !err)
+		return 0;
+	if (target->site && !err)
+		err = tramp_refuse(&held, TRAMP_REASON_SITE_HELD, target->func.site,
+				   "our own entry programs, in mode ops");
+	if (held.reason == TRAMP_REASON_SITE_HELD && link->list == TRAMP_LIST_FENTRY &&
+	    tramp_ops_possible(link->slot) && !(flags & TRAMP_ATTACH_F_NO_OPS)) {
+		*mode = TRAMP_MODE_FTRACE_OPS;
+		return 0;
+	}
+	if (why && !why->reason)
+		*why = held;
+	return err;
+}
+
+int tramp_target_attach(struct tramp_link *link, u32 flags, struct tramp_refusal *why)
+{
+	struct tramp_target *target;
+	enum tramp_mode mode;
+	struct tramp_func func;
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	err = tramp_resolve_prog(link->slot->prog, &func, why);
+	if (err)
+		return err;
+	target = get_target(&func, why);
+	if (IS_ERR(target))
+		return PTR_ERR(target);
+
+	err = check_attach(target, link, why);
+	if (!err)
+		err = choose_mode(target, link, flags, &mode, why);
+	if (err)
+		goto put;
+
+	/* The newest runs first, as with the kernel's trampolines (hlist_add_head()). */
+	list_add(&link->node, &target->links[link->list]);
+	target->nr[link->list]++;
+	err = update(target, mode, NULL, why);
+	if (err) {
+		list_del(&link->node);
+		target->nr[link->list]--;
+		goto put;
+	}
+	link->target = target;
+	link->key = target->func.key;
+	return 0;
+put:
+	put_locked(target);
+	return err;
+}
+
+void tramp_target_detach(struct tramp_link *link)
+{
+	struct tramp_target *target = link->target;
+	struct tramp_image *image;
+
+	lockdep_assert_held(&tramp_mutex);
+	list_del(&link->node);
+	target->nr[link->list]--;
+	link->target = NULL;
+	list_for_each_entry(image, &target->older, older)
+		tramp_image_leave_out(image, link->counts);
+
+	if (!target->site) {
+		/* ftrace has shut down, see remove_site(). */
+	} else if (!tramp_target_nr(target)) {
+		remove_site(target, link->slot);
+	} else if (update(target, tramp_site_mode(target->site), NULL, NULL)) {
+		/*
+		 * No memory for what the others need, or ftrace has shut down. They
+		 * go on with what they have, and this program is left out of it.
+		 */
+		silence(target, link->slot);
+	}
+	put_locked(target);
+}
+
+int tramp_target_replace(struct tramp_link *link, struct tramp_slot *slot,
+			 struct tramp_refusal *why)
+{
+	struct tramp_target *target = link->target;
+	struct tramp_slot *old = link->slot;
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (!target->site)
+		return tramp_refuse(why, TRAMP_REASON_LINK_GONE, 0, NULL);
+	if (tramp_site_mode(target->site) == TRAMP_MODE_FTRACE_OPS && !tramp_ops_possible(slot))
+		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
+	err = check_duplicate(target, slot->prog, why);
+	if (err)
+		return err;
+	link->slot = slot;
+	err = update(target, tramp_site_mode(target->site), old, why);
+	if (err) {
+		link->slot = old;
+		return err;
+	}
+	tramp_slot_put(old);
+	return 0;
+}

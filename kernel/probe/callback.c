@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes that are reached through a callback: at a function's entry, where the 5
+ * bytes are ftrace's, and where only a kprobe of the kernel can go.
+ *
+ * The programs run where the kernel's kprobes run: in its int3 (mode kprobe), or in ftrace's
+ * callback. As from an image there is the kernel's own recursion word for programs of this
+ * type, the same counts, ip one byte behind the address.
+ *
+ * Who may be executing what: a callback runs with preemption off and reads the set
+ * once. A set that was replaced is retired (base/retire.c). One ftrace_ops serves all
+ * entries, by its filter: its callback finds the probe in the table under RCU, or does
+ * not find it any more. unregister_kprobe() waits for the handlers.
+ */
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "base/compat.h"
+#include "prog/runtime.h"
+#include "base/ksyms.h"
+#include "probe.h"
+#include "ftrace/site.h"
+
+struct tramp_probe_kp {
+	struct kprobe kp;
+	struct tramp_probe *probe;
+};
+
+static int __percpu *prog_active(void)
+{
+	return (int __percpu *)tramp_ksyms.bpf_prog_active;
+}
+
+static notrace void run_slot(struct tramp_slot *slot, struct pt_regs *regs)
+{
+	struct bpf_trace_run_ctx run_ctx = {};
+	struct bpf_run_ctx *old;
+
+	if (unlikely(READ_ONCE(slot->muted)))
+		return;
+	if (unlikely(this_cpu_inc_return(*prog_active()) != 1)) {
+		tramp_x_missed(slot);
+	} else {
+		this_cpu_inc(slot->counts->pcpu->hits);
+		run_ctx.bpf_cookie = slot->cookie;
+		old = bpf_set_run_ctx(&run_ctx.run_ctx);
+		rcu_read_lock();
+		bpf_prog_run(slot->prog, regs);
+		rcu_read_unlock();
+		bpf_reset_run_ctx(old);
+	}
+	this_cpu_dec(*prog_active());
+}
+
+/* Preemption is off. */
+static notrace void run_probe(struct tramp_probe *probe, struct pt_regs *regs)
+{
+	const struct tramp_probe_set *set = rcu_dereference_raw(probe->set);
+	u32 i;
+
+	for (i = 0; set && i < set->nr; i++)
+		run_slot(set->slots[i], regs);
+}
+
+static notrace void count_missed(struct tramp_probe *probe)
+{
+	const struct tramp_probe_set *set = rcu_dereference_raw(probe->set);
+	u32 i;
+
+	for (i = 0; set && i < set->nr; i++)
+		tramp_x_missed(set->slots[i]);
+}
+
+/* Through a kprobe ----------------------------------------------------------- */
+
+static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
+{
+	run_probe(container_of(kp, struct tramp_probe_kp, kp)->probe, regs);
+	return 0;
+}
+
+/* A kprobe that has one is never made a jump. */
+static void after_kprobe(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static int attach_kprobe(struct tramp_probe *probe, struct tramp_refusal *why)
+{
+	struct tramp_probe_kp *kp = kzalloc(sizeof(*kp), GFP_KERNEL);
+	int err;
+
+	if (!kp)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	kp->probe = probe;
+	kp->kp.addr = (void *)probe->addr;
+	kp->kp.pre_handler = on_kprobe;
+	/* It is the exception that wakes RCU up, and that keeps the trap path out. */
+	if (probe->reason == TRAMP_REASON_RCU_IDLE || probe->reason == TRAMP_REASON_BLACKLISTED)
+		kp->kp.post_handler = after_kprobe;
+	err = register_kprobe(&kp->kp);
+	if (err) {
+		kfree(kp);
+		/* Why it had to be one says more than that the kernel refused it. */
+		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_KPROBE_REFUSED,
+				    probe->addr, "register_kprobe: error %d", err);
+	}
+	probe->kp = kp;
+	return 0;
+}
+
+static void detach_kprobe(struct tramp_probe *probe)
+{
+	unregister_kprobe(&probe->kp->kp);
+	kfree(probe->kp);
+	probe->kp = NULL;
+}
+
+/* Through ftrace ------------------------------------------------------------- */
+
+static notrace void on_ftrace(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+			      struct ftrace_regs *fregs)
+{
+	struct pt_regs *regs = ftrace_get_regs(fregs);
+	struct tramp_probe *probe;
+	unsigned long saved;
+	int bit;
+
+	preempt_disable_notrace();
+	probe = tramp_probe_lookup(ip);
+	if (!probe)
+		goto out;
+	bit = ftrace_test_recursion_trylock(ip, parent_ip);
+	/* Idle functions (before 6.3): no program runs where RCU does not watch. */
+	if (bit < 0 || !regs || !rcu_is_watching()) {
+		count_missed(probe);
+	} else {
+		saved = regs->ip;
+		regs->ip = ip + 1;
+		run_probe(probe, regs);
+		regs->ip = saved;
+	}
+	if (bit >= 0)
+		ftrace_test_recursion_unlock(bit);
+out:
+	preempt_enable_notrace();
+}
+
+static struct ftrace_ops entry_ops = {
+	.func = on_ftrace,
+	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT,
+};
+static u32 nr_entries;			/* tramp_mutex */
+
+static int attach_ftrace(struct tramp_probe *probe, struct tramp_refusal *why)
+{
+	int err;
+
+	err = ftrace_set_filter_ip(&entry_ops, probe->addr, 0, 0);
+	if (!err && !nr_entries) {
+		err = register_ftrace_function(&entry_ops);
+		if (err)
+			ftrace_set_filter_ip(&entry_ops, probe->addr, 1, 0);
+	}
+	if (err)
+		return tramp_site_error(err, probe->addr, why);
+	nr_entries++;
+	return 0;
+}
+
+/* An ops without a filter would mean every function, so it goes before its last one. */
+static void detach_ftrace(struct tramp_probe *probe)
+{
+	if (!--nr_entries && unregister_ftrace_function(&entry_ops)) {
+		/*
+		 * ftrace has shut itself down, and calls us for ever: this module must
+		 * stay. What the callback does not find in the table it ignores.
+		 */
+		__module_get(THIS_MODULE);
+		nr_entries++;
+		return;
+	}
+	ftrace_set_filter_ip(&entry_ops, probe->addr, 1, 0);
+}
+
+u64 tramp_probe_callback_missed(const struct tramp_probe *probe)
+{
+	return probe->kp ? READ_ONCE(probe->kp->kp.nmissed) : 0;
+}
+
+int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why)
+{
+	if (probe->mode == TRAMP_MODE_FTRACE_OPS)
+		return attach_ftrace(probe, why);
+	return attach_kprobe(probe, why);
+}
+
+void tramp_probe_callback_detach(struct tramp_probe *probe)
+{
+	if (probe->mode == TRAMP_MODE_FTRACE_OPS)
+		detach_ftrace(probe);
+	else
+		detach_kprobe(probe);
+}
+
+/* Sets ------------------------------------------------------------------------ */
+
+struct tramp_probe_set *tramp_probe_set_alloc(struct tramp_slot **slots, u32 nr)
+{
+	struct tramp_probe_set *set = kzalloc(struct_size(set, slots, nr), GFP_KERNEL);
+	u32 i;
+
+	if (!set)
+		return NULL;
+	set->nr = nr;
+	for (i = 0; i < nr; i++)
+		set->slots[i] = tramp_slot_get(slots[i]);
+	return set;
+}
+
+void tramp_probe_set_free(struct tramp_probe_set *set)
+{
+	u32 i;
+
+	for (i = 0; i < set->nr; i++)
+		tramp_slot_put(set->slots[i]);
+	kfree(set);
+}
+
+static void set_retired(struct tramp_retire *r)
+{
+	tramp_probe_set_free(container_of(r, struct tramp_probe_set, retire));
+}
+
+static const struct tramp_retire_ops set_retire_ops = {
+	.free = set_retired,
+};
+
+void tramp_probe_set_retire(struct tramp_probe_set *set)
+{
+	tramp_retire_add(&set->retire, &set_retire_ops);
+}

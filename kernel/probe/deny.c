@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions that a probe must not be in, or only as a kernel kprobe, over and above
+ * what the kernel itself forbids: a rule, and a list by name of what the rule cannot know.
+ *
+ * The rule: a function without an ftrace site is refused, whatever the mode. It is the
+ * one the kernel has for its own BPF kprobes (within_notrace_func()). Who sets a function
+ * tracer on the trap path (get_kprobe() has a site) makes our own trap call that tracer; and
+ * ftrace, and each of its users, runs some code before it can tell that it is running already.
+ * An int3 in that code would trap again and again. But whatever a tracer runs before its test
+ * for recursion cannot be traceable: it would recurse without any probe. So "has a site"
+ * is computed, complete, and needs no list. The same rule covers, without their names:
+ *
+ * - ftrace's entry code, its thunks, and the tracers' callbacks; hwlat and osnoise, which the
+ *   exception's entry calls before any handler;
+ * - the return thunks, which end every function, ours and the kprobes' included, and those of
+ *   indirect branches; the entry of preempt_schedule_notrace(), which an image calls outside of
+ *   any recursion guard;
+ * - the trampolines of static calls, which the kernel compares with what it has written
+ *   there, and the padding in front of functions (__pfx_, __cfi_);
+ * - assembly, above all what is copied and run where no int3 of ours means anything: kexec's
+ *   control page takes relocate_kernel with its neighbours, hibernation core_restore_code;
+ * - most of what a CPU runs without an IDT (below).
+ *
+ * The site is at the entry, at most behind an ENDBR. One further behind belongs to a
+ * function that has lost its name to another of the same one (a weak function).
+ *
+ * Part of a function (foo.cold) has no entry: it belongs to foo, which must have a
+ * site. If several functions are called foo, all of them must.
+ *
+ * The list: functions with a site. selftests/vm/test_probe_gate.c computes from the text of the
+ * kernel that runs what must be in it.
+ *
+ * The trap path. Our int3 handler is a die notifier. What the kernel calls before it
+ * reaches a notifier must not trap again: notify_die() and the notifier chain are on the
+ * kernel's blacklist, but they take rcu_read_lock(), which is a function with
+ * PREEMPT_RCU; with lock debugging more; and where there is a tracepoint in the notifier
+ * chain (notifier_run, since 6.4), the way of a trace event into its buffer. (That tracepoint's
+ * own user may do more; docs/limits.md.) The kernel's own kprobes are asked before all
+ * that. (Most hits never get there, see trap_fast.c; but all must be able to.)
+ *
+ * BPF on the trap path. The kernel's trampoline for a program at get_kprobe(), or anywhere else
+ * on the way, takes and gives back what a program needs outside of the program's own recursion
+ * count: RCU's read lock, and migrate_disable(). An int3 there would come by again without end,
+ * a kernel kprobe's too. The kernel knows these functions, and allows no fentry program at them
+ * (btf_id_deny in its verifier).
+ *
+ * Without an IDT. A CPU on its way up has none of the kernel's until it has been in
+ * load_current_idt(), one that wakes up from suspend until its registers are restored, and
+ * one that goes into another kernel by kexec has dropped it: an int3 there resets the
+ * machine, whoever's it is. (The entry of such a function is ftrace's, without an int3.)
+ *
+ * Without RCU. In the idle functions, and on a CPU on its way out, RCU does not watch;
+ * an int3's exception entry wakes it up as long as the handler runs, an image would run
+ * without.
+ */
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+#include "base/ksyms.h"
+#include "probe.h"
+
+/* The functions that may be the one a part belongs to. */
+struct parents {
+	u32 nr;
+	bool sites;		/* each has one */
+};
+
+static bool has_site(unsigned long start, unsigned long size)
+{
+	unsigned long last = start + min_t(unsigned long, size - 1, TRAMP_SITE_MAX);
+
+	/* Inclusive, and a site's 5 bytes count: none begins before @start and reaches into it. */
+	return KSYM(ftrace_text_reserved)((void *)start, (void *)last);
+}
+
+static int take_parent(void *arg, unsigned long addr)
+{
+	struct parents *p = arg;
+	struct tramp_symbol sym;
+
+	p->nr++;
+	p->sites &= tramp_text_symbol(addr, &sym) && sym.start == addr &&
+		    has_site(addr, sym.size);
+	return 0;
+}
+
+/* The functions of a module that are called @name. */
+static void module_parents(const struct module *mod, const char *name, struct parents *p)
+{
+	const struct mod_kallsyms *k;
+	u32 i;
+
+	/* While it is coming it has others, which go behind a grace period. */
+	rcu_read_lock();
+	k = rcu_dereference_check(mod->kallsyms, true);
+	for (i = 1; i < k->num_symtab; i++) {
+		const Elf_Sym *s = &k->symtab[i];
+
+		if (s->st_shndx != SHN_UNDEF && !strcmp(k->strtab + s->st_name, name))
+			take_parent(p, s->st_value);
+	}
+	rcu_read_unlock();
+}
+
+/* The name up to ".cold", in place; NULL if it has none. */
+static char *parent_name(char *name)
+{
+	char *dot = strstr(name, ".cold");
+
+	if (!dot || !strchr(".", dot[strlen(".cold")]))
+		return NULL;
+	*dot = '\0';
+	return name;
+}
+
+bool tramp_probe_traceable(const struct tramp_symbol *sym, const struct module *mod)
+{
+	struct parents p = { .sites = true };
+	char name[KSYM_NAME_LEN];
+	unsigned long offset;
+
+	if (has_site(sym->start, sym->size))
+		return true;
+	if (!tramp_text_name(sym->start, name, &offset) || !parent_name(name))
+		return false;
+	if (mod)
+		module_parents(mod, name, &p);
+	else if (tramp_ksyms.has_kallsyms_on_each_match_symbol)
+		KSYM(kallsyms_on_each_match_symbol)(take_parent, name, &p);
+	return p.nr && p.sites;
+}
+
+enum match {
+	EXACT,		/* but for what the compiler appends: .part.0, .cold, ... */
+	PREFIX,
+	PART,
+};
+
+static const struct deny {
+	const char *name;
+	enum match match;
+	bool refuse;		/* a kernel kprobe would be no better */
+	enum tramp_reason reason;
+} denied[] = {
+	/* Without an IDT: on the way up (cpu_init_fred_ with FRED), and into kexec. */
+	{ "cpu_init_fred_", PREFIX, true, TRAMP_REASON_BLACKLISTED },
+	{ "load_current_idt", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "machine_kexec", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "idt_invalidate", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "native_gdt_invalidate", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	/* native_write_msr()'s tracepoint: it is called there, too. */
+	{ "do_trace_write_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "__traceiter_write_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
+
+	/*
+	 * The trap path, and what a BPF trampoline of the kernel runs before its test for
+	 * recursion: one may be at get_kprobe().
+	 */
+	{ "migrate_disable", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "migrate_enable", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "rcu_read_unlock_strict", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "__rcu_read_lock", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "__rcu_read_unlock", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "rcu_read_unlock_special", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	/* What clocks of traces read (ktime_get_mono_fast_ns()). */
+	{ "delta_to_ns_safe", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "read_tsc", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "read_hpet", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "acpi_pm_read", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "kvm_clock_get_cycles", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "xen_clocksource_get_cycles", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "read_hv_clock_", PREFIX, true, TRAMP_REASON_BLACKLISTED },
+	{ "do_trace_read_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "__traceiter_read_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "dummy_clock_read", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	/* A die notifier that was there before ours, with the same priority. */
+	{ "hw_breakpoint_exceptions_notify", EXACT, false, TRAMP_REASON_BLACKLISTED },
+#ifdef CONFIG_OSNOISE_TRACER
+	/* osnoise has each trap's end write an event (nmi_noise), a kernel kprobe's too. */
+	{ "__traceiter_nmi_noise", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "perf_trace_run_bpf_submit", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "perf_tp_event", PREFIX, true, TRAMP_REASON_BLACKLISTED },
+	{ "perf_swevent_", PREFIX, true, TRAMP_REASON_BLACKLISTED },
+#endif
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	{ "rcu_lockdep_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+#endif
+
+	/* Without RCU. Not in .cpuidle.text before 6.3, and what idle loops call from there. */
+	{ "cpuidle_enter_state", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "enter_s2idle_proper", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "default_enter_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "arch_cpu_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "amd_e400_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "cpuidle_poll_time", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "local_clock", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "native_io_delay", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "__const_udelay", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "delay_loop", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "delay_tsc", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "delay_halt", PREFIX, false, TRAMP_REASON_RCU_IDLE },
+	{ "tick_broadcast_oneshot_control", PART, false, TRAMP_REASON_RCU_IDLE },
+	/* A CPU on its way out. */
+	{ "play_dead", PART, false, TRAMP_REASON_RCU_IDLE },
+	{ "arch_cpu_idle_dead", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "idle_task_exit", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "cpuhp_ap_report_dead", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "cpu_report_death", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "tboot_shutdown", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "cpuidle_get_cpu_driver", EXACT, false, TRAMP_REASON_RCU_IDLE },
+	{ "cond_wakeup_cpu0", EXACT, false, TRAMP_REASON_RCU_IDLE },
+}, trace_path[] = {
+	/* What of it has a site: the way of a trace event into perf. */
+	{ "perf_trace_run_bpf_submit", EXACT, false, TRAMP_REASON_BLACKLISTED },
+	{ "perf_tp_event", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "perf_swevent_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "__traceiter_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+};
+
+static bool matches(const struct deny *d, const char *name)
+{
+	switch (d->match) {
+	case EXACT:
+		return strstarts(name, d->name) && strchr(".", name[strlen(d->name)]);
+	case PREFIX:
+		return strstarts(name, d->name);
+	default:
+		return strstr(name, d->name);
+	}
+}
+
+static const struct deny *search(const struct deny *d, u32 nr, const char *name)
+{
+	for (; nr--; d++) {
+		if (matches(d, name))
+			return d;
+	}
+	return NULL;
+}
+
+u32 tramp_probe_denied(const struct tramp_symbol *sym, bool *refuse)
+{
+	const struct deny *d = NULL;
+	char name[KSYM_NAME_LEN];
+	unsigned long offset;
+
+	*refuse = false;
+	if (sym->start >= tramp_ksyms.__cpuidle_text_start &&
+	    sym->start < tramp_ksyms.__cpuidle_text_end)
+		return TRAMP_REASON_RCU_IDLE;
+	if (!tramp_text_name(sym->start, name, &offset))
+		return 0;
+	d = search(denied, ARRAY_SIZE(denied), name);
+	if (!d && tramp_ksyms.__tracepoint_notifier_run)
+		d = search(trace_path, ARRAY_SIZE(trace_path), name);
+	if (!d)
+		return 0;
+	*refuse = d->refuse;
+	return d->reason;
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What would become of a probe at each instruction of a function: the same rules that
+ * attaching goes by (place.c), asked for all of it.
+ */
+#include <linux/bitmap.h>
+#include <linux/kallsyms.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include "text/map.h"
+#include "base/ksyms.h"
+#include "probe.h"
+#include "base/rights.h"
+
+/* Instructions that are looked at before others may have the mutex. */
+#define AT_A_TIME	256
+
+/*
+ * As many int3s in a row, and nothing else behind them, are padding: alignment, which is to 64
+ * bytes at most between functions, makes fewer.
+ */
+#define PADDING		64
+
+/* A function's instructions, and what to tell of them. */
+struct explained {
+	struct tramp_place place;	/* of the instruction asked for, or the first */
+	struct tramp_insn_info *infos;
+	u8 *code;
+	u32 nr;
+};
+
+static void explain_one(struct tramp_place *place, struct tramp_insn_info *info)
+{
+	const struct tramp_probe *probe = tramp_probe_find(place->addr);
+	unsigned long start = place->sym.start, where = 0;
+	struct tramp_refusal why = {};
+	u32 len = 0;
+
+	info->offset = place->addr - start;
+	info->len = place->insn.len;
+	info->where = info->offset;
+	if (probe && probe->nr)
+		info->flags |= TRAMP_INSN_F_PROBED;
+
+	if (tramp_place_check(place, &why)) {
+		info->mode = TRAMP_MODE_NONE;
+		info->reason = why.reason;
+		return;
+	}
+	if (place->ftrace) {
+		info->mode = TRAMP_MODE_FTRACE_OPS;
+		return;
+	}
+	info->reason = place->reason;
+	info->mode = TRAMP_MODE_KPROBE;
+	if (info->reason)
+		return;
+	info->reason = tramp_place_region(place, &len, &where);
+	info->mode = info->reason ? TRAMP_MODE_INT3 : TRAMP_MODE_JUMP;
+	info->region_len = info->reason ? 0 : len;
+	if (where >= start && where < start + place->sym.size)
+		info->where = where - start;
+}
+
+/* The original bytes behind an instruction, as far as a region may reach. */
+static void take_code(struct tramp_place *place, const u8 *code, unsigned long size)
+{
+	unsigned long offset = place->addr - place->sym.start;
+
+	place->code_len = min_t(unsigned long, sizeof(place->code), size - offset);
+	memcpy(place->code, code + offset, place->code_len);
+}
+
+/*
+ * Decode the whole function: its original bytes, and where instructions start. What
+ * cannot be decoded (data, at the end) ends it, and so does padding: kallsyms has no sizes,
+ * and behind the last symbols of the text there may be megabytes of it, up to the next
+ * large page. Place locked.
+ */
+static u32 decode_all(const struct tramp_symbol *sym, u8 *code, unsigned long *starts)
+{
+	unsigned long at, end = sym->start + sym->size;
+	struct tramp_x86_insn insn;
+	struct tramp_cursor c;
+	u32 nr = 0, int3s = 0;
+
+	tramp_cursor_init(&c, sym->start, end);
+	for (at = c.addr; tramp_cursor_next(&c, &insn); at = c.addr) {
+		memcpy(code + (at - sym->start), insn.bytes, insn.len);
+		__set_bit(at - sym->start, starts);
+		nr++;
+		int3s = insn.bytes[0] == 0xcc ? int3s + 1 : 0;
+		if (int3s == PADDING && !memchr_inv((void *)at, 0xcc, end - at)) {
+			memset(code + (at - sym->start), 0xcc, end - at);
+			bitmap_clear(starts, at + 1 - PADDING - sym->start, PADDING);
+			return nr - PADDING;
+		}
+	}
+	return nr;
+}
+
+/* Let others have the mutex; afterwards the function may not be there any more. */
+static int breathe(struct explained *e, struct tramp_refusal *why)
+{
+	const struct tramp_place was = e->place;
+	const struct tramp_probe_at at = { .addr = was.sym.start };
+	int err;
+
+	mutex_unlock(&tramp_mutex);
+	cond_resched();
+	mutex_lock(&tramp_mutex);
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	err = tramp_place_locate(&at, &e->place, false, why);
+	if (err)
+		return err;
+	if (e->place.sym.start != was.sym.start || e->place.sym.size != was.sym.size ||
+	    !tramp_branches_ready(at.addr))
+		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, at.addr, NULL);
+	/* Decoding the whole function for that again and again would take for ever. */
+	e->place.searched = was.searched;
+	e->place.indirect = was.indirect;
+	return 0;
+}
+
+/* All instructions, or the one that is asked for. Fills in @e->infos. */
+static int explain_all(struct explained *e, bool one, struct tramp_refusal *why)
+{
+	struct tramp_symbol *sym = &e->place.sym;
+	unsigned long offset, entry, asked = e->place.addr - sym->start;
+	struct tramp_insn_info *info;
+	unsigned long *starts;
+	u32 nr;
+	int err = 0;
+
+	starts = kvcalloc(BITS_TO_LONGS(sym->size), sizeof(long), GFP_KERNEL);
+	e->code = kvzalloc(sym->size, GFP_KERNEL);
+	if (!starts || !e->code) {
+		err = -ENOMEM;
+		goto out;
+	}
+	tramp_text_lock();
+	nr = decode_all(sym, e->code, starts);
+	tramp_text_unlock();
+	e->infos = kvcalloc(one ? 1 : nr, sizeof(*e->infos), GFP_KERNEL);
+	if (!e->infos) {
+		err = -ENOMEM;
+		goto out;
+	}
+	if (one)
+		__set_bit(asked, starts);	/* also in the padding */
+	for_each_set_bit(offset, starts, sym->size) {
+		if (one && offset != asked)
+			continue;
+		if (e->nr % AT_A_TIME == AT_A_TIME - 1) {
+			err = breathe(e, why);
+			if (err)
+				break;
+		}
+		/* A probe at an ENDBR that begins the function is one behind it. */
+		entry = offset ? 0 : tramp_place_entry(sym->start) - sym->start;
+		if (entry == sym->size)
+			entry = 0;
+		e->place.addr = sym->start + offset + entry;
+		take_code(&e->place, e->code, sym->size);
+		if (!tramp_x86_decode(e->place.code, e->place.code_len, &e->place.insn))
+			break;
+		info = &e->infos[e->nr++];
+		tramp_text_lock();
+		explain_one(&e->place, info);
+		tramp_text_unlock();
+		if (entry) {
+			info->offset = 0;
+			info->len = entry;
+			info->flags &= ~TRAMP_INSN_F_PROBED;
+			info->where = info->where == entry ? 0 : info->where;
+		}
+	}
+out:
+	kvfree(starts);
+	return err;
+}
+
+static int copy_out(struct tramp_explain_code *ex, const struct explained *e, u32 nr_insns,
+		    u32 code_len, bool show)
+{
+	ex->nr_insns = e->nr;
+	ex->code_len = e->place.sym.size;
+	if (ex->code && !show)
+		return tramp_refuse(&ex->refusal, TRAMP_REASON_HIDDEN_ADDRESS, 0, NULL);
+	if ((ex->insns && nr_insns < e->nr) || (ex->code && code_len < ex->code_len))
+		return -EMSGSIZE;
+	if (ex->insns && copy_to_user(u64_to_user_ptr(ex->insns), e->infos,
+				      e->nr * sizeof(*e->infos)))
+		return -EFAULT;
+	if (ex->code && copy_to_user(u64_to_user_ptr(ex->code), e->code, ex->code_len))
+		return -EFAULT;
+	return 0;
+}
+
+static int check_request(struct tramp_explain_code *ex)
+{
+	struct tramp_refusal *why = &ex->refusal;
+
+	if (ex->flags & ~TRAMP_CODE_F_ONE)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "unknown flags %#x", ex->flags);
+	if (strnlen(ex->symbol, sizeof(ex->symbol)) == sizeof(ex->symbol) ||
+	    strnlen(ex->module, sizeof(ex->module)) == sizeof(ex->module))
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "a name without its terminating zero");
+	if (!ex->addr == !*ex->symbol)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "either an address or a symbol is needed");
+	if (ex->addr && (ex->offset || *ex->module))
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "offset and module go with a symbol");
+	if (ex->offset && !(ex->flags & TRAMP_CODE_F_ONE))
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "an offset without TRAMP_CODE_F_ONE");
+	if (!tramp_ksyms.has_probes)
+		return tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0, "see INFO");
+	return 0;
+}
+
+static void name_place(struct tramp_explain_code *ex, const struct tramp_place *place, bool show)
+{
+	char name[KSYM_NAME_LEN];
+	unsigned long offset;
+
+	if (tramp_text_name(place->sym.start, name, &offset))
+		strscpy(ex->symbol, name, sizeof(ex->symbol));
+	strscpy(ex->module, place->module ? place->module->name : "", sizeof(ex->module));
+	ex->func_addr = show ? place->sym.start : 0;
+	ex->func_size = place->sym.size;
+}
+
+int tramp_probe_explain(struct tramp_explain_code *ex, bool show)
+{
+	const struct tramp_probe_at at = {
+		.addr = ex->addr,
+		.offset = ex->offset,
+		.symbol = ex->symbol,
+		.module = ex->module,
+	};
+	u32 nr_insns = ex->nr_insns, code_len = ex->code_len;
+	bool one = ex->flags & TRAMP_CODE_F_ONE;
+	struct explained e = {};
+	unsigned long addr;
+	int err;
+
+	err = check_request(ex) ?: tramp_may_name_address(ex->addr, &ex->refusal);
+	if (err)
+		return err;
+
+	/* What branches where must be known first, and is not read under the mutex. */
+	mutex_lock(&tramp_mutex);
+	err = tramp_place_locate(&at, &e.place, false, &ex->refusal);
+	addr = e.place.addr;
+	mutex_unlock(&tramp_mutex);
+	if (err)
+		return err;
+	err = tramp_branches_read(addr);
+	if (err == -ENOENT)
+		err = tramp_refuse(&ex->refusal, TRAMP_REASON_MODULE_GONE, addr, NULL);
+	if (err)
+		return err;
+
+	mutex_lock(&tramp_mutex);
+	err = tramp_place_locate(&at, &e.place, one, &ex->refusal);
+	if (!err) {
+		name_place(ex, &e.place, show);
+		err = explain_all(&e, one, &ex->refusal);
+	}
+	mutex_unlock(&tramp_mutex);
+
+	if (!err)
+		err = copy_out(ex, &e, nr_insns, code_len, show);
+	kvfree(e.infos);
+	kvfree(e.code);
+	return err;
+}

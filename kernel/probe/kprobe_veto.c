@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Keeping the kernel from optimising its kprobes over what our probes hide.
+ *
+ * Before the kernel makes a jump of a kprobe it decodes the function and sees whether
+ * anything branches into the bytes that the jump would cover. It sees through its own
+ * probes; at ours it finds int3s, or a jump to nowhere it knows. So it misses
+ *
+ *  - a branch that one of ours hides: our image executes it, and would land in the
+ *    middle of the kernel's jump;
+ *  - that our image goes on behind the instructions it executes.
+ *
+ * So arch_prepare_optimized_kprobe(), which every kprobe goes through that could become
+ * a jump, is hooked by an ftrace_ops that changes the instruction pointer, as live
+ * patches do: where a probe of ours is near, or hides a branch to where the kprobe is, it
+ * returns an error, and the kprobe stays an int3, as it does in many places.
+ *
+ * Who may be executing what: the kernel calls the function with kprobe_mutex held. A
+ * probe of ours is in the table before its int3 is written, which takes kprobe_mutex;
+ * so either the kernel has seen the original instructions, or the hook sees the probe.
+ * The callback runs with preemption off and reads the table under RCU; of a probe it
+ * uses what never changes (addr, orig). The function that takes over is this module's:
+ * exit unregisters the ops, and waits for RCU-tasks at its end (base/retire.c).
+ *
+ * A second after the last probe has gone the hook is given back, and with it the short
+ * way from int3s to probes (trap_fast.c). Until then ftrace cannot be switched off
+ * (kernel.ftrace_enabled=0): the kernel would go on optimising its kprobes unasked; and
+ * taking an ops back while ftrace is off leaves a flag in ftrace's record of the function,
+ * over which ftrace stumbles, and shuts down for good, when it is on again.
+ *
+ * The hook also tells that a kprobe has come into a region which is waiting to become
+ * a jump, and whose image goes past it: the optimiser then looks at once.
+ */
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include "base/compat.h"
+#include "ftrace/hold.h"
+#include "base/ksyms.h"
+#include "probe.h"
+
+/* Whether an instruction that @probe may hide branches into @start to @end (exclusive). */
+static notrace bool hides_branch_to(const struct tramp_probe *probe, unsigned long start,
+				    unsigned long end)
+{
+	unsigned long target;
+	u32 i;
+
+	for (i = 0; i < probe->nr_branches; i++) {
+		target = probe->addr + probe->branches[i];
+		if (target >= start && target < end)
+			return true;
+	}
+	return false;
+}
+
+static notrace void look_at(struct tramp_probe *probe, void *arg)
+{
+	struct tramp_hooked *h = arg;
+	unsigned long at = h->addr;
+
+	if (at > probe->addr && at < probe->addr + TRAMP_X86_MAX_REGION) {
+		WRITE_ONCE(probe->intruded, true);
+		h->intruded = true;
+	}
+	if ((at < probe->addr + TRAMP_X86_MAX_REGION && probe->addr < at + TRAMP_X86_MAX_REGION) ||
+	    hides_branch_to(probe, at + 1, at + TRAMP_X86_MAX_REGION))
+		h->refuse = true;
+}
+
+/* In the place of the function. */
+static notrace noinline int refuse_to_optimise(struct optimized_kprobe *op, struct kprobe *kp)
+{
+	return -EBUSY;
+}
+
+static notrace void on_prepare(unsigned long ip, unsigned long parent_ip,
+			       struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct pt_regs *regs = ftrace_get_regs(fregs);
+	const struct optimized_kprobe *op;
+	struct tramp_hooked h = {};
+
+	if (!regs)
+		return;
+	preempt_disable_notrace();
+	op = (void *)regs->di;
+	h.addr = (unsigned long)op->kp.addr;
+	tramp_probe_visit_rcu(look_at, &h);
+	if (h.refuse)
+		regs->ip = (unsigned long)refuse_to_optimise;
+	if (h.intruded)
+		tramp_probe_queue_intruded();
+	preempt_enable_notrace();
+}
+
+/* Permanent: ftrace cannot be switched off while it is registered, see the head comment. */
+static struct ftrace_ops hook_ops = {
+	.func = on_prepare,
+	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
+};
+
+#define IDLE_DELAY	HZ
+
+static bool hooked;			/* tramp_mutex, as the next */
+static u32 users;
+static bool filtered;
+static bool stuck;			/* something of ours is registered for ever */
+
+static void idle_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(idle, idle_work);
+
+static int hook(struct tramp_refusal *why)
+{
+	unsigned long func = tramp_ksyms.arch_prepare_optimized_kprobe;
+	unsigned long site;
+	int err;
+
+	if (hooked || !func)		/* without it the kernel optimises nothing */
+		return 0;
+	site = KSYM(ftrace_location)(func);
+	if (!site)
+		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func,
+				    "arch_prepare_optimized_kprobe");
+	/* Once: the filter stays with the ops until exit, which frees it. */
+	err = filtered ? 0 : ftrace_set_filter_ip(&hook_ops, site, 0, 1);
+	if (!err) {
+		filtered = true;
+		err = register_ftrace_function(&hook_ops);
+	}
+	if (err == -EBUSY && !READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
+	if (err)
+		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, func,
+				    "arch_prepare_optimized_kprobe: error %d", err);
+	hooked = true;
+	return 0;
+}
+
+static void unhook(void)
+{
+	if (!hooked)
+		return;
+	if (unregister_ftrace_function(&hook_ops))
+		stuck = true;
+	hooked = false;
+}
+
+/* The short way first: it counts on the hook for ftrace not to be switched off. */
+static void give_back(void)
+{
+	if (stuck)
+		return;
+	if (!tramp_probe_direct_off())
+		stuck = true;
+	unhook();
+}
+
+static void idle_work(struct work_struct *work)
+{
+	mutex_lock(&tramp_mutex);
+	if (!users)
+		give_back();
+	mutex_unlock(&tramp_mutex);
+}
+
+int tramp_probe_hook_get(struct tramp_refusal *why)
+{
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	err = stuck ? tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL) : hook(why);
+	if (err)
+		return err;
+	users++;
+	tramp_probe_direct_on();
+	return 0;
+}
+
+void tramp_probe_hook_put(void)
+{
+	lockdep_assert_held(&tramp_mutex);
+	if (!--users)
+		mod_delayed_work(system_wq, &idle, IDLE_DELAY);
+}
+
+void tramp_probe_hook_exit(void)
+{
+	cancel_delayed_work_sync(&idle);
+	mutex_lock(&tramp_mutex);
+	give_back();
+	mutex_unlock(&tramp_mutex);
+	if (!stuck) {
+		ftrace_free_filter(&hook_ops);
+		return;
+	}
+	/*
+	 * ftrace has found something wrong with the kernel's text and will not touch it
+	 * again. What it left in place leads into this module, so that must stay.
+	 */
+	tramp_stay_loaded();
+}
+
+void tramp_probe_note_branches(struct tramp_probe *probe, u32 len)
+{
+	struct tramp_x86_insn insn;
+	s64 distance;
+	u32 at;
+
+	for (at = 0; at < len; at += insn.len) {
+		if (!tramp_x86_decode(probe->orig + at, len - at, &insn))
+			break;
+		switch (tramp_x86_classify(&insn)) {
+		case TRAMP_X86_JMP:
+		case TRAMP_X86_JCC:
+		case TRAMP_X86_LOOP:
+			distance = tramp_x86_branch_target(&insn, probe->addr + at) - probe->addr;
+			probe->branches[probe->nr_branches++] = distance;
+			break;
+		default:
+			break;
+		}
+	}
+}

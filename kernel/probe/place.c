@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where a probe may go, and as what.
+ *
+ * Three answers: nowhere near (not the start of an instruction, code that runs while
+ * a probe is being handled, ...); only through a kernel kprobe, which can single-step
+ * what cannot run elsewhere; or with an image of ours, and then perhaps as a jump.
+ *
+ * What may be a jump is decided by kernel/x86/safety.c, from what is told here:
+ * who else patches which bytes, what branches where.
+ *
+ * Indirect jumps. Compiled code has none that land in the middle of a function if the
+ * kernel was built without jump tables, as it is with retpolines or IBT; and
+ * compiled code is what has an ftrace site, or is the .cold part of what has one, which is
+ * all that is probed (deny.c). Where the kernel has jump tables, functions are searched
+ * for indirect jumps, and one is enough to say no.
+ */
+#include <linux/kallsyms.h>
+#include "text/map.h"
+#include "base/compat.h"
+#include "prog/runtime.h"
+#include "base/ksyms.h"
+#include "probe.h"
+#include "func/resolve.h"
+#include "x86/relocate.h"
+
+/* What held() says. */
+enum {
+	HELD_NOT,
+	HELD_RESERVED,
+	HELD_PROBE,
+};
+
+/* Is it text at all, and whose? */
+static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
+{
+	unsigned long addr = place->addr;
+	struct module *mod;
+	int err = 0;
+
+	if (KSYM(core_kernel_text)(addr))
+		return 0;
+	if (addr >= tramp_ksyms._sinittext && addr < tramp_ksyms._einittext)
+		return tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, NULL);
+	preempt_disable();
+	mod = KSYM(__module_text_address)(addr);
+	if (!mod)
+		err = tramp_refuse(why, TRAMP_REASON_NOT_TEXT, addr, NULL);
+	else if (mod == THIS_MODULE)
+		err = tramp_refuse(why, TRAMP_REASON_OWN_MODULE, addr, NULL);
+	else if (mod->state != MODULE_STATE_LIVE)
+		err = tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, "%s is %s", mod->name,
+				   mod->state == MODULE_STATE_GOING ? "going" : "still coming");
+	else if (within_module_init(addr, mod))
+		err = tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, "%s", mod->name);
+	preempt_enable();
+	place->module = mod;
+	return err;
+}
+
+/*
+ * ENDBR64 must stay what an indirect branch lands on; the function begins behind it. The
+ * kernel seals the ENDBR of functions that nothing branches to indirectly: a NOP4.
+ */
+unsigned long tramp_place_entry(unsigned long addr)
+{
+	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const u8 sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
+
+	if (memcmp((const void *)addr, endbr, sizeof(endbr)) &&
+	    memcmp((const void *)addr, sealed, sizeof(sealed)))
+		return addr;
+	return addr + sizeof(endbr);
+}
+
+static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
+		   struct tramp_refusal *why)
+{
+	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
+	unsigned long base;
+	int err;
+
+	if (at->addr) {
+		place->addr = at->addr;
+		err = find_owner(place, why);
+		if (err)
+			return err;
+		if (!tramp_text_symbol(place->addr, &place->sym))
+			return tramp_refuse(why, TRAMP_REASON_NOT_TEXT, place->addr,
+					    "no symbol holds it");
+		if (place->addr == place->sym.start)
+			place->addr = tramp_place_entry(place->addr);
+		return 0;
+	}
+
+	snprintf(full, sizeof(full), "%s%s%s", at->module, *at->module ? ":" : "", at->symbol);
+	base = tramp_ksym_lookup(full);
+	if (!base)
+		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", full);
+	place->addr = base;
+	err = find_owner(place, why);
+	if (!err && !*at->module)
+		err = tramp_resolve_unique(at->symbol, base, why);
+	if (err)
+		return err;
+	if (!tramp_text_symbol(base, &place->sym))
+		return tramp_refuse(why, TRAMP_REASON_NOT_TEXT, base, "%s", full);
+	if (at->offset >= place->sym.start + place->sym.size - base)
+		return tramp_refuse(why, TRAMP_REASON_OFFSET_RANGE, base, "%s has %lu bytes", full,
+				    place->sym.start + place->sym.size - base);
+	place->addr = base + at->offset;
+	if (!at->offset)
+		place->addr = tramp_place_entry(place->addr);
+	return 0;
+}
+
+/* Take the instruction and what follows. Text locked. */
+static int read_code(struct tramp_place *place, struct tramp_refusal *why)
+{
+	unsigned long before, addr = place->addr, start = place->sym.start;
+
+	if (!tramp_branches_ready(addr))	/* another module than when it was read */
+		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, NULL);
+	if (!tramp_branches_start(addr, &before)) {
+		if (before < start || before > addr)	/* nothing in it could be decoded */
+			before = start;
+		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, before,
+				    "the instruction before it starts at +%#lx", before - start);
+	}
+	place->code_len = min_t(unsigned long, start + place->sym.size - addr,
+				sizeof(place->code));
+	tramp_text_original(addr, start, place->code, place->code_len);
+	if (!tramp_x86_decode(place->code, place->code_len, &place->insn))
+		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, addr, "no instruction");
+	return 0;
+}
+
+int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *place, bool exact,
+		       struct tramp_refusal *why)
+{
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	memset(place, 0, sizeof(*place));
+	err = resolve(at, place, why);
+	if (err)
+		return err;
+	place->entry = place->addr == tramp_place_entry(place->sym.start);
+	place->untraced = !tramp_probe_traceable(&place->sym, place->module);
+	place->denied = tramp_probe_denied(&place->sym, &place->refuse);
+	if (!exact)
+		return 0;
+	tramp_text_lock();
+	err = read_code(place, why);
+	tramp_text_unlock();
+	return err;
+}
+
+static bool reserved(unsigned long start, unsigned long last)
+{
+	return tramp_branches_reserved(start, last + 1);
+}
+
+/* Can the instruction be executed elsewhere at all? Its reach depends on where. */
+static bool relocates(const struct tramp_x86_insn *insn, unsigned long addr)
+{
+	struct tasm measure = {};
+	enum tramp_x86_reloc err = tramp_x86_relocate(&measure, insn, addr, &tramp_env);
+
+	return err == TRAMP_X86_RELOC_OK || err == TRAMP_X86_RELOC_REACH;
+}
+
+/*
+ * sti holds interrupts off for one more instruction, and if that one waits for an
+ * interrupt, nothing may come in between.
+ */
+static bool shadows(const struct tramp_place *place)
+{
+	struct tramp_x86_insn next;
+	u32 len = place->insn.len;
+
+	if (!tramp_x86_is_sti(&place->insn) ||
+	    !tramp_x86_decode(place->code + len, place->code_len - len, &next))
+		return false;
+	return (!next.map && next.opcode == 0xf4) || (next.map == 1 && next.opcode == 0x01);
+}
+
+/*
+ * Returns that the kernel's kprobes take and get wrong: kprobe_emulate_ret() pops the
+ * return address and nothing else, for `ret n` and far returns, too.
+ */
+static bool kprobe_gets_wrong(const struct tramp_x86_insn *insn)
+{
+	return !insn->map && !insn->vex &&
+	       (insn->opcode == 0xc2 || insn->opcode == 0xca || insn->opcode == 0xcb);
+}
+
+int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
+{
+	unsigned long at, addr = place->addr, last = addr + place->insn.len - 1;
+
+	place->reason = 0;
+	place->where = 0;
+	if (KSYM(within_kprobe_blacklist)(addr))
+		return tramp_refuse(why, TRAMP_REASON_BLACKLISTED, addr, NULL);
+	/* What the kernel's kprobes take, and do harm with: deny.c. */
+	if (place->untraced)
+		return tramp_refuse(why, TRAMP_REASON_NOTRACE, addr, NULL);
+	place->ftrace = KSYM(ftrace_location)(addr) == addr;
+	if (place->ftrace)
+		return 0;
+	if (place->refuse)
+		return tramp_refuse(why, place->denied, addr, "listed by the trampoline module");
+	if (reserved(addr, addr) ||
+	    (tramp_x86_classify(&place->insn) == TRAMP_X86_FIXED && KSYM(find_bug)(addr)))
+		return tramp_refuse(why, TRAMP_REASON_RESERVED, addr, NULL);
+	/*
+	 * Not ours, nor of a kprobe: a debugger's, or what compilers put behind returns and
+	 * jumps against speculation. Kprobes take none either (__copy_instruction()).
+	 */
+	if (place->insn.bytes[0] == 0xcc)
+		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr, NULL);
+
+	if (tramp_text_has_kprobe(addr, last + 1) && !tramp_probe_find(addr))
+		place->reason = TRAMP_REASON_KPROBE_THERE;
+	else if (place->denied)
+		place->reason = place->denied;
+	else if (KSYM(search_exception_tables)(addr))
+		place->reason = TRAMP_REASON_INSN_FIXUP;
+	else if (!relocates(&place->insn, addr) || shadows(place) ||
+		 tramp_x86_is_endbr(&place->insn))
+		place->reason = TRAMP_REASON_INSN_FIXED;
+	else if (KSYM(alternatives_text_reserved)((void *)addr, (void *)(last + 1)))
+		place->reason = TRAMP_REASON_RESERVED;
+
+	/* The rest of the instruction becomes int3s: nobody may start in its middle. */
+	for (at = addr + 1; !place->reason && at <= last; at++) {
+		if (tramp_branches_target(at)) {
+			place->reason = TRAMP_REASON_REGION_TARGET;
+			place->where = at;
+		}
+	}
+	if (place->reason && kprobe_gets_wrong(&place->insn))
+		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr,
+				    "the kernel's kprobes take it for a plain return");
+	return 0;
+}
+
+int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
+		     struct tramp_refusal *why)
+{
+	int err;
+
+	err = tramp_place_locate(at, place, true, why);
+	if (err)
+		return err;
+	tramp_text_lock();
+	err = tramp_place_check(place, why);
+	tramp_text_unlock();
+	return err;
+}
+
+/* struct tramp_x86_world: the argument is the place -------------------------------- */
+
+static bool is_target(u64 addr, void *arg)
+{
+	return tramp_branches_target(addr);
+}
+
+static bool has_fixup(u64 addr, void *arg)
+{
+	return KSYM(search_exception_tables)(addr);
+}
+
+static u32 held(u64 start, u64 end, u64 *where, void *arg)
+{
+	const struct tramp_place *place = arg;
+	unsigned long addr;
+
+	*where = start;
+	if (KSYM(ftrace_text_reserved)((void *)start, (void *)end - 1) ||
+	    reserved(start, end - 1) ||
+	    KSYM(alternatives_text_reserved)((void *)start, (void *)end))
+		return HELD_RESERVED;
+	if (tramp_text_has_kprobe(start, end))
+		return HELD_PROBE;
+	for (addr = start; addr < end; addr++) {
+		if (addr != place->addr && tramp_probe_lookup(addr)) {
+			*where = addr;
+			return HELD_PROBE;
+		}
+	}
+	/* A BUG's ud2 cannot be relocated: it needs no question here. */
+	return HELD_NOT;
+}
+
+static bool no_jump_tables(void)
+{
+	return IS_ENABLED(CONFIG_RETPOLINE) || IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) ||
+	       IS_ENABLED(CONFIG_X86_KERNEL_IBT);
+}
+
+/* The one function with computed gotos: BPF's interpreter. */
+static bool is_interpreter(const struct tramp_symbol *sym)
+{
+	char name[KSYM_NAME_LEN];
+	unsigned long offset;
+
+	return !tramp_text_name(sym->start, name, &offset) || strstarts(name, "___bpf_prog_run");
+}
+
+static bool jumps_indirectly(const struct tramp_x86_insn *insn, unsigned long at,
+			     const struct tramp_symbol *sym)
+{
+	enum tramp_x86_kind kind = tramp_x86_classify(insn);
+	char name[KSYM_NAME_LEN];
+	unsigned long to, offset;
+
+	if (kind == TRAMP_X86_JMP_IND)
+		return true;
+	if (kind != TRAMP_X86_JMP)
+		return false;
+	to = tramp_x86_branch_target(insn, at);
+	if (to >= sym->start && to < sym->start + sym->size)
+		return false;
+	/* Thunks made at boot have no name. */
+	return !tramp_text_name(to, name, &offset) || strstarts(name, "__x86_indirect");
+}
+
+static bool find_indirect(const struct tramp_symbol *sym)
+{
+	struct tramp_x86_insn insn;
+	struct tramp_cursor c;
+	unsigned long at;
+
+	if (no_jump_tables() && !is_interpreter(sym))
+		return false;
+	tramp_cursor_init(&c, sym->start, sym->start + sym->size);
+	for (at = c.addr; tramp_cursor_next(&c, &insn); at = c.addr) {
+		if (jumps_indirectly(&insn, at, sym))
+			return true;
+	}
+	return c.addr < c.end;	/* not all of it is code */
+}
+
+static bool indirect(u64 ip, void *arg)
+{
+	struct tramp_place *place = arg;
+
+	if (!place->searched)
+		place->indirect = find_indirect(&place->sym);
+	place->searched = true;
+	return place->indirect;
+}
+
+static const struct tramp_x86_world world = {
+	.env = &tramp_env,
+	.is_target = is_target,
+	.has_fixup = has_fixup,
+	.held = held,
+	.indirect = indirect,
+};
+
+u32 tramp_place_region(struct tramp_place *place, u32 *len, unsigned long *where)
+{
+	struct tramp_x86_verdict v;
+
+	tramp_x86_check_region(place->addr, place->code, place->code_len, &world, place, &v);
+	*len = v.len;
+	*where = v.where;
+	switch (v.why) {
+	case TRAMP_X86_SAFE:
+		return 0;
+	case TRAMP_X86_UNDECODABLE:
+	case TRAMP_X86_SHORT:
+		return TRAMP_REASON_REGION_SHORT;
+	case TRAMP_X86_TARGET:
+		return TRAMP_REASON_REGION_TARGET;
+	case TRAMP_X86_INDIRECT:
+		return TRAMP_REASON_REGION_INDIRECT;
+	case TRAMP_X86_FIXUP:
+		return TRAMP_REASON_REGION_FIXUP;
+	case TRAMP_X86_HELD:
+		return v.held == HELD_PROBE ? TRAMP_REASON_REGION_PROBE :
+					      TRAMP_REASON_REGION_RESERVED;
+	case TRAMP_X86_MID_CALL:
+		return TRAMP_REASON_REGION_CALL;
+	case TRAMP_X86_STUCK:
+		break;
+	}
+	return TRAMP_REASON_REGION_INSN;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Executable memory with a name in kallsyms: what every image lies in, whatever
+ * is in it.
+ */
+#ifndef TRAMP_EXEC_H
+#define TRAMP_EXEC_H
+
+#include <linux/bpf.h>
+#include "base/tramp.h"
+
+/**
+ * struct tramp_exec - one image's memory and name
+ * @ksym: its name and range in kallsyms
+ * @code: address of its first instruction, 0 without memory
+ * @size: bytes of code
+ * @mem, @mem_size: the allocation, which may start before @code
+ */
+struct tramp_exec {
+	struct bpf_ksym ksym;
+	unsigned long code;
+	u32 size;
+	u32 mem_size;
+	void *mem;
+};
+
+/**
+ * tramp_exec_alloc() - executable memory, filled with int3
+ * @exec: all zero
+ * @size: bytes of code
+ * @why: why not: NO_EXEC_MEMORY
+ *
+ * Context: may sleep. Return: 0 or a negative errno; tramp_exec_free() either way.
+ */
+int tramp_exec_alloc(struct tramp_exec *exec, u32 size, struct tramp_refusal *why);
+
+/**
+ * tramp_exec_publish() - write the code and name it
+ * @exec: allocated
+ * @buf: the code, @exec->size bytes, emitted for @exec->code
+ * @key, @index: the name: trampoline_<key>_<index>
+ * @why: why not: NO_EXEC_MEMORY
+ *
+ * Context: may sleep. Return: 0 or a negative errno.
+ */
+int tramp_exec_publish(struct tramp_exec *exec, const u8 *buf, u64 key, u32 index,
+		       struct tramp_refusal *why);
+
+/**
+ * tramp_exec_free() - take the name back and free the memory
+ * @exec: nobody can be inside. Readers of kallsyms may still look at @ksym: the
+ *	struct around it is to be freed behind an RCU grace period.
+ *
+ * Context: may sleep.
+ */
+void tramp_exec_free(struct tramp_exec *exec);
+
+/**
+ * tramp_exec_mute() - leave a program out of code that stays in use
+ * @exec: published
+ * @call_off: offsets of the two near calls that run it, 0: none (see struct
+ *	tramp_x86_fentry_out)
+ * @func: what they call
+ *
+ * The calls become calls of a function that returns 0. Needs no memory and cannot fail.
+ *
+ * Context: may sleep.
+ */
+void tramp_exec_mute(const struct tramp_exec *exec, const u32 *call_off, u64 func);
+
+/* Named images that exist, how many of them wait to be freed, their code; for INFO. */
+void tramp_exec_totals(u32 *images, u32 *retiring, u64 *bytes);
+void tramp_exec_count_retiring(int change);
+
+#endif /* TRAMP_EXEC_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What images call: C helpers of ours, and the facts about the running kernel
+ * that the emitter needs (struct tramp_x86_env).
+ */
+#ifndef TRAMP_HELPERS_H
+#define TRAMP_HELPERS_H
+
+#include "x86/fentry_image.h"
+
+struct bpf_prog;
+struct tramp_slot;
+
+/* Filled in once by tramp_helpers_init(), constant afterwards. */
+extern struct tramp_x86_env tramp_env;
+
+/**
+ * tramp_helpers_init() - collect the facts for tramp_env
+ *
+ * Context: module init, after tramp_ksyms_init().
+ * Return: 0 or -EOPNOTSUPP with a line in the kernel log.
+ */
+int tramp_helpers_init(void);
+
+/*
+ * Whether programs get inline guards: not on PREEMPT_RT, where a program may
+ * take sleeping locks and must not run with preemption off.
+ */
+static inline bool tramp_inline_guards(void)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_RT);
+}
+
+/* A program was skipped: count it, for the slot and for the program. Any context. */
+void tramp_x_missed(struct tramp_slot *slot);
+
+/* In the place of a program that is left out of an image (tramp_image_mute()). */
+u64 tramp_x_nothing(void);
+
+/*
+ * For programs that are called from C rather than from an image (func/callback.c):
+ * the same statistics that an image keeps.
+ */
+u64 tramp_x_stats_enter(void);
+void tramp_x_stats_exit(struct bpf_prog *prog, u64 start);
+
+#endif /* TRAMP_HELPERS_H */

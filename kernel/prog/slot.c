@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Slots and counters (slot.h), and what a program uses of its context.
+ */
+#include <linux/bpf_verifier.h>
+#include <linux/slab.h>
+#include "base/compat.h"
+#include "runtime.h"
+#include "base/ksyms.h"
+#include "scan.h"
+#include "slot.h"
+#include "x86/detour_image.h"
+#include "base/tramp.h"
+
+struct tramp_counts *tramp_counts_alloc(void)
+{
+	struct tramp_counts *counts = kmalloc(sizeof(*counts), GFP_KERNEL);
+
+	if (!counts)
+		return NULL;
+	counts->pcpu = alloc_percpu(struct tramp_pcpu_counts);
+	if (!counts->pcpu) {
+		kfree(counts);
+		return NULL;
+	}
+	refcount_set(&counts->ref, 1);
+	return counts;
+}
+
+void tramp_counts_put(struct tramp_counts *counts)
+{
+	if (counts && refcount_dec_and_test(&counts->ref)) {
+		free_percpu(counts->pcpu);
+		kfree(counts);
+	}
+}
+
+void tramp_counts_add_misses(struct tramp_counts *counts, u64 misses)
+{
+	this_cpu_add(counts->pcpu->misses, misses);
+}
+
+void tramp_counts_sum(const struct tramp_counts *counts, u64 *hits, u64 *misses)
+{
+	const struct tramp_pcpu_counts *c;
+	int cpu;
+
+	*hits = 0;
+	*misses = 0;
+	for_each_possible_cpu(cpu) {
+		c = per_cpu_ptr(counts->pcpu, cpu);
+		*hits += READ_ONCE(c->hits) + (READ_ONCE(c->run) >> 1);
+		*misses += READ_ONCE(c->misses);
+	}
+}
+
+static bool is_kprobe(const struct bpf_prog *prog)
+{
+	return prog->type == BPF_PROG_TYPE_KPROBE;
+}
+
+/*
+ * A kprobe program has neither slots nor an address in front of its context, and runs
+ * with preemption off on every kernel. bpf_get_func_ip() looks into the run context
+ * (from 6.6 on), and whatever a tail call reaches may call it.
+ */
+static void set_kprobe_flags(struct tramp_slot *slot)
+{
+	slot->func_ip = slot->call_flags & TRAMP_X86_CALL_IP;
+	if (slot->func_ip)
+		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
+	slot->call_flags &= TRAMP_X86_CALL_COOKIE;
+}
+
+/*
+ * Extensions (freplace) take the place of a program, or of one of its global functions,
+ * without a word to us, and may use what the program does not: members of its context, the
+ * cookie. A kprobe program's image leaves those out, so such a program must be, and stay,
+ * the code that was looked at.
+ *
+ * That it stays so: the kernel lets nobody extend a program that is in a prog array
+ * (bpf_freplace_check_tgt_prog()), and one that is attached counts as if it were in one.
+ *
+ * That it is so now: aux->is_extended does not tell, since the kernel clears it when any
+ * one of several extensions goes. What does tell is the code. An extension is a JMP in
+ * place of the NOP5 at the entry of the function that it replaces, written and taken back
+ * under the mutex of that function's trampoline (__bpf_trampoline_link_prog()). Nobody who
+ * asks from now on may write one. Who has asked before holds that mutex until it is
+ * written, and bpf_trampoline_get() takes it: so afterwards every JMP there will be is there.
+ *
+ * A program that is extended, or for which this cannot be found out, gets everything and
+ * may be extended further. Programs of fmod_ret kind may be extended as well and get
+ * everything always; fentry and fexit programs cannot be.
+ */
+#ifdef TRAMP_HAVE_PROG_ARRAY_MEMBER_CNT
+static void count_as_array_member(struct bpf_prog *prog, int change)
+{
+	mutex_lock(&prog->aux->ext_mutex);
+	prog->aux->prog_array_member_cnt += change;
+	mutex_unlock(&prog->aux->ext_mutex);
+}
+
+/* Wait for whoever is attaching an extension to one of the program's functions. */
+static bool wait_for_extensions(const struct bpf_prog *prog)
+{
+	/* All zero: whoever finds the trampoline later fills in what it is for. */
+	struct bpf_attach_target_info info = {};
+	struct bpf_trampoline *tr;
+	u32 i;
+
+	if (!tramp_ksyms.has_bpf_trampoline_get || !tramp_ksyms.has_bpf_trampoline_put)
+		return false;
+	for (i = 0; i < prog->aux->func_info_cnt; i++) {
+		tr = KSYM(bpf_trampoline_get)(
+			bpf_trampoline_compute_key(prog, NULL, prog->aux->func_info[i].type_id),
+			&info);
+		if (!tr)
+			return false;
+		KSYM(bpf_trampoline_put)(tr);
+	}
+	return true;
+}
+
+static bool keep_unextended(struct bpf_prog *prog)
+{
+	if (!prog->jited)
+		return false;
+	count_as_array_member(prog, 1);
+	if (wait_for_extensions(prog) && !tramp_prog_patched(prog))
+		return true;
+	count_as_array_member(prog, -1);
+	return false;
+}
+
+static void may_be_extended(struct bpf_prog *prog)
+{
+	count_as_array_member(prog, -1);
+}
+#else
+static bool keep_unextended(struct bpf_prog *prog)
+{
+	return false;
+}
+
+static void may_be_extended(struct bpf_prog *prog)
+{
+}
+#endif
+
+/* What images may leave out for a kprobe program. May sleep. */
+static void look_at_kprobe(struct tramp_slot *slot, struct bpf_prog *prog)
+{
+	slot->unextended = keep_unextended(prog);
+	if (slot->unextended) {
+		slot->regs = tramp_scan_regs(prog);
+	} else {
+		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
+		slot->regs = TRAMP_X86_REGS_ALL;
+	}
+	set_kprobe_flags(slot);
+}
+
+struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
+				    u64 cookie)
+{
+	struct tramp_slot *slot = kzalloc(sizeof(*slot), GFP_KERNEL);
+
+	if (!slot)
+		return NULL;
+	refcount_set(&slot->ref, 1);
+	slot->cookie = cookie;
+	if (prog) {
+		bpf_prog_inc(prog);
+		slot->prog = prog;
+		slot->call_flags = tramp_scan_flags(prog);
+		if (is_kprobe(prog)) {
+			look_at_kprobe(slot, prog);
+		} else if (!tramp_inline_guards() || tramp_prog_sleepable(prog)) {
+			/* On PREEMPT_RT any program may block on a lock: count those, too. */
+			slot->call_flags |= TRAMP_X86_CALL_GUARDED |
+					    TRAMP_X86_CALL_SLEEPABLE;
+		}
+	}
+	refcount_inc(&counts->ref);
+	slot->counts = counts;
+	return slot;
+}
+
+struct tramp_slot *tramp_slot_get(struct tramp_slot *slot)
+{
+	refcount_inc(&slot->ref);
+	return slot;
+}
+
+void tramp_slot_put(struct tramp_slot *slot)
+{
+	if (!slot || !refcount_dec_and_test(&slot->ref))
+		return;
+	if (slot->unextended)
+		may_be_extended(slot->prog);
+	if (slot->prog)
+		bpf_prog_put(slot->prog);
+	tramp_counts_put(slot->counts);
+	kfree(slot);
+}
+
+void tramp_slot_call(struct tramp_slot *slot, struct tramp_x86_call *call)
+{
+	struct bpf_prog *prog = slot->prog;
+
+	*call = (struct tramp_x86_call) {
+		.func = tramp_prog_entry(prog),
+		.insns = prog->jited ? 0 : (unsigned long)prog->insnsi,
+		.flags = slot->call_flags,
+		.prog = (unsigned long)prog,
+		.missed_arg = (unsigned long)slot,
+		.run = (unsigned long)&slot->counts->pcpu->run,
+		.hits = (unsigned long)&slot->counts->pcpu->hits,
+		.cookie = slot->cookie,
+	};
+	/* Maps rely on it: syscalls hold it up while they have locks of theirs. */
+	if (is_kprobe(prog))
+		call->active = tramp_ksyms.bpf_prog_active;
+	if (slot->call_flags & TRAMP_X86_CALL_GUARDED) {
+		call->enter = (unsigned long)KSYM(bpf_trampoline_enter)(prog);
+		call->exit = (unsigned long)KSYM(bpf_trampoline_exit)(prog);
+	}
+}

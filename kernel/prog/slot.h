@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A slot: one program in one attachment, as images see it.
+ *
+ * A link can change its program (update_prog) and can go away while calls are
+ * still inside an older image that runs the program and counts its hits. So what
+ * an image refers to is not the link but a slot, which the link and every image
+ * that calls it hold a reference to: the program cannot be freed, nor its counters,
+ * while any image could still use them.
+ *
+ * The counters are an object of their own, since a link keeps them when it gets
+ * another program, and so another slot.
+ */
+#ifndef TRAMP_SLOT_H
+#define TRAMP_SLOT_H
+
+#include <linux/bpf.h>
+#include <linux/percpu.h>
+#include <linux/refcount.h>
+#include "x86/fentry_image.h"
+
+/*
+ * Counted up by images with one instruction each, so plain u64 per CPU. Entry and exit
+ * images with inline guards count in run words (struct tramp_x86_call), all others count
+ * @hits.
+ */
+struct tramp_pcpu_counts {
+	u64 run;
+	u64 hits;
+	u64 misses;
+};
+
+struct tramp_counts {
+	refcount_t ref;
+	struct tramp_pcpu_counts __percpu *pcpu;
+};
+
+struct tramp_slot {
+	refcount_t ref;
+	u32 call_flags;			/* TRAMP_X86_CALL_* */
+	u32 regs;			/* a kprobe program: what it reads of pt_regs */
+	u64 cookie;
+	struct bpf_prog *prog;		/* NULL only in the self-test */
+	struct tramp_counts *counts;
+	bool muted;			/* left out of callbacks (func/callback.c, probe/callback.c) */
+	bool func_ip;			/* a kprobe program that calls bpf_get_func_ip() */
+	bool unextended;		/* keeps the program from being extended */
+};
+
+/**
+ * tramp_counts_alloc() - new counters at zero, with one reference
+ *
+ * Context: may sleep. Return: the counters, NULL if out of memory.
+ */
+struct tramp_counts *tramp_counts_alloc(void);
+void tramp_counts_put(struct tramp_counts *counts);
+
+/**
+ * tramp_counts_sum() - add up over all CPUs
+ * @counts: the counters
+ * @hits: (out) runs
+ * @misses: (out) skipped for recursion
+ *
+ * Not a snapshot: what is counted meanwhile may be seen or not.
+ */
+void tramp_counts_sum(const struct tramp_counts *counts, u64 *hits, u64 *misses);
+
+/* Count misses that somebody else has counted. May sleep. */
+void tramp_counts_add_misses(struct tramp_counts *counts, u64 misses);
+
+/**
+ * tramp_slot_alloc() - new slot with one reference
+ * @prog: the program; the slot takes a reference of its own
+ * @counts: the counters; likewise
+ * @cookie: what bpf_get_attach_cookie() returns
+ *
+ * Looks through the program once for what it uses of its context, so that images
+ * leave out the rest.
+ *
+ * Context: may sleep. Return: the slot, NULL if out of memory.
+ */
+struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
+				    u64 cookie);
+struct tramp_slot *tramp_slot_get(struct tramp_slot *slot);
+
+/**
+ * tramp_slot_put() - drop a reference; the last one drops program and counters
+ * @slot: may be NULL
+ *
+ * Context: may sleep (bpf_prog_put).
+ */
+void tramp_slot_put(struct tramp_slot *slot);
+
+/**
+ * tramp_slot_call() - describe a slot to the emitter
+ * @slot: the slot
+ * @call: (out) what to call; refers to @slot without a reference
+ */
+void tramp_slot_call(struct tramp_slot *slot, struct tramp_x86_call *call);
+typedef void tramp_describe_t(struct tramp_slot *slot, struct tramp_x86_call *call);
+
+#endif /* TRAMP_SLOT_H */

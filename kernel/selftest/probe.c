@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The self-test at load, for probes: an int3 in a function of this module, then a
+ * jump, then neither, with a C function in the place of a BPF program; each time the
+ * function is called, and its result and what the program saw are compared.
+ *
+ * Nobody else knows of the function, so the grace period before the jump is left out,
+ * and so are the rules of where probes may go (they refuse this module).
+ */
+#include <linux/module.h>
+#include <linux/objtool.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include "base/ksyms.h"
+#include "probe/probe.h"
+#include "selftest.h"
+
+#define ARG	0x1122334455667788ULL
+
+static struct {
+	u32 runs;
+	u64 ip, di;
+} seen;
+
+static DEFINE_PER_CPU(int, test_active);
+
+/* The two instructions behind the label are the region: 4 bytes each. */
+static noinline __noclone u64 probed_target(u64 a)
+{
+	u64 b = 0;
+
+	/* The compiler must not think that it knows what is not changed here. */
+	asm volatile("tramp_selftest_probed:\n\t"
+		     ANNOTATE_NOENDBR
+		     "lea	0x11(%[a]), %[b]\n\t"
+		     "add	$0x22, %[b]"
+		     : [b] "+a" (b) : [a] "D" (a) : "cc", "memory");
+	return b;
+}
+
+static notrace u64 probe_prog(u64 *ctx, const void *insns)
+{
+	const struct pt_regs *regs = (void *)ctx;
+
+	seen.runs++;
+	seen.ip = regs->ip;
+	seen.di = regs->di;
+	return 0;
+}
+
+static void describe(struct tramp_slot *slot, struct tramp_x86_call *call)
+{
+	*call = (struct tramp_x86_call) {
+		.func = (unsigned long)probe_prog,
+		.missed_arg = (unsigned long)slot,
+		.active = (unsigned long)&test_active,
+		.hits = (unsigned long)&slot->counts->pcpu->hits,
+	};
+}
+
+static int check_call(u32 runs, const char *what)
+{
+	memset(&seen, 0, sizeof(seen));
+	if (probed_target(ARG) != ARG + 0x33) {
+		pr_err("self-test: %s: wrong result of the probed function\n", what);
+		return -EIO;
+	}
+	if (seen.runs != runs ||
+	    (runs && (seen.di != ARG || seen.ip != (unsigned long)tramp_selftest_probed + 1))) {
+		pr_err("self-test: %s: the program ran %u times, and saw ip %#llx, di %#llx\n",
+		       what, seen.runs, seen.ip, seen.di);
+		return -EIO;
+	}
+	return 0;
+}
+
+/* With the probe in the table. The text is as it was when this returns. */
+static int run(struct tramp_probe *probe, struct tramp_refusal *why)
+{
+	LIST_HEAD(refused);
+	LIST_HEAD(list);
+	int err;
+
+	err = tramp_probe_arm(probe, why);
+	if (err)
+		return err;
+	err = check_call(1, "int3");
+	if (!err) {
+		list_add(&probe->opt, &list);
+		tramp_probe_jump_batch(&list, &refused);
+		list_del_init(&probe->opt);
+		if (probe->text != TRAMP_TEXT_JUMP) {
+			pr_err("self-test: the int3 did not become a jump: %s\n",
+			       tramp_reason_name(probe->reason));
+			err = -EIO;
+		}
+	}
+	if (!err)
+		err = check_call(1, "jump");
+	if (probe->text == TRAMP_TEXT_JUMP && !tramp_probe_unjump(probe)) {
+		pr_err("self-test: the jump was changed by somebody\n");
+		err = -EIO;
+	}
+	if (!err)
+		err = check_call(1, "int3 again");
+
+	list_add(&probe->opt, &list);
+	tramp_probe_restore_batch(&list);
+	list_del_init(&probe->opt);
+	if (!err)
+		err = check_call(0, "restored");
+	if (!err && memcmp(tramp_selftest_probed, probe->orig, probe->image->len)) {
+		pr_err("self-test: the probed bytes are not restored\n");
+		err = -EIO;
+	}
+	return err;
+}
+
+static void probe_free(struct tramp_retire *r)
+{
+	kfree(container_of(r, struct tramp_probe, retire));
+}
+
+static const struct tramp_retire_ops retire_ops = {
+	.free = probe_free,
+};
+
+static int test(struct tramp_slot *slot, struct tramp_refusal *why)
+{
+	struct tramp_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
+	int err;
+
+	if (!probe)
+		return -ENOMEM;
+	probe->addr = (unsigned long)tramp_selftest_probed;
+	probe->key = TRAMP_PROBE_KEY;
+	probe->mode = TRAMP_MODE_INT3;
+	probe->insn_len = 4;
+	probe->nr = 1;
+	memcpy(probe->orig, tramp_selftest_probed, 8);
+	INIT_LIST_HEAD(&probe->links);
+	INIT_LIST_HEAD(&probe->opt);
+	probe->image = tramp_probe_image_create(probe, 8, &slot, 1, 1, describe, why);
+	if (IS_ERR(probe->image)) {
+		err = PTR_ERR(probe->image);
+		kfree(probe);
+		return err;
+	}
+	probe->go = probe->image->exec.code;
+	tramp_probe_hash_add(probe);
+	err = run(probe, why);
+	tramp_probe_hash_del(probe);
+	tramp_probe_image_retire(probe->image);
+	tramp_retire_add(&probe->retire, &retire_ops);
+	return err;
+}
+
+int __init tramp_selftest_probe(void)
+{
+	struct tramp_counts *counts = tramp_counts_alloc();
+	struct tramp_refusal why = {};
+	struct tramp_slot *slot;
+	u64 hits, misses;
+	int err = -ENOMEM;
+
+	if (!tramp_ksyms.has_probes) {
+		tramp_counts_put(counts);
+		return 0;
+	}
+	slot = counts ? tramp_slot_alloc(NULL, counts, 0) : NULL;
+	if (slot) {
+		slot->regs = BIT(offsetof(struct pt_regs, ip) / 8) |
+			     BIT(offsetof(struct pt_regs, di) / 8);
+		mutex_lock(&tramp_mutex);
+		err = test(slot, &why);
+		mutex_unlock(&tramp_mutex);
+		tramp_counts_sum(counts, &hits, &misses);
+		if (!err && (hits != 3 || misses)) {
+			pr_err("self-test: a probe's hits were not counted\n");
+			err = -EIO;
+		}
+	}
+	if (why.reason)
+		pr_err("self-test: %s: %s\n", tramp_reason_name(why.reason), why.detail);
+	tramp_slot_put(slot);
+	tramp_counts_put(counts);
+	return err;
+}

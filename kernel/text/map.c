@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where in the text something may jump to.
+ *
+ * Before a jump is put over several instructions it must be known that nothing
+ * lands on any but the first. A function's own branches are not enough: its .cold
+ * part jumps back into its middle, hand-written code jumps wherever it likes. So
+ * the whole text is decoded once, symbol by symbol, and the target of every direct
+ * branch gets a bit; so do the fix-ups of exception tables, and the labels of jump
+ * labels, which are branches at one time and NOPs at another. Then the question is
+ * answered in constant time, for any number of probes.
+ *
+ * What lands in the middle of a function is in the same module as the function: the
+ * linker resolves no other direct branch but to a symbol. So each module's text is
+ * read when a probe in it first wants to know.
+ *
+ * Where instructions start is noted on the way, so that no function is decoded again and
+ * again for each probe in it.
+ *
+ * By the same tables it is noted which bytes the kernel itself patches: jump labels and
+ * static calls. (The kernel's own answer goes through all of them each time.)
+ *
+ * The answer stays right: code that appears later (another module) is not linked
+ * against the middle of functions; jump labels and fix-ups were counted whatever
+ * state they are in; alternatives have been applied before.
+ *
+ * A symbol is decoded with tramp_mutex and text_mutex held, so nobody patches it at
+ * that time and every probe in it can be seen through. Data among the code may be
+ * taken for branches: then a place is thought a target that is none, which is the
+ * harmless side; decoding starts afresh at the next symbol. Should a symbol not be
+ * decodable to its end, nothing is known of the rest of it: all of its bytes count as
+ * targets, and what it branches to from there is not known; the kernel's own text has
+ * no such symbol that is compiled code.
+ */
+#include <linux/bitmap.h>
+#include <linux/extable.h>
+#include <linux/jump_label.h>
+#include <linux/mm.h>
+#include <linux/static_call.h>
+#include <linux/vmalloc.h>
+#include "map.h"
+#include "base/compat.h"
+#include "base/ksyms.h"
+#include "text.h"
+
+struct area {
+	struct list_head node;
+	const struct module *mod;	/* NULL: the kernel */
+	unsigned long start;
+	unsigned long end;
+	unsigned long *starts;		/* instructions */
+	unsigned long *targets;
+	unsigned long *reserved;
+};
+
+static LIST_HEAD(areas);		/* tramp_mutex */
+static DEFINE_MUTEX(reading);		/* one reader at a time; taken before tramp_mutex */
+
+static struct area *find_area(unsigned long addr)
+{
+	struct area *area;
+
+	list_for_each_entry(area, &areas, node) {
+		if (addr >= area->start && addr < area->end)
+			return area;
+	}
+	return NULL;
+}
+
+bool tramp_branches_ready(unsigned long addr)
+{
+	lockdep_assert_held(&tramp_mutex);
+	return find_area(addr);
+}
+
+bool tramp_branches_target(unsigned long addr)
+{
+	const struct area *area = find_area(addr);
+
+	return !area || test_bit(addr - area->start, area->targets);
+}
+
+bool tramp_branches_start(unsigned long addr, unsigned long *before)
+{
+	const struct area *area = find_area(addr);
+	unsigned long bit = addr - area->start;
+
+	*before = area->start + find_last_bit(area->starts, bit + 1);
+	return test_bit(bit, area->starts);
+}
+
+bool tramp_branches_reserved(unsigned long start, unsigned long end)
+{
+	const struct area *area = find_area(start);
+	unsigned long last = min(end, area->end) - area->start;
+
+	return find_next_bit(area->reserved, last, start - area->start) < last;
+}
+
+static bool in_area(const struct area *area, unsigned long addr)
+{
+	return addr >= area->start && addr < area->end;
+}
+
+static void mark(struct area *area, unsigned long addr)
+{
+	if (in_area(area, addr))
+		__set_bit(addr - area->start, area->targets);
+}
+
+static void reserve(struct area *area, unsigned long addr, u32 len)
+{
+	if (in_area(area, addr) && addr + len <= area->end)
+		bitmap_set(area->reserved, addr - area->start, len);
+}
+
+/* Decode one symbol's bytes from @start to @end. */
+static void read_symbol(struct area *area, unsigned long start, unsigned long end)
+{
+	struct tramp_x86_insn insn;
+	struct tramp_cursor c;
+	unsigned long at;
+
+	tramp_cursor_init(&c, start, end);
+	for (at = start; tramp_cursor_next(&c, &insn); at = c.addr) {
+		__set_bit(at - area->start, area->starts);
+		switch (tramp_x86_classify(&insn)) {
+		case TRAMP_X86_JMP:
+		case TRAMP_X86_JCC:
+		case TRAMP_X86_LOOP:
+		case TRAMP_X86_CALL:
+			mark(area, tramp_x86_branch_target(&insn, at));
+			break;
+		default:
+			break;
+		}
+	}
+	for (; at < end; at++)
+		mark(area, at);
+}
+
+static void read_fixups(struct area *area, const struct exception_table_entry *e,
+			const struct exception_table_entry *end)
+{
+	for (; e < end; e++)
+		mark(area, (unsigned long)&e->fixup + e->fixup);
+}
+
+/* A jump label is a jump or a NOP, of 5 bytes each or of 2. Text locked. */
+static u32 label_size(const u8 *code)
+{
+	return *code == JMP32_INSN_OPCODE || *code == 0x0f ? JMP32_INSN_SIZE : JMP8_INSN_SIZE;
+}
+
+static void read_labels(struct area *area, const struct jump_entry *e,
+			const struct jump_entry *end)
+{
+	unsigned long code;
+
+	for (; e < end; e++) {
+		code = jump_entry_code(e);
+		mark(area, jump_entry_target(e));
+		/* Those of init text are in the table, too; the text is gone. */
+		if (in_area(area, code))
+			reserve(area, code, label_size((const u8 *)code));
+	}
+}
+
+static void read_calls(struct area *area, const struct static_call_site *s,
+		       const struct static_call_site *end)
+{
+	for (; s < end; s++)
+		reserve(area, (unsigned long)&s->addr + s->addr, CALL_INSN_SIZE);
+}
+
+static void read_tables(struct area *area)
+{
+	mutex_lock(&tramp_mutex);
+	tramp_text_lock();
+	if (area->mod) {
+		read_fixups(area, area->mod->extable,
+			    area->mod->extable + area->mod->num_exentries);
+		read_labels(area, area->mod->jump_entries,
+			    area->mod->jump_entries + area->mod->num_jump_entries);
+		read_calls(area, area->mod->static_call_sites,
+			   area->mod->static_call_sites + area->mod->num_static_call_sites);
+	} else {
+		read_fixups(area, (void *)tramp_ksyms.__start___ex_table,
+			    (void *)tramp_ksyms.__stop___ex_table);
+		read_labels(area, (void *)tramp_ksyms.__start___jump_table,
+			    (void *)tramp_ksyms.__stop___jump_table);
+		read_calls(area, (void *)tramp_ksyms.__start_static_call_sites,
+			   (void *)tramp_ksyms.__stop_static_call_sites);
+	}
+	tramp_text_unlock();
+	mutex_unlock(&tramp_mutex);
+}
+
+/* The text that holds @addr; for a module with a reference to it. */
+static int find_text(struct area *area, unsigned long addr, struct module **ref)
+{
+	struct module *mod;
+
+	*ref = NULL;
+	if (KSYM(core_kernel_text)(addr)) {
+		area->start = tramp_ksyms._stext;
+		area->end = tramp_ksyms._etext;
+		return addr >= area->start && addr < area->end ? 0 : -ENOENT;
+	}
+	preempt_disable();
+	mod = KSYM(__module_text_address)(addr);
+	/* A reference does not keep one that is still coming (func/resolve.c). */
+	if (mod && (mod->state != MODULE_STATE_LIVE || !try_module_get(mod)))
+		mod = NULL;
+	preempt_enable();
+	if (!mod)
+		return -ENOENT;
+	*ref = mod;
+	area->mod = mod;
+	tramp_module_text(mod, &area->start, &area->end);
+	return addr >= area->start && addr < area->end ? 0 : -ENOENT;
+}
+
+static void read_text(struct area *area)
+{
+	unsigned long addr, end;
+	struct tramp_symbol sym;
+
+	for (addr = area->start; addr < area->end; addr = end) {
+		if (tramp_text_symbol(addr, &sym))
+			end = min(sym.start + sym.size, area->end);
+		else
+			end = addr + 1;
+		mutex_lock(&tramp_mutex);
+		tramp_text_lock();
+		read_symbol(area, addr, end);
+		tramp_text_unlock();
+		mutex_unlock(&tramp_mutex);
+		cond_resched();
+	}
+	read_tables(area);
+}
+
+static void free_area(struct area *area)
+{
+	if (!area)
+		return;
+	kvfree(area->starts);
+	kvfree(area->targets);
+	kvfree(area->reserved);
+	kfree(area);
+}
+
+static void drop_area(struct area *area)
+{
+	list_del(&area->node);
+	free_area(area);
+}
+
+int tramp_branches_read(unsigned long addr)
+{
+	struct module *ref = NULL;
+	unsigned long longs;
+	struct area *area;
+	bool ready;
+	int err;
+
+	mutex_lock(&reading);
+	mutex_lock(&tramp_mutex);
+	ready = tramp_branches_ready(addr);
+	mutex_unlock(&tramp_mutex);
+	if (ready) {
+		err = 0;
+		goto unlock;
+	}
+
+	area = kzalloc(sizeof(*area), GFP_KERNEL);
+	err = area ? find_text(area, addr, &ref) : -ENOMEM;
+	if (err)
+		goto free;
+	longs = BITS_TO_LONGS(area->end - area->start);
+	area->starts = kvcalloc(longs, sizeof(long), GFP_KERNEL);
+	area->targets = kvcalloc(longs, sizeof(long), GFP_KERNEL);
+	area->reserved = kvcalloc(longs, sizeof(long), GFP_KERNEL);
+	if (!area->starts || !area->targets || !area->reserved) {
+		err = -ENOMEM;
+		goto free;
+	}
+	read_text(area);
+
+	/* With the reference still held: forget() comes later, or not at all. */
+	mutex_lock(&tramp_mutex);
+	list_add(&area->node, &areas);
+	mutex_unlock(&tramp_mutex);
+	area = NULL;
+free:
+	free_area(area);
+	module_put(ref);
+unlock:
+	mutex_unlock(&reading);
+	return err;
+}
+
+void tramp_branches_forget(const struct module *mod)
+{
+	struct area *area, *tmp;
+
+	lockdep_assert_held(&tramp_mutex);
+	list_for_each_entry_safe(area, tmp, &areas, node) {
+		if (area->mod == mod)
+			drop_area(area);
+	}
+}
+
+void tramp_branches_exit(void)
+{
+	struct area *area, *tmp;
+
+	list_for_each_entry_safe(area, tmp, &areas, node)
+		drop_area(area);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Kernel text: reading what it was before anybody's probes, and writing probes
+ * into it.
+ *
+ * Reading. Text is patched by several parties, each under text_mutex, and each
+ * knows the original: jump labels and static calls swap one instruction for another
+ * of the same length, which changes nothing for a decoder; ftrace likewise. A
+ * probe's int3 or jump does hide instructions. Ours keep what they hide; the
+ * kernel's kprobes keep the first byte, and the next four when they are jumps.
+ *
+ * Writing. kprobe_mutex comes first: the kernel registers a kprobe in one go under
+ * it, from copying the instruction to arming it, but takes text_mutex only for
+ * parts of that. If a jump of ours came in between, its int3 would fall into our
+ * displacement. And no CPU is half-way up or down: it runs code that may be probed, but a
+ * sync is an IPI to those that are online, and RCU does not wait for it either. Such a CPU
+ * might still trap on an int3 whose probe is gone, or stand in a region that becomes a
+ * jump. The order of the locks is that of the kernel's own optimiser (kprobe_optimizer()).
+ */
+#include <linux/cpu.h>
+#include <linux/mutex.h>
+#include "base/ksyms.h"
+#include "probe/probe.h"
+#include "text.h"
+
+#define INT3	0xcc
+#define JMP32	0xe9
+
+bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset)
+{
+	const char *found;
+	unsigned long size;
+	char *modname;
+
+	preempt_disable();	/* a module's names go with it */
+	found = KSYM(kallsyms_lookup)(addr, &size, offset, &modname, name);
+	if (found && found != name)
+		strscpy(name, found, KSYM_NAME_LEN);
+	preempt_enable();
+	return found;
+}
+
+bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym)
+{
+	unsigned long offset;
+
+	if (!KSYM(kallsyms_lookup_size_offset)(addr, &sym->size, &offset))
+		return false;
+	sym->start = addr - offset;
+	return offset < sym->size;
+}
+
+void tramp_cursor_init(struct tramp_cursor *c, unsigned long start, unsigned long end)
+{
+	c->addr = start;
+	c->end = end;
+	c->cover_len = 0;
+}
+
+/* What a kernel kprobe at @addr hides. Return: how many bytes, 0 if there is none. */
+static u32 kprobe_cover(unsigned long addr, u8 first, u8 *cover)
+{
+	const struct optimized_kprobe *op;
+	const struct kprobe *kp;
+	u32 len = 0;
+
+	preempt_disable();
+	kp = KSYM(get_kprobe)((void *)addr);
+	if (kp) {
+		cover[0] = kp->opcode;
+		len = 1;
+		if (first == JMP32 && (kp->flags & KPROBE_FLAG_OPTIMIZED)) {
+			op = container_of(kp, struct optimized_kprobe, kp);
+			memcpy(cover + 1, op->optinsn.copied_insn, DISP32_SIZE);
+			len = TRAMP_X86_JUMP_SIZE;
+		}
+	}
+	preempt_enable();
+	return len;
+}
+
+/* What a probe that begins at @addr hides. Return: how many bytes. */
+static u32 find_cover(unsigned long addr, u8 *cover)
+{
+	u8 first = *(const u8 *)addr;
+
+	if (first != INT3 && first != JMP32)
+		return 0;
+	return tramp_probe_cover(addr, cover) ?: kprobe_cover(addr, first, cover);
+}
+
+void tramp_text_original(unsigned long addr, unsigned long start, u8 *buf, u32 len)
+{
+	u8 cover[TRAMP_X86_MAX_REGION];
+	unsigned long at;
+	u32 i, n;
+
+	lockdep_assert_held(&tramp_mutex);
+	memcpy(buf, (const void *)addr, len);
+	/* Every probe that may reach into the range, wherever it began. */
+	for (at = max(start, addr - (sizeof(cover) - 1)); at < addr + len; at++) {
+		n = find_cover(at, cover);
+		for (i = at < addr ? addr - at : 0; i < n && at + i < addr + len; i++)
+			buf[at + i - addr] = cover[i];
+	}
+}
+
+bool tramp_cursor_next(struct tramp_cursor *c, struct tramp_x86_insn *insn)
+{
+	u8 code[TRAMP_X86_MAX_INSN];
+	u32 i, avail;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (c->addr >= c->end)
+		return false;
+	avail = min_t(unsigned long, c->end - c->addr, sizeof(code));
+	if (c->addr >= c->cover_at + c->cover_len)
+		c->cover_len = 0;
+	if (!c->cover_len) {
+		c->cover_at = c->addr;
+		c->cover_len = find_cover(c->addr, c->cover);
+	}
+
+	memcpy(code, (const void *)c->addr, avail);
+	for (i = 0; i < avail && c->addr + i < c->cover_at + c->cover_len; i++)
+		code[i] = c->cover[c->addr + i - c->cover_at];
+	if (!tramp_x86_decode(code, avail, insn))
+		return false;
+	c->addr += insn->len;
+	return true;
+}
+
+static struct mutex *text_mutex_ptr(void)
+{
+	return (struct mutex *)tramp_ksyms.text_mutex;
+}
+
+void tramp_text_lock(void)
+{
+	lockdep_assert_held(&tramp_mutex);
+	mutex_lock(text_mutex_ptr());
+}
+
+void tramp_text_unlock(void)
+{
+	mutex_unlock(text_mutex_ptr());
+}
+
+void tramp_text_write_lock(void)
+{
+	lockdep_assert_held(&tramp_mutex);
+	mutex_lock((struct mutex *)tramp_ksyms.kprobe_mutex);
+	cpus_read_lock();
+	mutex_lock(text_mutex_ptr());
+}
+
+void tramp_text_write_unlock(void)
+{
+	mutex_unlock(text_mutex_ptr());
+	cpus_read_unlock();
+	mutex_unlock((struct mutex *)tramp_ksyms.kprobe_mutex);
+}
+
+bool tramp_text_knows(unsigned long start, unsigned long end)
+{
+	unsigned long addr;
+	bool found = false;
+
+	preempt_disable();
+	for (addr = start; addr < end && !found; addr++)
+		found = KSYM(get_kprobe)((void *)addr);
+	preempt_enable();
+	return found;
+}
+
+/*
+ * Whether a kprobe of the kernel is a jump, or may become one: only if it has a detour, which
+ * the kernel makes when the kprobe is registered (alloc_aggr_kprobe()), and only if no probe of
+ * ours is near then (probe/kprobe_veto.c). Those in mode kprobe are mostly at instructions of which
+ * the kernel makes no jump.
+ */
+static bool may_be_jump(const struct kprobe *kp)
+{
+	if (!tramp_ksyms.aggr_pre_handler)
+		return true;
+	if ((unsigned long)kp->pre_handler != tramp_ksyms.aggr_pre_handler)
+		return false;
+	return container_of(kp, struct optimized_kprobe, kp)->optinsn.size;
+}
+
+bool tramp_text_has_kprobe(unsigned long start, unsigned long end)
+{
+	const struct kprobe *kp;
+	unsigned long addr;
+	bool reaches = false;
+
+	preempt_disable();
+	for (addr = start - (TRAMP_X86_JUMP_SIZE - 1); addr < start && !reaches; addr++) {
+		kp = KSYM(get_kprobe)((void *)addr);
+		reaches = kp && may_be_jump(kp);
+	}
+	preempt_enable();
+	return reaches || tramp_text_knows(start, end);
+}
+
+void tramp_text_write(unsigned long addr, const u8 *bytes, u32 len)
+{
+	/* Who decodes a trace of branches (Intel PT) has to know each state of the text. */
+	if (tramp_ksyms.has_perf_event_text_poke)
+		KSYM(perf_event_text_poke)((void *)addr, (void *)addr, len, bytes, len);
+	KSYM(text_poke)((void *)addr, bytes, len);
+}
+
+void tramp_text_sync(void)
+{
+	KSYM(text_poke_sync)();
+}
