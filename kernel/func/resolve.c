@@ -14,8 +14,9 @@
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "model.h"
-#include "probe/probe.h"
 #include "resolve.h"
+#include "text/idle.h"
+#include "text/text.h"
 
 /*
  * Functions that never return: an exit program would never run. From the kernel's
@@ -91,24 +92,17 @@ static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *
 	return 0;
 }
 
-/* Whether it may be called where RCU does not watch, see probe/deny.c. */
-static bool is_idle(const struct tramp_func *func)
-{
-	struct tramp_symbol sym;
-	bool refuse;
-
-	return tramp_ksyms.has_probes && tramp_text_symbol(func->addr, &sym) &&
-	       tramp_probe_denied(&sym, &refuse) == TRAMP_REASON_RCU_IDLE;
-}
-
 /* What is known from address, module and name alone. */
 static int finish(struct tramp_func *func, struct tramp_refusal *why)
 {
+	struct tramp_symbol sym;
+
 	func->site = KSYM(ftrace_location)(func->addr);
 	/* Else it is something else's. */
 	if (func->site > func->addr + TRAMP_SITE_MAX)
 		func->site = 0;
-	func->idle = is_idle(func);
+	func->idle = tramp_ksyms.has_probes && tramp_text_symbol(func->addr, &sym) &&
+		     tramp_text_idle(&sym);
 	if (!func->module && is_noreturn(func->name))
 		func->exit_reason = TRAMP_REASON_NORETURN;
 	return 0;

@@ -50,8 +50,8 @@
  * one that goes into another kernel by kexec has dropped it: an int3 there resets the
  * machine, whoever's it is. (The entry of such a function is ftrace's, without an int3.)
  *
- * Without RCU. In the idle functions, and on a CPU on its way out, RCU does not watch;
- * an int3's exception entry wakes it up as long as the handler runs, an image would run
+ * Without RCU (text/idle.c). In the idle functions, and on a CPU on its way out, it does not
+ * watch; an int3's exception entry wakes it up as long as the handler runs, an image would run
  * without.
  */
 #include <linux/kallsyms.h>
@@ -60,6 +60,7 @@
 #include <linux/string.h>
 #include "base/ksyms.h"
 #include "probe.h"
+#include "text/idle.h"
 
 /* The functions that may be the one a part belongs to. */
 struct parents {
@@ -132,131 +133,78 @@ bool tramp_probe_traceable(const struct tramp_symbol *sym, const struct module *
 	return p.nr && p.sites;
 }
 
-enum match {
-	EXACT,		/* but for what the compiler appends: .part.0, .cold, ... */
-	PREFIX,
-	PART,
-};
+/* A kernel kprobe would be no better. */
+#define REFUSE	BIT(0)
 
-static const struct deny {
-	const char *name;
-	enum match match;
-	bool refuse;		/* a kernel kprobe would be no better */
-	enum tramp_reason reason;
-} denied[] = {
+static const struct tramp_name_rule denied[] = {
 	/* Without an IDT: on the way up (cpu_init_fred_ with FRED), and into kexec. */
-	{ "cpu_init_fred_", PREFIX, true, TRAMP_REASON_BLACKLISTED },
-	{ "load_current_idt", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "machine_kexec", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "idt_invalidate", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "native_gdt_invalidate", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "cpu_init_fred_", TRAMP_MATCH_PREFIX, REFUSE },
+	{ "load_current_idt", TRAMP_MATCH_EXACT, REFUSE },
+	{ "machine_kexec", TRAMP_MATCH_EXACT, REFUSE },
+	{ "idt_invalidate", TRAMP_MATCH_EXACT, REFUSE },
+	{ "native_gdt_invalidate", TRAMP_MATCH_EXACT, REFUSE },
 	/* native_write_msr()'s tracepoint: it is called there, too. */
-	{ "do_trace_write_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "__traceiter_write_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "do_trace_write_msr", TRAMP_MATCH_EXACT, REFUSE },
+	{ "__traceiter_write_msr", TRAMP_MATCH_EXACT, REFUSE },
 
 	/*
 	 * The trap path, and what a BPF trampoline of the kernel runs before its test for
 	 * recursion: one may be at get_kprobe().
 	 */
-	{ "migrate_disable", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "migrate_enable", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "rcu_read_unlock_strict", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "__rcu_read_lock", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "__rcu_read_unlock", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "rcu_read_unlock_special", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "migrate_disable", TRAMP_MATCH_EXACT, REFUSE },
+	{ "migrate_enable", TRAMP_MATCH_EXACT, REFUSE },
+	{ "rcu_read_unlock_strict", TRAMP_MATCH_EXACT, REFUSE },
+	{ "__rcu_read_lock", TRAMP_MATCH_EXACT, REFUSE },
+	{ "__rcu_read_unlock", TRAMP_MATCH_EXACT, REFUSE },
+	{ "rcu_read_unlock_special", TRAMP_MATCH_EXACT, REFUSE },
 	/* What clocks of traces read (ktime_get_mono_fast_ns()). */
-	{ "delta_to_ns_safe", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "read_tsc", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "read_hpet", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "acpi_pm_read", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "kvm_clock_get_cycles", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "xen_clocksource_get_cycles", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "read_hv_clock_", PREFIX, true, TRAMP_REASON_BLACKLISTED },
-	{ "do_trace_read_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "__traceiter_read_msr", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "dummy_clock_read", EXACT, true, TRAMP_REASON_BLACKLISTED },
+	{ "delta_to_ns_safe", TRAMP_MATCH_EXACT, REFUSE },
+	{ "read_tsc", TRAMP_MATCH_EXACT, REFUSE },
+	{ "read_hpet", TRAMP_MATCH_EXACT, REFUSE },
+	{ "acpi_pm_read", TRAMP_MATCH_EXACT, REFUSE },
+	{ "kvm_clock_get_cycles", TRAMP_MATCH_EXACT, REFUSE },
+	{ "xen_clocksource_get_cycles", TRAMP_MATCH_EXACT, REFUSE },
+	{ "read_hv_clock_", TRAMP_MATCH_PREFIX, REFUSE },
+	{ "do_trace_read_msr", TRAMP_MATCH_EXACT, REFUSE },
+	{ "__traceiter_read_msr", TRAMP_MATCH_EXACT, REFUSE },
+	{ "dummy_clock_read", TRAMP_MATCH_EXACT, REFUSE },
 	/* A die notifier that was there before ours, with the same priority. */
-	{ "hw_breakpoint_exceptions_notify", EXACT, false, TRAMP_REASON_BLACKLISTED },
+	{ "hw_breakpoint_exceptions_notify", TRAMP_MATCH_EXACT },
 #ifdef CONFIG_OSNOISE_TRACER
 	/* osnoise has each trap's end write an event (nmi_noise), a kernel kprobe's too. */
-	{ "__traceiter_nmi_noise", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "perf_trace_run_bpf_submit", EXACT, true, TRAMP_REASON_BLACKLISTED },
-	{ "perf_tp_event", PREFIX, true, TRAMP_REASON_BLACKLISTED },
-	{ "perf_swevent_", PREFIX, true, TRAMP_REASON_BLACKLISTED },
+	{ "__traceiter_nmi_noise", TRAMP_MATCH_EXACT, REFUSE },
+	{ "perf_trace_run_bpf_submit", TRAMP_MATCH_EXACT, REFUSE },
+	{ "perf_tp_event", TRAMP_MATCH_PREFIX, REFUSE },
+	{ "perf_swevent_", TRAMP_MATCH_PREFIX, REFUSE },
 #endif
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
-	{ "rcu_lockdep_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "rcu_lockdep_", TRAMP_MATCH_PREFIX },
 #endif
 
-	/* Without RCU. Not in .cpuidle.text before 6.3, and what idle loops call from there. */
-	{ "cpuidle_enter_state", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "enter_s2idle_proper", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "default_enter_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "arch_cpu_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "amd_e400_idle", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "cpuidle_poll_time", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "local_clock", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "native_io_delay", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "__const_udelay", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "delay_loop", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "delay_tsc", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "delay_halt", PREFIX, false, TRAMP_REASON_RCU_IDLE },
-	{ "tick_broadcast_oneshot_control", PART, false, TRAMP_REASON_RCU_IDLE },
-	/* A CPU on its way out. */
-	{ "play_dead", PART, false, TRAMP_REASON_RCU_IDLE },
-	{ "arch_cpu_idle_dead", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "idle_task_exit", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "cpuhp_ap_report_dead", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "cpu_report_death", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "tboot_shutdown", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "cpuidle_get_cpu_driver", EXACT, false, TRAMP_REASON_RCU_IDLE },
-	{ "cond_wakeup_cpu0", EXACT, false, TRAMP_REASON_RCU_IDLE },
 }, trace_path[] = {
 	/* What of it has a site: the way of a trace event into perf. */
-	{ "perf_trace_run_bpf_submit", EXACT, false, TRAMP_REASON_BLACKLISTED },
-	{ "perf_tp_event", PREFIX, false, TRAMP_REASON_BLACKLISTED },
-	{ "perf_swevent_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
-	{ "__traceiter_", PREFIX, false, TRAMP_REASON_BLACKLISTED },
+	{ "perf_trace_run_bpf_submit", TRAMP_MATCH_EXACT },
+	{ "perf_tp_event", TRAMP_MATCH_PREFIX },
+	{ "perf_swevent_", TRAMP_MATCH_PREFIX },
+	{ "__traceiter_", TRAMP_MATCH_PREFIX },
 };
-
-static bool matches(const struct deny *d, const char *name)
-{
-	switch (d->match) {
-	case EXACT:
-		return strstarts(name, d->name) && strchr(".", name[strlen(d->name)]);
-	case PREFIX:
-		return strstarts(name, d->name);
-	default:
-		return strstr(name, d->name);
-	}
-}
-
-static const struct deny *search(const struct deny *d, u32 nr, const char *name)
-{
-	for (; nr--; d++) {
-		if (matches(d, name))
-			return d;
-	}
-	return NULL;
-}
 
 u32 tramp_probe_denied(const struct tramp_symbol *sym, bool *refuse)
 {
-	const struct deny *d = NULL;
+	const struct tramp_name_rule *rule;
 	char name[KSYM_NAME_LEN];
 	unsigned long offset;
 
 	*refuse = false;
-	if (sym->start >= tramp_ksyms.__cpuidle_text_start &&
-	    sym->start < tramp_ksyms.__cpuidle_text_end)
+	if (tramp_text_idle(sym))
 		return TRAMP_REASON_RCU_IDLE;
 	if (!tramp_text_name(sym->start, name, &offset))
 		return 0;
-	d = search(denied, ARRAY_SIZE(denied), name);
-	if (!d && tramp_ksyms.__tracepoint_notifier_run)
-		d = search(trace_path, ARRAY_SIZE(trace_path), name);
-	if (!d)
+	rule = tramp_name_find(denied, ARRAY_SIZE(denied), name);
+	if (!rule && tramp_ksyms.__tracepoint_notifier_run)
+		rule = tramp_name_find(trace_path, ARRAY_SIZE(trace_path), name);
+	if (!rule)
 		return 0;
-	*refuse = d->refuse;
-	return d->reason;
+	*refuse = rule->flags & REFUSE;
+	return TRAMP_REASON_BLACKLISTED;
 }

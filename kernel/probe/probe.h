@@ -388,15 +388,6 @@ void tramp_probe_restore_batch(struct list_head *list);
 void tramp_probe_hash_add(struct tramp_probe *probe);
 void tramp_probe_hash_del(struct tramp_probe *probe);
 
-/**
- * tramp_probe_cover() - what a probe of ours hides
- * @addr: an address
- * @cover: (out) the original bytes, at most TRAMP_X86_MAX_REGION
- *
- * Context: tramp_mutex held. Return: how many bytes, 0 if none of ours is there.
- */
-u32 tramp_probe_cover(unsigned long addr, u8 *cover);
-
 /* The probe at an address; NULL if there is none. RCU or tramp_mutex. */
 struct tramp_probe *tramp_probe_lookup(unsigned long addr);
 

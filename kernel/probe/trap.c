@@ -74,7 +74,8 @@ void tramp_probe_for_each(tramp_probe_visit_t *fn, void *arg)
 	}
 }
 
-u32 tramp_probe_cover(unsigned long addr, u8 *cover)
+/* tramp_cover_t */
+static u32 hidden(unsigned long addr, u8 *cover)
 {
 	const struct tramp_probe *probe = tramp_probe_lookup(addr);
 	u32 len;
@@ -137,10 +138,15 @@ static struct notifier_block die_block = {
 
 int __init tramp_probe_trap_init(void)
 {
-	return register_die_notifier(&die_block);
+	int err = register_die_notifier(&die_block);
+
+	if (!err)
+		tramp_text_set_cover(hidden);
+	return err;
 }
 
 void tramp_probe_trap_exit(void)
 {
+	tramp_text_set_cover(NULL);
 	unregister_die_notifier(&die_block);
 }

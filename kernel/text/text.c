@@ -20,34 +20,17 @@
 #include <linux/cpu.h>
 #include <linux/mutex.h>
 #include "base/ksyms.h"
-#include "probe/probe.h"
+#include "base/tramp.h"
 #include "text.h"
 
 #define INT3	0xcc
 #define JMP32	0xe9
 
-bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset)
+static tramp_cover_t *our_cover;
+
+void tramp_text_set_cover(tramp_cover_t *cover)
 {
-	const char *found;
-	unsigned long size;
-	char *modname;
-
-	preempt_disable();	/* a module's names go with it */
-	found = KSYM(kallsyms_lookup)(addr, &size, offset, &modname, name);
-	if (found && found != name)
-		strscpy(name, found, KSYM_NAME_LEN);
-	preempt_enable();
-	return found;
-}
-
-bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym)
-{
-	unsigned long offset;
-
-	if (!KSYM(kallsyms_lookup_size_offset)(addr, &sym->size, &offset))
-		return false;
-	sym->start = addr - offset;
-	return offset < sym->size;
+	our_cover = cover;
 }
 
 void tramp_cursor_init(struct tramp_cursor *c, unsigned long start, unsigned long end)
@@ -86,7 +69,7 @@ static u32 find_cover(unsigned long addr, u8 *cover)
 
 	if (first != INT3 && first != JMP32)
 		return 0;
-	return tramp_probe_cover(addr, cover) ?: kprobe_cover(addr, first, cover);
+	return (our_cover ? our_cover(addr, cover) : 0) ?: kprobe_cover(addr, first, cover);
 }
 
 void tramp_text_original(unsigned long addr, unsigned long start, u8 *buf, u32 len)

@@ -7,34 +7,12 @@
 #define TRAMP_TEXT_H
 
 #include <linux/module.h>
+#include "symbol.h"
 #include "x86/insn.h"
 #include "x86/safety.h"
 
 /* Where an ftrace site may be at most, from its function's start: behind an ENDBR64. */
 #define TRAMP_SITE_MAX	4
-
-/**
- * struct tramp_symbol - the symbol an address lies in
- * @start: its address
- * @size: bytes up to the next symbol
- */
-struct tramp_symbol {
-	unsigned long start;
-	unsigned long size;
-};
-
-/**
- * tramp_text_name() - name of the symbol that holds an address
- * @addr: an address
- * @name: (out) KSYM_NAME_LEN bytes; the module's name is not part of it
- * @offset: (out) of @addr in it
- *
- * Return: false if there is none.
- */
-bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset);
-
-/* Whether kallsyms knows a symbol that holds @addr. */
-bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym);
 
 /**
  * struct tramp_cursor - walks through original instructions
@@ -81,6 +59,18 @@ bool tramp_cursor_next(struct tramp_cursor *c, struct tramp_x86_insn *insn);
  * Context: tramp_mutex and text_mutex held.
  */
 void tramp_text_original(unsigned long addr, unsigned long start, u8 *buf, u32 len);
+
+/**
+ * typedef tramp_cover_t - what a probe of ours hides
+ * @addr: an address
+ * @cover: (out) the original bytes, at most TRAMP_X86_MAX_REGION
+ *
+ * Context: tramp_mutex held. Return: how many bytes, 0 if none of ours begins there.
+ */
+typedef u32 tramp_cover_t(unsigned long addr, u8 *cover);
+
+/* Who knows what probes of ours hide; NULL: there are none. Module init and exit. */
+void tramp_text_set_cover(tramp_cover_t *cover);
 
 /* text_mutex, for reading what nobody is patching. Takes tramp_mutex before. */
 void tramp_text_lock(void);

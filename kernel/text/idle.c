@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions that may run while RCU does not watch: in the idle functions, and on a CPU on its
+ * way out. Before 6.3 some of them are ordinary functions outside of .cpuidle.text, so they
+ * are found by name; selftests/vm/test_probe_gate.c computes what must be among the names.
+ */
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include "base/ksyms.h"
+#include "idle.h"
+
+static const struct tramp_name_rule idle[] = {
+	/* Not in .cpuidle.text before 6.3, and what idle loops call from there. */
+	{ "cpuidle_enter_state", TRAMP_MATCH_EXACT },
+	{ "enter_s2idle_proper", TRAMP_MATCH_EXACT },
+	{ "default_enter_idle", TRAMP_MATCH_EXACT },
+	{ "arch_cpu_idle", TRAMP_MATCH_EXACT },
+	{ "amd_e400_idle", TRAMP_MATCH_EXACT },
+	{ "cpuidle_poll_time", TRAMP_MATCH_EXACT },
+	{ "local_clock", TRAMP_MATCH_EXACT },
+	{ "native_io_delay", TRAMP_MATCH_EXACT },
+	{ "__const_udelay", TRAMP_MATCH_EXACT },
+	{ "delay_loop", TRAMP_MATCH_EXACT },
+	{ "delay_tsc", TRAMP_MATCH_EXACT },
+	{ "delay_halt", TRAMP_MATCH_PREFIX },
+	{ "tick_broadcast_oneshot_control", TRAMP_MATCH_PART },
+	/* A CPU on its way out. */
+	{ "play_dead", TRAMP_MATCH_PART },
+	{ "arch_cpu_idle_dead", TRAMP_MATCH_EXACT },
+	{ "idle_task_exit", TRAMP_MATCH_EXACT },
+	{ "cpuhp_ap_report_dead", TRAMP_MATCH_EXACT },
+	{ "cpu_report_death", TRAMP_MATCH_EXACT },
+	{ "tboot_shutdown", TRAMP_MATCH_EXACT },
+	{ "cpuidle_get_cpu_driver", TRAMP_MATCH_EXACT },
+	{ "cond_wakeup_cpu0", TRAMP_MATCH_EXACT },
+};
+
+bool tramp_text_idle(const struct tramp_symbol *sym)
+{
+	char name[KSYM_NAME_LEN];
+	unsigned long offset;
+
+	if (sym->start >= tramp_ksyms.__cpuidle_text_start &&
+	    sym->start < tramp_ksyms.__cpuidle_text_end)
+		return true;
+	return tramp_text_name(sym->start, name, &offset) &&
+	       tramp_name_find(idle, ARRAY_SIZE(idle), name);
+}

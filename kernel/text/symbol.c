@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Addresses and the names that kallsyms has for them, and lists of functions by name.
+ */
+#include <linux/kallsyms.h>
+#include <linux/string.h>
+#include "base/ksyms.h"
+#include "symbol.h"
+
+bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset)
+{
+	const char *found;
+	unsigned long size;
+	char *modname;
+
+	preempt_disable();	/* a module's names go with it */
+	found = KSYM(kallsyms_lookup)(addr, &size, offset, &modname, name);
+	if (found && found != name)
+		strscpy(name, found, KSYM_NAME_LEN);
+	preempt_enable();
+	return found;
+}
+
+bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym)
+{
+	unsigned long offset;
+
+	if (!KSYM(kallsyms_lookup_size_offset)(addr, &sym->size, &offset))
+		return false;
+	sym->start = addr - offset;
+	return offset < sym->size;
+}
+
+static bool matches(const struct tramp_name_rule *rule, const char *name)
+{
+	switch (rule->match) {
+	case TRAMP_MATCH_EXACT:
+		return strstarts(name, rule->name) && strchr(".", name[strlen(rule->name)]);
+	case TRAMP_MATCH_PREFIX:
+		return strstarts(name, rule->name);
+	default:
+		return strstr(name, rule->name);
+	}
+}
+
+const struct tramp_name_rule *tramp_name_find(const struct tramp_name_rule *rules, u32 nr,
+					      const char *name)
+{
+	for (; nr--; rules++) {
+		if (matches(rules, name))
+			return rules;
+	}
+	return NULL;
+}

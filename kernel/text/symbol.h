@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Addresses and the names that kallsyms has for them, and lists of functions by name.
+ */
+#ifndef TRAMP_SYMBOL_H
+#define TRAMP_SYMBOL_H
+
+#include <linux/types.h>
+
+/**
+ * struct tramp_symbol - the symbol an address lies in
+ * @start: its address
+ * @size: bytes up to the next symbol
+ */
+struct tramp_symbol {
+	unsigned long start;
+	unsigned long size;
+};
+
+/**
+ * tramp_text_name() - name of the symbol that holds an address
+ * @addr: an address
+ * @name: (out) KSYM_NAME_LEN bytes; the module's name is not part of it
+ * @offset: (out) of @addr in it
+ *
+ * Context: any. Return: false if there is none.
+ */
+bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset);
+
+/**
+ * tramp_text_symbol() - the symbol that holds an address
+ * @addr: an address
+ * @sym: (out) the symbol
+ *
+ * Context: any. Return: false if kallsyms knows none.
+ */
+bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym);
+
+/* How a rule's name is compared with a function's. */
+enum tramp_match {
+	TRAMP_MATCH_EXACT,	/* but for what the compiler appends: .part.0, .cold, ... */
+	TRAMP_MATCH_PREFIX,
+	TRAMP_MATCH_PART,
+};
+
+/**
+ * struct tramp_name_rule - functions by name
+ * @name: the name
+ * @match: how it is compared
+ * @flags: the list's own
+ */
+struct tramp_name_rule {
+	const char *name;
+	enum tramp_match match;
+	u32 flags;
+};
+
+/**
+ * tramp_name_find() - the first rule of a list that a name fits
+ * @rules, @nr: the list
+ * @name: the name
+ *
+ * Context: any. Return: the rule, NULL if there is none.
+ */
+const struct tramp_name_rule *tramp_name_find(const struct tramp_name_rule *rules, u32 nr,
+					      const char *name);
+
+#endif /* TRAMP_SYMBOL_H */
