@@ -12,18 +12,20 @@
 #include <linux/init.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
-#include "base/btf_id.h"
-#include "base/cache.h"
 #include "api/debugfs.h"
-#include "prog/died.h"
-#include "ftrace/hold.h"
-#include "prog/runtime.h"
 #include "api/ioctl.h"
+#include "base/btf_id.h"
 #include "base/ksyms.h"
-#include "probe/probe.h"
 #include "base/retire.h"
-#include "selftest/selftest.h"
 #include "base/tramp.h"
+#include "ftrace/hold.h"
+#include "func/image.h"
+#include "func/target.h"
+#include "link/link.h"
+#include "probe/probe.h"
+#include "prog/died.h"
+#include "prog/runtime.h"
+#include "selftest/selftest.h"
 
 DEFINE_MUTEX(tramp_mutex);
 
@@ -34,67 +36,73 @@ static struct miscdevice tramp_misc = {
 	.mode = 0600,
 };
 
+static int __init device_init(void)
+{
+	return misc_register(&tramp_misc);
+}
+
+static void device_exit(void)
+{
+	misc_deregister(&tramp_misc);
+}
+
+/*
+ * What is started when, and stopped the other way round. Each needs those above it: what
+ * retires goes before the caches it is freed to, probes before whoever tells them of
+ * modules, the device before everything it leads to.
+ */
+#define PARTS(X) \
+	X(tramp_ksyms_init, NULL) \
+	X(tramp_btf_id_init, NULL) \
+	X(tramp_helpers_init, NULL) \
+	X(tramp_target_init, tramp_target_exit) \
+	X(tramp_func_image_init, tramp_func_image_exit) \
+	X(tramp_probe_image_init, tramp_probe_image_exit) \
+	X(tramp_died_init, tramp_died_exit) \
+	X(tramp_retire_init, tramp_retire_exit) \
+	X(NULL, tramp_ftrace_on_exit) \
+	X(tramp_selftest, NULL) \
+	X(tramp_link_init, tramp_link_exit) \
+	X(tramp_probe_init, tramp_probe_exit) \
+	X(tramp_selftest_probe, NULL) \
+	X(device_init, device_exit) \
+	X(tramp_debugfs_init, tramp_debugfs_exit)
+
+#define INIT(init, exit) init,
+#define EXIT(init, exit) exit,
+
+static int (* const inits[])(void) __initconst = { PARTS(INIT) };
+static void (* const exits[])(void) = { PARTS(EXIT) };
+
+/* Stop the first @nr parts, the last of them first. */
+static void stop(u32 nr)
+{
+	while (nr--) {
+		if (exits[nr])
+			exits[nr]();
+	}
+}
+
 static int __init tramp_init(void)
 {
 	int err;
+	u32 i;
 
-	err = tramp_ksyms_init();
-	if (err)
-		return err;
-	tramp_btf_id_init();
-	err = tramp_helpers_init();
-	if (err)
-		return err;
-	err = tramp_caches_init();
-	if (err)
-		return err;
-	err = tramp_retire_init();
-	if (err)
-		goto caches_exit;
-	err = tramp_died_init();
-	if (err)
-		goto retire_exit;
-	err = tramp_selftest();
-	if (err) {
-		pr_err("the self-test failed: not loading\n");
-		goto retire_exit;
+	for (i = 0; i < ARRAY_SIZE(inits); i++) {
+		err = inits[i] ? inits[i]() : 0;
+		if (err) {
+			stop(i);
+			return err;
+		}
 	}
-	err = tramp_probe_init();
-	if (err)
-		goto retire_exit;
-	err = tramp_selftest_probe();
-	if (err) {
-		pr_err("the self-test of probes failed: not loading\n");
-		goto probe_exit;
-	}
-	err = misc_register(&tramp_misc);
-	if (err)
-		goto probe_exit;
-	tramp_debugfs_init();
 	pr_info("version %s, %u kernel symbols, %s guards\n", TRAMP_VERSION, tramp_ksyms.found,
 		tramp_inline_guards() ? "inline" : "kernel");
 	return 0;
-
-probe_exit:
-	tramp_probe_exit();
-retire_exit:
-	tramp_ftrace_on_exit();
-	tramp_retire_exit();
-	tramp_died_exit();
-caches_exit:
-	tramp_caches_exit();
-	return err;
 }
 
 static void __exit tramp_exit(void)
 {
-	tramp_debugfs_exit();
-	misc_deregister(&tramp_misc);
-	tramp_probe_exit();
-	tramp_ftrace_on_exit();
-	tramp_retire_exit();
-	tramp_died_exit();
-	tramp_caches_exit();
+	stop(ARRAY_SIZE(exits));
 }
 
 module_init(tramp_init);

@@ -21,76 +21,27 @@
 #include <linux/cred.h>
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
-#include "debugfs.h"
-#include "func/image.h"
 #include "base/ksyms.h"
-#include "link/link.h"
 #include "base/rights.h"
+#include "debugfs.h"
+#include "link/link.h"
+#include "probe/probe.h"
 
 static struct dentry *dir;
 
-static void show_target(struct seq_file *seq, const struct tramp_link *link, bool addresses)
-{
-	static const char * const modes[] = { "NONE", "DIRECT", "OPS" };
-	const struct tramp_target *target = link->target;
-
-	seq_printf(seq, "%016lx %s %s+0x0 %s%s[%s]", target && addresses ? target->func.addr : 0,
-		   tramp_kind_name(link->kind), target ? target->func.name : "-",
-		   target ? target->func.module_name : "",
-		   target && *target->func.module_name ? " " : "",
-		   modes[tramp_link_mode(link)]);
-}
-
-static void show_probe(struct seq_file *seq, const struct tramp_link *link, bool addresses)
-{
-	const struct tramp_probe *probe = link->probe;
-	char name[KSYM_NAME_LEN] = "-";
-	unsigned long offset = 0;
-	bool there = probe->mode != TRAMP_MODE_NONE;
-
-	if (there)
-		tramp_text_name(probe->addr, name, &offset);
-	seq_printf(seq, "%016lx kprobe %s+%#lx ", there && addresses ? probe->addr : 0, name,
-		   offset);
-	if (there && probe->module)
-		seq_printf(seq, "%s ", probe->module->name);
-	switch (tramp_probe_mode(probe)) {
-	case TRAMP_MODE_JUMP:
-		seq_puts(seq, "[OPTIMIZED]");
-		break;
-	case TRAMP_MODE_FTRACE_OPS:
-		seq_puts(seq, "[FTRACE]");
-		break;
-	case TRAMP_MODE_INT3:
-		seq_printf(seq, "[INT3: %s]", tramp_reason_name(probe->reason));
-		break;
-	case TRAMP_MODE_KPROBE:
-		seq_printf(seq, "[KPROBE: %s]", tramp_reason_name(probe->reason));
-		break;
-	default:
-		seq_printf(seq, "[NONE: %s]", tramp_reason_name(probe->reason));
-	}
-}
-
 static void show_link(struct seq_file *seq, const struct tramp_link *link, bool addresses)
 {
-	const struct tramp_exec *exec = NULL;
-	u64 hits, misses;
+	struct tramp_described d;
 
-	if (link->probe) {
-		show_probe(seq, link, addresses);
-		if (link->probe->image)
-			exec = &link->probe->image->exec;
-	} else {
-		show_target(seq, link, addresses);
-		if (link->target && link->target->image)
-			exec = &link->target->image->exec;
-	}
-	tramp_link_counts(link, &hits, &misses);
-	seq_printf(seq, " link %u prog %u hits %llu misses %llu", link->id,
-		   link->slot->prog->aux->id, hits, misses);
-	if (exec)
-		seq_printf(seq, " image %s", exec->ksym.name);
+	tramp_link_describe(link, &d);
+	seq_printf(seq, "%016llx %s %s+%#llx %s%s[%s%s%s]", addresses ? d.addr : 0,
+		   tramp_kind_name(d.kind), *d.name ? d.name : "-", d.offset, d.module,
+		   *d.module ? " " : "", d.mode_name, d.reason ? ": " : "",
+		   d.reason ? tramp_reason_name(d.reason) : "");
+	seq_printf(seq, " link %u prog %u hits %llu misses %llu", d.link_id, d.prog_id, d.hits,
+		   d.misses);
+	if (d.exec)
+		seq_printf(seq, " image %s", d.exec->ksym.name);
 	seq_putc(seq, '\n');
 }
 
@@ -103,7 +54,7 @@ static void *list_start(struct seq_file *seq, loff_t *pos)
 /* The position is the id of the link before, so that it holds between reads. */
 static void *list_next(struct seq_file *seq, void *v, loff_t *pos)
 {
-	*pos = ((struct tramp_link *)v)->id;
+	*pos = tramp_link_id(v);
 	return tramp_link_find(*pos, true);
 }
 
@@ -141,12 +92,13 @@ static int optimize_set(void *data, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(optimize_fops, optimize_get, optimize_set, "%llu\n");
 
-void __init tramp_debugfs_init(void)
+int __init tramp_debugfs_init(void)
 {
 	dir = debugfs_create_dir("trampoline", NULL);
 	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
 	if (tramp_ksyms.has_probes)
 		debugfs_create_file("optimize", 0600, dir, NULL, &optimize_fops);
+	return 0;
 }
 
 void tramp_debugfs_exit(void)

@@ -3,7 +3,7 @@
 #ifndef TRAMP_DEBUGFS_H
 #define TRAMP_DEBUGFS_H
 
-void tramp_debugfs_init(void);
+int tramp_debugfs_init(void);
 void tramp_debugfs_exit(void);
 
 #endif

@@ -64,13 +64,13 @@ static int find_refcnt(const struct btf *btf, u32 id)
 	return -1;
 }
 
-void tramp_btf_id_init(void)
+int __init tramp_btf_id_init(void)
 {
 	struct btf *btf, *found;
 	s32 id;
 
 	if (!tramp_ksyms.btf_idr || !tramp_ksyms.has_bpf_find_btf_id)
-		return;		/* the kernel log says so already */
+		return 0;	/* the kernel log says so already */
 	id = KSYM(bpf_find_btf_id)("btf", BTF_KIND_STRUCT, &btf);
 	if (id > 0) {
 		rcu_read_lock();
@@ -83,6 +83,7 @@ void tramp_btf_id_init(void)
 	}
 	if (refcnt_offset < 0)
 		pr_info("this kernel's BTF does not describe struct btf: functions cannot be asked for by BTF id\n");
+	return 0;
 }
 
 struct btf *tramp_btf_get(u32 id, struct tramp_refusal *why)

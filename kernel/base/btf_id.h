@@ -8,8 +8,8 @@
 #include <linux/btf.h>
 #include "tramp.h"
 
-/* Find out where a BTF object has its reference count. At load, after ksyms.c. */
-void tramp_btf_id_init(void);
+/* Find out where a BTF object has its reference count. At load, after ksyms.c. Return: 0. */
+int tramp_btf_id_init(void);
 
 /**
  * tramp_btf_get() - the BTF object with an id

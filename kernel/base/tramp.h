@@ -55,4 +55,8 @@ int tramp_refuse(struct tramp_refusal *why, enum tramp_reason reason, u64 addr,
 /* refuse.c: the short name of a reason, for logs and debugfs. */
 const char *tramp_reason_name(u32 reason);
 
+/* names.c: of enum tramp_kind, as in SEC(), and of enum tramp_mode. */
+const char *tramp_kind_name(u32 kind);
+const char *tramp_mode_name(u32 mode);
+
 #endif /* TRAMP_TRAMP_H */

@@ -93,9 +93,9 @@ int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
 	}
 }
 
-struct tramp_site *tramp_site_alloc(unsigned long ip, struct tramp_refusal *why)
+struct tramp_site *tramp_site_alloc(unsigned long ip, size_t size, struct tramp_refusal *why)
 {
-	struct tramp_site *site = kzalloc(sizeof(*site), GFP_KERNEL);
+	struct tramp_site *site = kzalloc(size, GFP_KERNEL);
 	int err;
 
 	if (!site)
@@ -111,10 +111,7 @@ struct tramp_site *tramp_site_alloc(unsigned long ip, struct tramp_refusal *why)
 
 void tramp_site_free(struct tramp_site *site)
 {
-	struct tramp_ops_set *set = rcu_dereference_protected(site->set, true);
-
-	if (set)
-		tramp_ops_set_free(set);
+	tramp_live_set_free(rcu_dereference_protected(site->set, true));
 	ftrace_free_filter(&site->ops);
 	kfree(site);
 }
@@ -158,7 +155,7 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 		err = tramp_ftrace_hold(why);
 	if (err)
 		return err;
-	site = tramp_site_alloc(ip, why);
+	site = tramp_site_alloc(ip, sizeof(*site), why);
 	if (IS_ERR(site)) {
 		tramp_ftrace_release();
 		return PTR_ERR(site);

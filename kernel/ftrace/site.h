@@ -12,25 +12,13 @@
 
 #include <linux/ftrace.h>
 #include "base/retire.h"
-#include "prog/slot.h"
 #include "base/tramp.h"
-#include "x86/fentry_image.h"
-
-struct tramp_image;
-
-/* What the ftrace callback runs; replaced as a whole, read under RCU. */
-struct tramp_ops_set {
-	struct tramp_retire retire;
-	struct tramp_x86_model model;
-	unsigned long func;
-	u32 nr;
-	struct tramp_slot *slots[];
-};
+#include "prog/set.h"
 
 struct tramp_site {
 	struct ftrace_ops ops;
 	unsigned long ip;
-	struct tramp_ops_set __rcu *set;	/* mode FTRACE_OPS; otherwise NULL */
+	struct tramp_live_set __rcu *set;	/* mode FTRACE_OPS; otherwise NULL */
 	struct tramp_retire retire;
 };
 
@@ -88,44 +76,17 @@ int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_
  */
 bool tramp_site_detach(struct tramp_site *site, unsigned long code);
 
-/* func/callback.c: the same for mode FTRACE_OPS. */
-
-/**
- * tramp_ops_set_alloc() - what the callback shall run
- * @model, @func: the function
- * @slots, @nr: its entry programs in order; a reference to each is taken
- *
- * Return: the set, NULL if out of memory.
+/*
+ * For func/callback.c, whose sites are of mode FTRACE_OPS, and probe/callback.c.
  */
-struct tramp_ops_set *tramp_ops_set_alloc(const struct tramp_x86_model *model,
-					  unsigned long func, struct tramp_slot **slots, u32 nr);
 
-/**
- * tramp_ops_attach() - run a set's programs from an ftrace callback
- * @ip: the site
- * @set: consumed, also on failure
- * @site: (out) the site
- * @why: why not
- */
-int tramp_ops_attach(unsigned long ip, struct tramp_ops_set *set, struct tramp_site **site,
-		     struct tramp_refusal *why);
-
-/* Free a set that was never shown to the callback, or is not any more. */
-void tramp_ops_set_free(struct tramp_ops_set *set);
-
-/* Run another set from now on; the old one is retired. Each hit sees one of them. */
-void tramp_ops_switch(struct tramp_site *site, struct tramp_ops_set *set);
-
-/* Why a sleepable program, or any program on PREEMPT_RT, cannot run from there. */
-bool tramp_ops_possible(const struct tramp_slot *slot);
-
-/* Shared by both files: what an errno of ftrace means for the site at @ip. */
+/* What an errno of ftrace means for the site at @ip. Return: a negative errno. */
 int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why);
+/* A new site with its filter set to @ip; @size is that of the struct that begins with it. */
+struct tramp_site *tramp_site_alloc(unsigned long ip, size_t size, struct tramp_refusal *why);
 /* Free a site and what its callback runs; nobody can be in it. */
 void tramp_site_free(struct tramp_site *site);
 /* The same once nobody can be in it any more. */
 void tramp_site_retire(struct tramp_site *site);
-/* A new site with its filter set to @ip. */
-struct tramp_site *tramp_site_alloc(unsigned long ip, struct tramp_refusal *why);
 
 #endif /* TRAMP_SITE_H */

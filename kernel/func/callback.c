@@ -16,9 +16,16 @@
  */
 #include <linux/slab.h>
 #include "base/compat.h"
-#include "prog/runtime.h"
 #include "base/ksyms.h"
-#include "ftrace/site.h"
+#include "callback.h"
+#include "prog/runtime.h"
+
+/* With what the arguments of the function are made of. */
+struct callback_site {
+	struct tramp_site site;		/* first: ftrace/site.c frees it */
+	unsigned long func;
+	struct tramp_x86_model model;
+};
 
 /* ctx[-2] and ctx[-1], the slots, and a return value that is always 0 here. */
 struct ops_ctx {
@@ -37,10 +44,10 @@ bool tramp_ops_possible(const struct tramp_slot *slot)
  * register while an argument fits, from the stack otherwise (System V AMD64 ABI,
  * 3.2.3; see struct tramp_x86_model).
  */
-static notrace void fill_slots(struct ops_ctx *ctx, const struct tramp_ops_set *set,
+static notrace void fill_slots(struct ops_ctx *ctx, const struct callback_site *site,
 			       struct pt_regs *regs)
 {
-	const struct tramp_x86_model *m = &set->model;
+	const struct tramp_x86_model *m = &site->model;
 	const u64 reg[6] = { regs->di, regs->si, regs->dx, regs->cx, regs->r8, regs->r9 };
 	const u64 *stack = (const u64 *)regs->sp + 1;	/* behind the return address */
 	u32 i, n, used = 0, out = 0, on_stack = 0;
@@ -62,7 +69,7 @@ static notrace void fill_slots(struct ops_ctx *ctx, const struct tramp_ops_set *
 		*last = (u32)*last;
 	ctx->slots[out] = 0;
 	ctx->nr_slots = out;
-	ctx->ip = set->func;
+	ctx->ip = site->func;
 }
 
 /* The same guard as in images, in C. Preemption is off. */
@@ -85,7 +92,7 @@ static notrace void run_slot(struct tramp_slot *slot, struct ops_ctx *ctx)
 	this_cpu_dec(*prog->active);
 }
 
-static notrace void count_missed(const struct tramp_ops_set *set)
+static notrace void count_missed(const struct tramp_set *set)
 {
 	u32 i;
 
@@ -96,21 +103,23 @@ static notrace void count_missed(const struct tramp_ops_set *set)
 static notrace void ops_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 			    struct ftrace_regs *fregs)
 {
-	struct tramp_site *site = container_of(ops, struct tramp_site, ops);
+	struct callback_site *site = container_of(ops, struct callback_site, site.ops);
 	struct pt_regs *regs = ftrace_get_regs(fregs);
-	struct tramp_ops_set *set;
+	const struct tramp_live_set *live;
+	const struct tramp_set *set;
 	struct ops_ctx ctx;
 	int bit;
 	u32 i;
 
 	preempt_disable_notrace();
-	set = rcu_dereference_raw(site->set);
+	live = rcu_dereference_raw(site->site.set);
+	set = &live->run;
 	bit = ftrace_test_recursion_trylock(ip, parent_ip);
 	/* Idle functions: no program runs where RCU does not watch. */
 	if (bit < 0 || !regs || !rcu_is_watching()) {
 		count_missed(set);
 	} else {
-		fill_slots(&ctx, set, regs);
+		fill_slots(&ctx, site, regs);
 		rcu_read_lock();
 		for (i = 0; i < set->nr; i++)
 			run_slot(set->slots[i], &ctx);
@@ -121,67 +130,30 @@ static notrace void ops_hit(unsigned long ip, unsigned long parent_ip, struct ft
 	preempt_enable_notrace();
 }
 
-struct tramp_ops_set *tramp_ops_set_alloc(const struct tramp_x86_model *model,
-					  unsigned long func, struct tramp_slot **slots, u32 nr)
+int tramp_ops_attach(const struct tramp_func *func, const struct list_head *entries,
+		     struct tramp_site **out, struct tramp_refusal *why)
 {
-	struct tramp_ops_set *set = kzalloc(struct_size(set, slots, nr), GFP_KERNEL);
-	u32 i;
-
-	if (!set)
-		return NULL;
-	set->model = *model;
-	set->func = func;
-	set->nr = nr;
-	for (i = 0; i < nr; i++)
-		set->slots[i] = tramp_slot_get(slots[i]);
-	return set;
-}
-
-void tramp_ops_set_free(struct tramp_ops_set *set)
-{
-	u32 i;
-
-	for (i = 0; i < set->nr; i++)
-		tramp_slot_put(set->slots[i]);
-	kfree(set);
-}
-
-static void set_retired(struct tramp_retire *r)
-{
-	tramp_ops_set_free(container_of(r, struct tramp_ops_set, retire));
-}
-
-static const struct tramp_retire_ops set_retire_ops = {
-	.free = set_retired,
-};
-
-int tramp_ops_attach(unsigned long ip, struct tramp_ops_set *set, struct tramp_site **out,
-		     struct tramp_refusal *why)
-{
-	struct tramp_site *site = tramp_site_alloc(ip, why);
+	struct tramp_site *site = tramp_site_alloc(func->site, sizeof(struct callback_site), why);
+	struct callback_site *full = container_of(site, struct callback_site, site);
 	int err;
 
-	if (IS_ERR(site)) {
-		tramp_ops_set_free(set);
+	if (IS_ERR(site))
 		return PTR_ERR(site);
-	}
+	full->func = func->addr;
+	full->model = func->model;
 	site->ops.func = ops_hit;
 	site->ops.flags |= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT;
-	rcu_assign_pointer(site->set, set);
+	err = tramp_live_set_switch(&site->set, entries, 1, why);
+	if (err) {
+		tramp_site_free(site);
+		return err;
+	}
 	err = register_ftrace_function(&site->ops);
 	if (err) {
 		/* The callback may have been reachable for a moment. */
 		tramp_site_retire(site);
-		return tramp_site_error(err, ip, why);
+		return tramp_site_error(err, func->site, why);
 	}
 	*out = site;
 	return 0;
-}
-
-void tramp_ops_switch(struct tramp_site *site, struct tramp_ops_set *set)
-{
-	struct tramp_ops_set *old;
-
-	old = rcu_replace_pointer(site->set, set, lockdep_is_held(&tramp_mutex));
-	tramp_retire_add(&old->retire, &set_retire_ops);
 }

@@ -13,13 +13,12 @@
 #include <linux/hashtable.h>
 #include <linux/slab.h>
 #include "base/cache.h"
-#include "base/compat.h"
-#include "prog/runtime.h"
+#include "callback.h"
 #include "image.h"
-#include "link/link.h"
 #include "target.h"
 
 static DEFINE_HASHTABLE(targets, 10);
+static struct kmem_cache *cache;
 
 struct tramp_target *tramp_target_find(u64 key)
 {
@@ -55,7 +54,7 @@ static void put_locked(struct tramp_target *target)
 		return;
 	hash_del(&target->hash);
 	tramp_func_put(&target->func);
-	kmem_cache_free(tramp_target_cache, target);
+	kmem_cache_free(cache, target);
 }
 
 void tramp_target_put(struct tramp_target *target)
@@ -76,35 +75,19 @@ static struct tramp_target *get_target(struct tramp_func *func, struct tramp_ref
 		target->refs++;
 		return target;
 	}
-	target = kmem_cache_zalloc(tramp_target_cache, GFP_KERNEL);
+	target = kmem_cache_zalloc(cache, GFP_KERNEL);
 	if (!target) {
 		tramp_func_put(func);
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	}
+	target->point.ops = &tramp_func_ops;
 	target->func = *func;
 	target->refs = 1;
 	INIT_LIST_HEAD(&target->older);
 	for (i = 0; i < TRAMP_LISTS; i++)
-		INIT_LIST_HEAD(&target->links[i]);
+		INIT_LIST_HEAD(&target->members[i]);
 	hash_add(targets, &target->hash, func->key);
 	return target;
-}
-
-/* The target's slots in the order they run. Return: the array, NULL without memory. */
-static struct tramp_slot **collect_slots(struct tramp_target *target)
-{
-	struct tramp_slot **slots;
-	struct tramp_link *link;
-	u32 i, n = 0;
-
-	slots = kcalloc(tramp_target_nr(target), sizeof(*slots), GFP_KERNEL);
-	if (!slots)
-		return NULL;
-	for (i = 0; i < TRAMP_LISTS; i++) {
-		list_for_each_entry(link, &target->links[i], node)
-			slots[n++] = link->slot;
-	}
-	return slots;
 }
 
 struct keep {
@@ -119,21 +102,21 @@ struct keep {
 static bool keep_slot(const struct tramp_slot *slot, void *arg)
 {
 	const struct keep *keep = arg;
-	struct tramp_link *link;
+	struct tramp_member *member;
 
 	if (slot == keep->replaced)
 		return true;
-	list_for_each_entry(link, &keep->target->links[TRAMP_LIST_FEXIT], node) {
-		if (link->slot == slot)
+	list_for_each_entry(member, &keep->target->members[TRAMP_LIST_FEXIT], node) {
+		if (member->slot == slot)
 			return true;
 	}
 	return false;
 }
 
-static int update_direct(struct tramp_target *target, struct tramp_slot **slots,
-			 const struct tramp_slot *replaced, struct tramp_refusal *why)
+static int update_direct(struct tramp_target *target, const struct tramp_slot *replaced,
+			 struct tramp_refusal *why)
 {
-	const struct tramp_image_req req = {
+	const struct tramp_func_image_req req = {
 		.target = target,
 		.model = &target->func.model,
 		.func = target->func.addr,
@@ -141,34 +124,32 @@ static int update_direct(struct tramp_target *target, struct tramp_slot **slots,
 		.check_rcu = target->func.idle,
 		.key = target->func.key,
 		.index = target->index + 1,
-		.slots = slots,
-		.nr_fentry = target->nr[TRAMP_LIST_FENTRY],
-		.nr_fmod_ret = target->nr[TRAMP_LIST_FMOD_RET],
-		.nr_fexit = target->nr[TRAMP_LIST_FEXIT],
-		.call = tramp_slot_call,
+		.lists = target->members,
+		.nr = target->nr,
+		.describe = tramp_slot_call,
 	};
 	struct keep keep = { .target = target, .replaced = replaced };
-	struct tramp_image *image, *old = target->image;
+	struct tramp_func_image *image, *old = target->image;
 	bool entered = false;
 	int err;
 
-	image = tramp_image_create(&req, why);
+	image = tramp_func_image_create(&req, why);
 	if (IS_ERR(image))
 		return PTR_ERR(image);
 
 	if (target->site)
-		err = tramp_site_switch(target->site, image->exec.code, why);
+		err = tramp_site_switch(target->site, image->image.exec.code, why);
 	else
-		err = tramp_site_attach(target->func.site, image->exec.code, &target->site,
+		err = tramp_site_attach(target->func.site, image->image.exec.code, &target->site,
 					&entered, why);
 	if (err && entered) {
 		target->index++;
 		tramp_target_get(target);
-		tramp_image_retire(image, NULL, NULL);
+		tramp_func_image_retire(image, NULL, NULL);
 		return err;
 	}
 	if (err) {
-		tramp_image_destroy(image);
+		tramp_func_image_destroy(image);
 		return err;
 	}
 
@@ -176,48 +157,33 @@ static int update_direct(struct tramp_target *target, struct tramp_slot **slots,
 	target->image = image;
 	tramp_target_get(target);
 	if (old)
-		tramp_image_retire(old, keep_slot, &keep);
+		tramp_func_image_retire(old, keep_slot, &keep);
 	return 0;
 }
 
-static int update_ops(struct tramp_target *target, struct tramp_slot **slots,
-		      struct tramp_refusal *why)
+static int update_ops(struct tramp_target *target, struct tramp_refusal *why)
 {
-	struct tramp_ops_set *set;
+	const struct list_head *entries = &target->members[TRAMP_LIST_FENTRY];
 
-	set = tramp_ops_set_alloc(&target->func.model, target->func.addr, slots,
-				  target->nr[TRAMP_LIST_FENTRY]);
-	if (!set)
-		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	if (target->site) {
-		tramp_ops_switch(target->site, set);
-		return 0;
-	}
-	return tramp_ops_attach(target->func.site, set, &target->site, why);
+	if (target->site)
+		return tramp_live_set_switch(&target->site->set, entries, 1, why);
+	return tramp_ops_attach(&target->func, entries, &target->site, why);
 }
 
 /* Make the site do what the target's lists say. They are not empty. */
 static int update(struct tramp_target *target, enum tramp_mode mode,
 		  const struct tramp_slot *replaced, struct tramp_refusal *why)
 {
-	struct tramp_slot **slots = collect_slots(target);
-	int err;
-
-	if (!slots)
-		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	if (mode == TRAMP_MODE_DIRECT)
-		err = update_direct(target, slots, replaced, why);
-	else
-		err = update_ops(target, slots, why);
-	kfree(slots);
-	return err;
+		return update_direct(target, replaced, why);
+	return update_ops(target, why);
 }
 
 /* What the site leads to stays as it is, but for this program. */
 static void silence(struct tramp_target *target, struct tramp_slot *slot)
 {
 	if (target->image)
-		tramp_image_mute(target->image, slot);
+		tramp_image_mute(&target->image->image, slot);
 	else
 		WRITE_ONCE(slot->muted, true);
 }
@@ -225,9 +191,9 @@ static void silence(struct tramp_target *target, struct tramp_slot *slot)
 /* The site goes back to what it was without us; @last is the slot of the last program. */
 static void remove_site(struct tramp_target *target, struct tramp_slot *last)
 {
-	struct tramp_image *image = target->image;
+	struct tramp_func_image *image = target->image;
 
-	if (!tramp_site_detach(target->site, image ? image->exec.code : 0)) {
+	if (!tramp_site_detach(target->site, image ? image->image.exec.code : 0)) {
 		/* It leads here for ever: image, slots and target are never freed. */
 		silence(target, last);
 		tramp_target_get(target);
@@ -238,40 +204,19 @@ static void remove_site(struct tramp_target *target, struct tramp_slot *last)
 	target->site = NULL;
 	target->image = NULL;
 	if (image)
-		tramp_image_retire(image, NULL, NULL);
+		tramp_func_image_retire(image, NULL, NULL);
 }
 
 /* A program runs once a call, whichever links it has. */
 static int check_duplicate(const struct tramp_target *target, const struct bpf_prog *prog,
 			   struct tramp_refusal *why)
 {
-	struct tramp_link *link;
-	u32 i;
+	const struct tramp_member *member = tramp_members_find(target->members, TRAMP_LISTS, prog);
 
-	for (i = 0; i < TRAMP_LISTS; i++) {
-		list_for_each_entry(link, &target->links[i], node) {
-			if (link->slot->prog == prog)
-				return tramp_refuse(why, TRAMP_REASON_ALREADY_ATTACHED,
-						    target->func.addr, "link %u", link->id);
-		}
-	}
-	return 0;
-}
-
-/* What keeps this program from this function, apart from the site. */
-static int check_attach(const struct tramp_target *target, const struct tramp_link *new,
-			struct tramp_refusal *why)
-{
-	const struct tramp_func *func = &target->func;
-
-	if (!func->site)
-		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func->addr, "%s", func->name);
-	if (new->list != TRAMP_LIST_FENTRY && func->exit_reason)
-		return tramp_refuse(why, func->exit_reason, func->addr, "%s", func->name);
-	if (tramp_target_nr(target) >= TRAMP_MAX_PROGS)
-		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, func->addr,
-				    "%s has %u programs", func->name, TRAMP_MAX_PROGS);
-	return check_duplicate(target, new->slot->prog, why);
+	if (!member)
+		return 0;
+	return tramp_refuse(why, TRAMP_REASON_ALREADY_ATTACHED, target->func.addr, "link %u",
+			    member->link_id);
 }
 
 /*
@@ -279,100 +224,139 @@ static int check_attach(const struct tramp_target *target, const struct tramp_li
  * target stays in that mode until its last program goes, since going over to an
  * image would run them twice, or not at all, for a call in between.
  */
-static int choose_mode(const struct tramp_target *target, const struct tramp_link *link,
-		       u32 flags, enum tramp_mode *mode, struct tramp_refusal *why)
+static int choose_mode(const struct tramp_func *func, const struct tramp_site *site,
+		       enum tramp_list list, bool sleeps, u32 flags, enum tramp_mode *mode,
+		       struct tramp_refusal *held)
+{
+	int err;
+
+	*mode = TRAMP_MODE_DIRECT;
+	if (site && tramp_site_mode(site) == TRAMP_MODE_DIRECT)
+		return 0;
+	err = tramp_site_check(func->site, 0, held);
+	if (!site && !err)
+		return 0;
+	if (site && !err)
+		err = tramp_refuse(held, TRAMP_REASON_SITE_HELD, func->site,
+				   "our own entry programs, in mode ops");
+	if (held->reason == TRAMP_REASON_SITE_HELD && list == TRAMP_LIST_FENTRY && !sleeps &&
+	    !(flags & TRAMP_ATTACH_F_NO_OPS)) {
+		*mode = TRAMP_MODE_FTRACE_OPS;
+		return 0;
+	}
+	return err;
+}
+
+int tramp_target_check(const struct tramp_func *func, const struct tramp_target *target,
+		       enum tramp_list list, bool sleeps, u32 flags, enum tramp_mode *mode,
+		       struct tramp_refusal *why)
 {
 	struct tramp_refusal held = {};
 	int err;
 
-	*mode = TRAMP_MODE_DIRECT;
-	if (target->site && tramp_site_mode(target->site) == TRAMP_MODE_DIRECT)
-		return 0;
-	err = tramp_site_check(target->func.site, 0, &held);
-	if (!target->site && !err)
-		return 0;
-	if (target->site && !err)
-		err = tramp_refuse(&held, TRAMP_REASON_SITE_HELD, target->func.site,
-				   "our own entry programs, in mode ops");
-	if (held.reason == TRAMP_REASON_SITE_HELD && link->list == TRAMP_LIST_FENTRY &&
-	    tramp_ops_possible(link->slot) && !(flags & TRAMP_ATTACH_F_NO_OPS)) {
-		*mode = TRAMP_MODE_FTRACE_OPS;
-		return 0;
-	}
+	lockdep_assert_held(&tramp_mutex);
+	if (!func->site)
+		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func->addr, "%s", func->name);
+	if (!func->key)
+		return tramp_refuse(why, TRAMP_REASON_NO_BTF, func->addr, "%s", func->name);
+	if (list != TRAMP_LIST_FENTRY && func->exit_reason)
+		return tramp_refuse(why, func->exit_reason, func->addr, "%s", func->name);
+	if (target && tramp_target_nr(target) >= TRAMP_MAX_PROGS)
+		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, func->addr,
+				    "%s has %u programs", func->name, TRAMP_MAX_PROGS);
+	err = choose_mode(func, target ? target->site : NULL, list, sleeps, flags, mode, &held);
+	/* Also with success: who has the site, that a callback is the way. */
 	if (why && !why->reason)
 		*why = held;
 	return err;
 }
 
-int tramp_target_attach(struct tramp_link *link, u32 flags, struct tramp_refusal *why)
+enum tramp_list tramp_target_list(enum tramp_kind kind)
 {
+	static const enum tramp_list lists[] = {
+		[TRAMP_KIND_FENTRY] = TRAMP_LIST_FENTRY,
+		[TRAMP_KIND_FMOD_RET] = TRAMP_LIST_FMOD_RET,
+		[TRAMP_KIND_FEXIT] = TRAMP_LIST_FEXIT,
+	};
+
+	return lists[kind];
+}
+
+int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *req,
+			struct tramp_refusal *why)
+{
+	enum tramp_list list = tramp_target_list(member->kind);
+	struct tramp_refusal held = {};
 	struct tramp_target *target;
 	enum tramp_mode mode;
 	struct tramp_func func;
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
-	err = tramp_resolve_prog(link->slot->prog, &func, why);
+	err = tramp_resolve_prog(member->slot->prog, &func, why);
 	if (err)
 		return err;
 	target = get_target(&func, why);
 	if (IS_ERR(target))
 		return PTR_ERR(target);
 
-	err = check_attach(target, link, why);
-	if (!err)
-		err = choose_mode(target, link, flags, &mode, why);
-	if (err)
-		goto put;
-
-	/* The newest runs first, as with the kernel's trampolines (hlist_add_head()). */
-	list_add(&link->node, &target->links[link->list]);
-	target->nr[link->list]++;
-	err = update(target, mode, NULL, why);
+	err = check_duplicate(target, member->slot->prog, why) ?:
+	      tramp_target_check(&target->func, target, list, !tramp_ops_possible(member->slot),
+				 req->flags, &mode, &held);
 	if (err) {
-		list_del(&link->node);
-		target->nr[link->list]--;
+		if (why && !why->reason)
+			*why = held;
 		goto put;
 	}
-	link->target = target;
-	link->key = target->func.key;
+
+	/* The newest runs first, as with the kernel's trampolines (hlist_add_head()). */
+	list_add(&member->node, &target->members[list]);
+	target->nr[list]++;
+	err = update(target, mode, NULL, why);
+	if (err) {
+		list_del(&member->node);
+		target->nr[list]--;
+		goto put;
+	}
+	member->point = &target->point;
+	member->key = target->func.key;
 	return 0;
 put:
 	put_locked(target);
 	return err;
 }
 
-void tramp_target_detach(struct tramp_link *link)
+void tramp_target_detach(struct tramp_member *member)
 {
-	struct tramp_target *target = link->target;
-	struct tramp_image *image;
+	struct tramp_target *target = tramp_target_of(member);
+	struct tramp_func_image *image;
 
 	lockdep_assert_held(&tramp_mutex);
-	list_del(&link->node);
-	target->nr[link->list]--;
-	link->target = NULL;
+	list_del(&member->node);
+	target->nr[tramp_target_list(member->kind)]--;
+	member->point = NULL;
 	list_for_each_entry(image, &target->older, older)
-		tramp_image_leave_out(image, link->counts);
+		tramp_func_image_leave_out(image, member->counts);
 
 	if (!target->site) {
 		/* ftrace has shut down, see remove_site(). */
 	} else if (!tramp_target_nr(target)) {
-		remove_site(target, link->slot);
+		remove_site(target, member->slot);
 	} else if (update(target, tramp_site_mode(target->site), NULL, NULL)) {
 		/*
 		 * No memory for what the others need, or ftrace has shut down. They
 		 * go on with what they have, and this program is left out of it.
 		 */
-		silence(target, link->slot);
+		silence(target, member->slot);
 	}
 	put_locked(target);
 }
 
-int tramp_target_replace(struct tramp_link *link, struct tramp_slot *slot,
+int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 			 struct tramp_refusal *why)
 {
-	struct tramp_target *target = link->target;
-	struct tramp_slot *old = link->slot;
+	struct tramp_target *target = tramp_target_of(member);
+	struct tramp_slot *old = member->slot;
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
@@ -383,12 +367,23 @@ int tramp_target_replace(struct tramp_link *link, struct tramp_slot *slot,
 	err = check_duplicate(target, slot->prog, why);
 	if (err)
 		return err;
-	link->slot = slot;
+	member->slot = slot;
 	err = update(target, tramp_site_mode(target->site), old, why);
 	if (err) {
-		link->slot = old;
+		member->slot = old;
 		return err;
 	}
 	tramp_slot_put(old);
 	return 0;
+}
+
+int __init tramp_target_init(void)
+{
+	cache = KMEM_CACHE(tramp_target, 0);
+	return cache ? 0 : -ENOMEM;
+}
+
+void tramp_target_exit(void)
+{
+	tramp_cache_exit(cache);
 }

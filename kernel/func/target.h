@@ -6,12 +6,12 @@
 #define TRAMP_TARGET_H
 
 #include <linux/list.h>
-#include "resolve.h"
-#include "ftrace/site.h"
 #include "base/tramp.h"
+#include "ftrace/site.h"
+#include "link/point.h"
+#include "resolve.h"
 
-struct tramp_image;
-struct tramp_link;
+struct tramp_func_image;
 
 /* The kinds in the order their programs run. */
 enum tramp_list {
@@ -23,12 +23,13 @@ enum tramp_list {
 
 /**
  * struct tramp_target - one function with programs
+ * @point: what it is to its members
  * @hash: in the table of targets, by key
  * @func: the function, with a reference to its module
- * @refs: links and images; the last one frees it
+ * @refs: members and images; the last one frees it
  * @index: of the newest image. It goes on counting while any image is left, so
  *	that no two names are alike.
- * @links: the programs, each list in the order they run: the newest first
+ * @members: the programs, each list in the order they run: the newest first
  * @nr: how many
  * @image: what the site calls; NULL without programs or in mode FTRACE_OPS
  * @site: NULL without programs
@@ -37,13 +38,14 @@ enum tramp_list {
  * Everything is protected by tramp_mutex.
  */
 struct tramp_target {
+	struct tramp_point point;
 	struct hlist_node hash;
 	struct tramp_func func;
 	u32 refs;
 	u32 index;
-	struct list_head links[TRAMP_LISTS];
+	struct list_head members[TRAMP_LISTS];
 	u32 nr[TRAMP_LISTS];
-	struct tramp_image *image;
+	struct tramp_func_image *image;
 	struct tramp_site *site;
 	struct list_head older;
 };
@@ -52,36 +54,37 @@ void tramp_target_get(struct tramp_target *target);
 /* Takes tramp_mutex itself: not for callers that hold it. May sleep. */
 void tramp_target_put(struct tramp_target *target);
 
+/* The target that a member is at; NULL once detached. */
+static inline struct tramp_target *tramp_target_of(const struct tramp_member *member)
+{
+	return member->point ? container_of(member->point, struct tramp_target, point) : NULL;
+}
+
+/* The list of programs of a kind. */
+enum tramp_list tramp_target_list(enum tramp_kind kind);
+
 /**
- * tramp_target_attach() - attach a link's program to its function
- * @link: not attached; its prog and slot are set. On success its target is set.
+ * tramp_target_check() - whether one more program could be attached to a function
+ * @func: the function
+ * @target: its target, NULL if it has none
+ * @list: the list the program would be in
+ * @sleeps: it is one that cannot run from a callback (tramp_ops_possible())
  * @flags: TRAMP_ATTACH_F_*
+ * @mode: (out) how calls would reach it
  * @why: why not
  *
- * Context: tramp_mutex held, may sleep.
- * Return: 0 or a negative errno; then nothing has changed.
- */
-int tramp_target_attach(struct tramp_link *link, u32 flags, struct tramp_refusal *why);
-
-/**
- * tramp_target_detach() - take a link's program off its function
- * @link: attached
- *
- * Calls that enter after it returned do not run the program. Cannot fail.
- * Context: tramp_mutex held, may sleep.
- */
-void tramp_target_detach(struct tramp_link *link);
-
-/**
- * tramp_target_replace() - swap a link's slot for another
- * @link: attached
- * @slot: the new program; the link takes over the reference on success
- * @why: why not
- *
- * Each call runs exactly one of the two programs.
+ * ATTACH and EXPLAIN both ask this.
  * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
  */
-int tramp_target_replace(struct tramp_link *link, struct tramp_slot *slot,
+int tramp_target_check(const struct tramp_func *func, const struct tramp_target *target,
+		       enum tramp_list list, bool sleeps, u32 flags, enum tramp_mode *mode,
+		       struct tramp_refusal *why);
+
+/* What func/point.c has in its table; see struct tramp_point_ops. */
+int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *req,
+			struct tramp_refusal *why);
+void tramp_target_detach(struct tramp_member *member);
+int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 			 struct tramp_refusal *why);
 
 /**
@@ -98,5 +101,9 @@ static inline u32 tramp_target_nr(const struct tramp_target *target)
 
 /* Functions with at least one program; for INFO. tramp_mutex held. */
 u32 tramp_target_count(void);
+
+/* The slab cache of targets. Module init and exit; see base/cache.h. */
+int tramp_target_init(void);
+void tramp_target_exit(void);
 
 #endif /* TRAMP_TARGET_H */

@@ -14,12 +14,36 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include "base/compat.h"
-#include "func/image.h"
 #include "base/ksyms.h"
-#include "link.h"
 #include "base/rights.h"
+#include "link.h"
+
+/**
+ * struct tramp_link - one attachment
+ * @link: what the BPF core knows; @link.prog is the program
+ * @ops: the kind of place
+ * @counts: hits and misses, which outlive a change of program
+ * @id: the link's id, from before the core shows it
+ * @free: frees it behind the core's back
+ * @nr: how many members
+ * @members: the program at each of its places, or where it was
+ *
+ * Members are protected by tramp_mutex.
+ */
+struct tramp_link {
+	struct bpf_link link;
+	const struct tramp_point_ops *ops;
+	struct tramp_counts *counts;
+	u32 id;
+	struct work_struct free;
+	u32 nr;
+	struct tramp_member members[];
+};
+
+static const struct tramp_point_ops * const kinds[] = { &tramp_func_ops, &tramp_probe_ops };
 
 /* By id, for QUERY and debugfs. Changed under tramp_mutex. */
 static DEFINE_XARRAY(links);
@@ -35,38 +59,41 @@ u32 tramp_link_count(void)
 	return READ_ONCE(nr_attached);
 }
 
-void tramp_link_counts(const struct tramp_link *link, u64 *hits, u64 *misses)
+u32 tramp_link_id(const struct tramp_link *link)
 {
-	tramp_counts_sum(link->counts, hits, misses);
-	if (link->probe)
-		*misses += tramp_probe_callback_missed(link->probe) - link->missed_before;
+	return link->id;
 }
 
-const char *tramp_kind_name(enum tramp_kind kind)
+/* All of it or nothing is. */
+static bool is_attached(const struct tramp_link *link)
 {
-	static const char * const names[] = {
-		"none", "fentry", "fexit", "fmod_ret", "kprobe",
-	};
-
-	return names[kind];
+	lockdep_assert_held(&tramp_mutex);
+	return link->members[0].point;
 }
 
-enum tramp_mode tramp_link_mode(const struct tramp_link *link)
+void tramp_link_describe(const struct tramp_link *link, struct tramp_described *d)
 {
-	if (link->probe)
-		return tramp_probe_mode(link->probe);
-	if (!link->target || !link->target->site)
-		return TRAMP_MODE_NONE;
-	return tramp_site_mode(link->target->site);
-}
+	const struct tramp_member *member = &link->members[0];
+	const struct bpf_prog *prog = member->slot->prog;
+	u32 i;
 
-const char *tramp_mode_name(enum tramp_mode mode)
-{
-	static const char * const names[] = {
-		"none", "direct", "ops", "jump", "int3", "kprobe",
-	};
-
-	return names[mode];
+	lockdep_assert_held(&tramp_mutex);
+	memset(d, 0, sizeof(*d));
+	d->link_id = link->id;
+	d->kind = member->kind;
+	d->prog_id = prog->aux->id;
+	d->prog_name = prog->aux->name;
+	d->sleepable = tramp_prog_sleepable(prog);
+	d->cookie = member->slot->cookie;
+	d->key = member->key;
+	d->mode_name = "NONE";
+	d->module = "";
+	tramp_counts_sum(link->counts, &d->hits, &d->misses);
+	if (!is_attached(link))
+		return;
+	link->ops->describe(member, d);
+	for (i = 0; link->ops->misses && i < link->nr; i++)
+		d->misses += link->ops->misses(&link->members[i]);
 }
 
 struct tramp_link *tramp_link_find(u32 id, bool next)
@@ -79,15 +106,15 @@ struct tramp_link *tramp_link_find(u32 id, bool next)
 	return xa_find_after(&links, &index, UINT_MAX, XA_PRESENT);
 }
 
-/* Take the program off. tramp_mutex held. */
+/* Take the program off, of what it is at. */
 static void detach_locked(struct tramp_link *link)
 {
-	if (link->target)
-		tramp_target_detach(link);
-	else if (link->probe)
-		tramp_probe_detach(link);
-	else
+	u32 i;
+
+	if (!is_attached(link))
 		return;
+	for (i = 0; i < link->nr; i++)
+		link->ops->detach(&link->members[i]);
 	nr_attached--;
 }
 
@@ -107,13 +134,19 @@ static void link_release(struct bpf_link *bpf_link)
 	mutex_unlock(&tramp_mutex);
 }
 
-static void link_free(struct work_struct *work)
+static void free_link(struct tramp_link *link)
 {
-	struct tramp_link *link = container_of(work, struct tramp_link, free);
+	u32 i;
 
-	tramp_slot_put(link->slot);
+	for (i = 0; i < link->nr; i++)
+		tramp_slot_put(link->members[i].slot);
 	tramp_counts_put(link->counts);
 	kfree(link);
+}
+
+static void free_work(struct work_struct *work)
+{
+	free_link(container_of(work, struct tramp_link, free));
 	module_put(THIS_MODULE);
 }
 
@@ -121,7 +154,7 @@ static void link_dealloc(struct bpf_link *bpf_link)
 {
 	struct tramp_link *link = to_link(bpf_link);
 
-	INIT_WORK(&link->free, link_free);
+	INIT_WORK(&link->free, free_work);
 	tramp_retire_queue_work(&link->free);
 }
 
@@ -134,13 +167,15 @@ static int link_detach(struct bpf_link *bpf_link)
 }
 
 /* Whether @new may take the place of @old. */
-static int check_update(const struct bpf_prog *new, const struct bpf_prog *old)
+static int check_update(const struct tramp_link *link, const struct bpf_prog *new,
+			const struct bpf_prog *old)
 {
+	u8 kind;
+
 	if (new->type != old->type || new->expected_attach_type != old->expected_attach_type ||
 	    new->aux->attach_btf != old->aux->attach_btf ||
-	    new->aux->attach_btf_id != old->aux->attach_btf_id || new->aux->dst_prog ||
-	    new->kprobe_override ||
-	    (new->type == BPF_PROG_TYPE_KPROBE && tramp_prog_sleepable(new)))
+	    new->aux->attach_btf_id != old->aux->attach_btf_id ||
+	    link->ops->check_prog(new, &kind, NULL))
 		return -EINVAL;
 	return 0;
 }
@@ -149,10 +184,14 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 			    struct bpf_prog *old_prog)
 {
 	struct tramp_link *link = to_link(bpf_link);
+	struct tramp_member *member = &link->members[0];
 	struct tramp_refusal why = {};
 	struct tramp_slot *slot;
 	int err;
 
+	/* As with the kernel's own links of many places (bpf_kprobe_multi_link_lops). */
+	if (link->nr != 1)
+		return -EINVAL;
 	/* Another program where this one is: it takes what attaching it takes. */
 	err = tramp_may_attach(&why);
 	if (err)
@@ -162,7 +201,7 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 	if (!slot)
 		return -ENOMEM;
 	mutex_lock(&tramp_mutex);
-	if (!link->target && !link->probe) {
+	if (!is_attached(link)) {
 		err = -ENOLINK;
 		goto unlock;
 	}
@@ -175,15 +214,14 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 		bpf_prog_put(new_prog);
 		goto unlock;
 	}
-	err = check_update(new_prog, bpf_link->prog);
+	err = check_update(link, new_prog, bpf_link->prog);
 	if (err)
 		goto unlock;
-	slot->cookie = link->slot->cookie;
-	err = link->probe ? tramp_probe_replace(link, slot, &why) :
-			    tramp_target_replace(link, slot, &why);
+	slot->cookie = member->slot->cookie;
+	err = link->ops->replace(member, slot, &why);
 	if (err)
 		goto unlock;
-	slot = NULL;	/* the link's now */
+	slot = NULL;	/* the member's now */
 	/* The core gave us its reference to the new one; the old one was ours. */
 	old_prog = xchg(&bpf_link->prog, new_prog);
 	bpf_prog_put(old_prog);
@@ -194,125 +232,40 @@ unlock:
 }
 
 /* Symbol and offset, or nothing: %pS prints an address without a symbol as it is. */
-static void show_probe(const struct tramp_probe *probe, struct seq_file *seq)
+static void show_place(const struct tramp_described *d, struct seq_file *seq)
 {
-	char name[KSYM_NAME_LEN];
-	unsigned long offset;
-
-	seq_printf(seq, "index:\t%u\n", probe->index);
-	/* Without a mode it went with its module: something else may be there now. */
-	if (probe->mode != TRAMP_MODE_NONE && tramp_text_name(probe->addr, name, &offset))
-		seq_printf(seq, "place:\t%pS\n", (void *)probe->addr);
+	seq_printf(seq, "index:\t%u\n", d->index);
+	if (!d->instruction) {
+		seq_printf(seq, "func:\t%s%s%s\n", d->module, *d->module ? ":" : "", d->name);
+		return;
+	}
+	if (*d->name)
+		seq_printf(seq, "place:\t%pS\n", (void *)(unsigned long)d->addr);
 	else
 		seq_puts(seq, "place:\t-\n");
-	seq_printf(seq, "reason:\t%s\n", tramp_reason_name(probe->reason));
+	seq_printf(seq, "reason:\t%s\n", tramp_reason_name(d->reason));
 }
 
 static void link_show_fdinfo(const struct bpf_link *bpf_link, struct seq_file *seq)
 {
 	const struct tramp_link *link = to_link(bpf_link);
-	const struct tramp_target *target;
-	u64 hits, misses;
+	struct tramp_described d;
 
 	mutex_lock(&tramp_mutex);
-	target = link->target;
-	tramp_link_counts(link, &hits, &misses);
-	seq_printf(seq, "kind:\t%s\nmode:\t%s\nkey:\t%llu\n",
-		   tramp_kind_name(link->kind),
-		   tramp_mode_name(tramp_link_mode(link)), link->key);
-	if (target)
-		seq_printf(seq, "index:\t%u\nfunc:\t%s%s%s\n", target->index,
-			   target->func.module_name, *target->func.module_name ? ":" : "",
-			   target->func.name);
-	if (link->probe)
-		show_probe(link->probe, seq);
-	seq_printf(seq, "cookie:\t%llu\nhits:\t%llu\nmisses:\t%llu\n", link->slot->cookie, hits,
-		   misses);
+	tramp_link_describe(link, &d);
+	seq_printf(seq, "kind:\t%s\nmode:\t%s\nkey:\t%llu\n", tramp_kind_name(d.kind),
+		   tramp_mode_name(d.mode), d.key);
+	if (is_attached(link))
+		show_place(&d, seq);
+	seq_printf(seq, "cookie:\t%llu\nhits:\t%llu\nmisses:\t%llu\n", d.cookie, d.hits, d.misses);
 	mutex_unlock(&tramp_mutex);
 }
-
-#if TRAMP_LINK_INFO_KPROBE
-/* Where a link's probe is, as it is written when one is attached: an entry is at +0. */
-static void name_probe(const struct tramp_link *link, char *symbol, u32 *offset, u64 *addr)
-{
-	const struct tramp_probe *probe = link->probe;
-	unsigned long off;
-
-	*symbol = 0;
-	/* Detached, or gone with its module. */
-	if (!probe || probe->mode == TRAMP_MODE_NONE ||
-	    !tramp_text_name(probe->addr, symbol, &off))
-		return;
-	*offset = probe->addr == tramp_place_entry(probe->addr - off) ? 0 : off;
-	if (tramp_may_see_addresses(current_cred()))
-		*addr = probe->addr;
-}
-
-/* As much of a name as there is room for, as the kernel's own links do (bpf_copy_to_user()). */
-static int copy_name(char __user *to, u32 room, const char *name, u32 need)
-{
-	if (room >= need)
-		return copy_to_user(to, name, need) ? -EFAULT : 0;
-	if (copy_to_user(to, name, room - 1) || put_user(0, to + room - 1))
-		return -EFAULT;
-	return -ENOSPC;
-}
-
-/*
- * What the kernel tells of its own kprobes (bpf_perf_link_fill_kprobe()), with the same
- * errors. One that was attached by address is named as well: the kernel leaves its name
- * empty.
- */
-static int link_kprobe_info(const struct tramp_link *link, struct bpf_link_info *info)
-{
-	char __user *name = u64_to_user_ptr(info->perf_event.kprobe.func_name);
-	u32 need, offset = 0, room = info->perf_event.kprobe.name_len;
-	char symbol[KSYM_NAME_LEN];
-	u64 hits, missed, cookie, addr = 0;
-	int err;
-
-	if (!name != !room)
-		return -EINVAL;
-	mutex_lock(&tramp_mutex);
-	tramp_link_counts(link, &hits, &missed);
-	name_probe(link, symbol, &offset, &addr);
-	cookie = link->slot->cookie;
-	mutex_unlock(&tramp_mutex);
-
-	need = strlen(symbol) + 1;
-	err = name ? copy_name(name, room, symbol, need) : 0;
-	if (err)
-		return err;
-	info->perf_event.type = BPF_PERF_EVENT_KPROBE;
-	info->perf_event.kprobe.name_len = need;
-	info->perf_event.kprobe.offset = offset;
-	info->perf_event.kprobe.addr = addr;
-	tramp_link_info_more(info, missed, cookie);
-	return 0;
-}
-#else
-static int link_kprobe_info(const struct tramp_link *link, struct bpf_link_info *info)
-{
-	return 0;
-}
-#endif
 
 static int link_fill_info(const struct bpf_link *bpf_link, struct bpf_link_info *info)
 {
-	/* Not from the program, which an update may put meanwhile: both are of one kind. */
-	static const u32 attach_types[] = {
-		[TRAMP_KIND_FENTRY] = BPF_TRACE_FENTRY,
-		[TRAMP_KIND_FEXIT] = BPF_TRACE_FEXIT,
-		[TRAMP_KIND_FMOD_RET] = BPF_MODIFY_RETURN,
-	};
 	const struct tramp_link *link = to_link(bpf_link);
 
-	if (link->kind == TRAMP_KIND_KPROBE)
-		return link_kprobe_info(link, info);
-	info->tracing.attach_type = attach_types[link->kind];
-	info->tracing.target_obj_id = link->key >> 32;
-	info->tracing.target_btf_id = (u32)link->key & 0x7fffffff;
-	return 0;
+	return link->ops->fill_link_info(&link->members[0], info);
 }
 
 static const struct bpf_link_ops tramp_link_ops = {
@@ -324,154 +277,115 @@ static const struct bpf_link_ops tramp_link_ops = {
 	.fill_link_info = link_fill_info,
 };
 
-static int check_tracing(const struct bpf_prog *prog, enum tramp_kind *kind,
-			 struct tramp_refusal *why)
+/* The kind of place that a program goes to, if it can go to one. */
+static const struct tramp_point_ops *find_kind(const struct bpf_prog *prog, u8 *kind,
+					       struct tramp_refusal *why)
 {
-	switch (prog->expected_attach_type) {
-	case BPF_TRACE_FENTRY:
-		*kind = TRAMP_KIND_FENTRY;
-		break;
-	case BPF_TRACE_FEXIT:
-		*kind = TRAMP_KIND_FEXIT;
-		break;
-	case BPF_MODIFY_RETURN:
-		*kind = TRAMP_KIND_FMOD_RET;
-		break;
-	default:
-		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
-				    prog->expected_attach_type);
-	}
-	/* The kernel clears dst_prog when it attaches; what it was stays. */
-	if (prog->aux->dst_prog || prog->aux->saved_dst_prog_type || !prog->aux->attach_btf ||
-	    !prog->aux->attach_btf_id)
-		return tramp_refuse(why, TRAMP_REASON_PROG_TARGET, 0, "%s", prog->aux->name);
-	return 0;
-}
-
-static int check_kprobe(const struct bpf_prog *prog, enum tramp_kind *kind,
-			struct tramp_refusal *why)
-{
-	*kind = TRAMP_KIND_KPROBE;
-	if (prog->expected_attach_type)
-		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
-				    prog->expected_attach_type);
-	if (tramp_prog_sleepable(prog))
-		return tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
-				    "a sleepable kprobe program is one for user space");
-	if (prog->kprobe_override)
-		return tramp_refuse(why, TRAMP_REASON_PROG_OVERRIDE, 0, "%s", prog->aux->name);
-	return 0;
-}
-
-/* The program behind an fd, with a reference, if it is of a kind we attach. */
-static struct bpf_prog *get_prog(int fd, enum tramp_kind *kind, struct tramp_refusal *why)
-{
-	struct bpf_prog *prog;
 	int err;
+	u32 i;
 
-	prog = KSYM(bpf_prog_get)(fd);
-	if (IS_ERR(prog))
-		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0, "fd %d", fd));
-	if (prog->type == BPF_PROG_TYPE_TRACING)
-		err = check_tracing(prog, kind, why);
-	else if (prog->type == BPF_PROG_TYPE_KPROBE)
-		err = check_kprobe(prog, kind, why);
-	else
-		err = tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
-				   "program type %u, neither tracing (%u) nor kprobe (%u)",
-				   prog->type, BPF_PROG_TYPE_TRACING, BPF_PROG_TYPE_KPROBE);
-	if (err)
-		goto put;
-	if (!prog->jited && IS_ENABLED(CONFIG_BPF_JIT_ALWAYS_ON)) {
-		err = tramp_refuse(why, TRAMP_REASON_PROG_NOT_JITED, 0, "%s", prog->aux->name);
-		goto put;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (kinds[i]->prog_type != prog->type)
+			continue;
+		err = kinds[i]->check_prog(prog, kind, why);
+		if (!err && !prog->jited && IS_ENABLED(CONFIG_BPF_JIT_ALWAYS_ON))
+			err = tramp_refuse(why, TRAMP_REASON_PROG_NOT_JITED, 0, "%s",
+					   prog->aux->name);
+		return err ? ERR_PTR(err) : kinds[i];
 	}
-	return prog;
-put:
-	bpf_prog_put(prog);
-	return ERR_PTR(err);
+	return ERR_PTR(tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
+				    "program type %u, neither tracing (%u) nor kprobe (%u)",
+				    prog->type, BPF_PROG_TYPE_TRACING, BPF_PROG_TYPE_KPROBE));
 }
 
 /* Everything of a link but its attachment. Takes over nothing; puts nothing. */
-static struct tramp_link *alloc_link(struct bpf_prog *prog, enum tramp_kind kind, u64 cookie)
+static struct tramp_link *alloc_link(struct bpf_prog *prog, u64 cookie, struct tramp_refusal *why)
 {
-	static const enum tramp_list lists[] = {
-		[TRAMP_KIND_FENTRY] = TRAMP_LIST_FENTRY,
-		[TRAMP_KIND_FMOD_RET] = TRAMP_LIST_FMOD_RET,
-		[TRAMP_KIND_FEXIT] = TRAMP_LIST_FEXIT,
-	};
-	struct tramp_link *link = kzalloc(sizeof(*link), GFP_KERNEL);
-	enum bpf_link_type type = BPF_LINK_TYPE_TRACING;
-
-	if (!link)
-		return NULL;
-	link->kind = kind;
-	if (kind == TRAMP_KIND_KPROBE)
-		type = BPF_LINK_TYPE_PERF_EVENT;
-	else
-		link->list = lists[kind];
-	link->counts = tramp_counts_alloc();
-	if (!link->counts)
-		goto free_link;
-	link->slot = tramp_slot_alloc(prog, link->counts, cookie);
-	if (!link->slot)
-		goto put_counts;
-	KSYM(bpf_link_init)(&link->link, type, &tramp_link_ops, prog);
-	return link;
-
-put_counts:
-	tramp_counts_put(link->counts);
-free_link:
-	kfree(link);
-	return NULL;
-}
-
-/* Whether the place fits the kind of program, and what is needed before the mutex. */
-static int check_place(const struct tramp_link *link, const struct tramp_probe_at *at,
-		       struct tramp_refusal *why)
-{
-	bool place = at->addr || *at->symbol || at->offset || *at->module;
-
-	if (link->kind != TRAMP_KIND_KPROBE) {
-		if (!place)
-			return 0;
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-				    "a tracing program goes where it was loaded for");
-	}
-	if (!at->addr == !*at->symbol)
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-				    "a probe needs either an address or a symbol");
-	if (at->addr && (at->offset || *at->module))
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-				    "offset and module go with a symbol");
-	return tramp_probe_prepare(at, why);
-}
-
-int tramp_link_attach(struct tramp_attach *attach,
-		      int (*copy_out)(const struct tramp_attach *attach, void *arg), void *arg)
-{
-	const struct tramp_probe_at at = {
-		.addr = attach->addr,
-		.offset = attach->offset,
-		.symbol = attach->symbol,
-		.module = attach->module,
-	};
-	struct tramp_refusal *why = &attach->refusal;
-	struct bpf_link_primer primer;
+	const struct tramp_point_ops *ops;
+	struct tramp_member *member;
 	struct tramp_link *link;
-	struct bpf_prog *prog;
-	enum tramp_kind kind;
+	u8 kind;
+
+	ops = find_kind(prog, &kind, why);
+	if (IS_ERR(ops))
+		return ERR_CAST(ops);
+	link = kzalloc(struct_size(link, members, 1), GFP_KERNEL);
+	if (!link)
+		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
+	link->ops = ops;
+	link->nr = 1;
+	link->counts = tramp_counts_alloc();
+	member = &link->members[0];
+	member->kind = kind;
+	member->counts = link->counts;
+	if (link->counts)
+		member->slot = tramp_slot_alloc(prog, link->counts, cookie);
+	if (!member->slot) {
+		free_link(link);
+		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
+	}
+	KSYM(bpf_link_init)(&link->link, ops->link_type, &tramp_link_ops, prog);
+	return link;
+}
+
+/* Attach all of its members or none. */
+static int attach_members(struct tramp_link *link, const struct tramp_attach *req,
+			  struct tramp_refusal *why)
+{
+	u32 i;
 	int err;
 
-	prog = get_prog(attach->prog_fd, &kind, why);
-	if (IS_ERR(prog))
-		return PTR_ERR(prog);
-	link = alloc_link(prog, kind, attach->cookie);
-	if (!link) {
+	lockdep_assert_held(&tramp_mutex);
+	for (i = 0; i < link->nr; i++) {
+		link->members[i].link_id = link->id;
+		err = link->ops->attach(&link->members[i], req, why);
+		if (err)
+			goto undo;
+	}
+	nr_attached++;
+	return 0;
+
+undo:
+	while (i--)
+		link->ops->detach(&link->members[i]);
+	return err;
+}
+
+static int attach(struct tramp_link *link, const struct tramp_attach *req,
+		  struct tramp_described *d, struct tramp_refusal *why)
+{
+	int err;
+
+	mutex_lock(&tramp_mutex);
+	err = xa_err(xa_store(&links, link->id, link, GFP_KERNEL));
+	if (err)
 		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	else
+		err = attach_members(link, req, why);
+	if (!err)
+		tramp_link_describe(link, d);
+	mutex_unlock(&tramp_mutex);
+	return err;
+}
+
+int tramp_link_attach(const struct tramp_attach *req, tramp_link_reply_t *reply, void *arg,
+		      struct tramp_refusal *why)
+{
+	struct bpf_link_primer primer;
+	struct tramp_described d;
+	struct tramp_link *link;
+	struct bpf_prog *prog;
+	int err;
+
+	prog = KSYM(bpf_prog_get)(req->prog_fd);
+	if (IS_ERR(prog))
+		return tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0, "fd %d", req->prog_fd);
+	link = alloc_link(prog, req->cookie, why);
+	if (IS_ERR(link)) {
+		err = PTR_ERR(link);
 		goto put_prog;
 	}
-	err = check_place(link, &at, why);
+	err = link->ops->prepare(req, why);
 	if (err)
 		goto free_link;
 	/* An fd and an id, which nobody can see before bpf_link_settle(). */
@@ -481,33 +395,9 @@ int tramp_link_attach(struct tramp_attach *attach,
 	__module_get(THIS_MODULE);	/* for link_dealloc(); the ioctl holds one */
 	link->id = primer.id;
 
-	mutex_lock(&tramp_mutex);
-	err = xa_err(xa_store(&links, link->id, link, GFP_KERNEL));
-	if (err)
-		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	else
-		err = link->kind == TRAMP_KIND_KPROBE ?
-		      tramp_probe_attach(link, &at, attach->flags, why) :
-		      tramp_target_attach(link, attach->flags, why);
-	if (!err) {
-		nr_attached++;
-		attach->link_fd = primer.fd;
-		attach->link_id = primer.id;
-		attach->kind = link->kind;
-		attach->mode = tramp_link_mode(link);
-		attach->key = link->key;
-		attach->func_addr = link->probe ? link->probe->addr : link->target->func.addr;
-		attach->mode_reason = link->probe ? link->probe->reason : 0;
-		if (!tramp_may_see_addresses(current_cred())) {
-			attach->func_addr = 0;
-			why->addr = 0;
-		}
-	}
-	mutex_unlock(&tramp_mutex);
-
-	/* Not under the mutex: a page fault may take as long as user space likes. */
+	err = attach(link, req, &d, why);
 	if (!err)
-		err = copy_out(attach, arg);
+		err = reply(&d, primer.fd, arg);
 	if (err) {
 		mutex_lock(&tramp_mutex);
 		detach_locked(link);
@@ -521,10 +411,37 @@ int tramp_link_attach(struct tramp_attach *attach,
 	return 0;
 
 free_link:
-	tramp_slot_put(link->slot);
-	tramp_counts_put(link->counts);
-	kfree(link);
+	free_link(link);
 put_prog:
 	bpf_prog_put(prog);
 	return err;
+}
+
+static int on_module(struct notifier_block *nb, unsigned long event, void *mod)
+{
+	u32 i;
+
+	if (event != MODULE_STATE_GOING)
+		return NOTIFY_DONE;
+	mutex_lock(&tramp_mutex);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (kinds[i]->module_gone)
+			kinds[i]->module_gone(mod);
+	}
+	mutex_unlock(&tramp_mutex);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block module_block = {
+	.notifier_call = on_module,
+};
+
+int __init tramp_link_init(void)
+{
+	return register_module_notifier(&module_block);
+}
+
+void tramp_link_exit(void)
+{
+	unregister_module_notifier(&module_block);
 }

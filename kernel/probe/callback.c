@@ -56,20 +56,20 @@ static notrace void run_slot(struct tramp_slot *slot, struct pt_regs *regs)
 /* Preemption is off. */
 static notrace void run_probe(struct tramp_probe *probe, struct pt_regs *regs)
 {
-	const struct tramp_probe_set *set = rcu_dereference_raw(probe->set);
+	const struct tramp_live_set *set = rcu_dereference_raw(probe->set);
 	u32 i;
 
-	for (i = 0; set && i < set->nr; i++)
-		run_slot(set->slots[i], regs);
+	for (i = 0; set && i < set->run.nr; i++)
+		run_slot(set->run.slots[i], regs);
 }
 
 static notrace void count_missed(struct tramp_probe *probe)
 {
-	const struct tramp_probe_set *set = rcu_dereference_raw(probe->set);
+	const struct tramp_live_set *set = rcu_dereference_raw(probe->set);
 	u32 i;
 
-	for (i = 0; set && i < set->nr; i++)
-		tramp_x_missed(set->slots[i]);
+	for (i = 0; set && i < set->run.nr; i++)
+		tramp_x_missed(set->run.slots[i]);
 }
 
 /* Through a kprobe ----------------------------------------------------------- */
@@ -201,42 +201,4 @@ void tramp_probe_callback_detach(struct tramp_probe *probe)
 		detach_ftrace(probe);
 	else
 		detach_kprobe(probe);
-}
-
-/* Sets ------------------------------------------------------------------------ */
-
-struct tramp_probe_set *tramp_probe_set_alloc(struct tramp_slot **slots, u32 nr)
-{
-	struct tramp_probe_set *set = kzalloc(struct_size(set, slots, nr), GFP_KERNEL);
-	u32 i;
-
-	if (!set)
-		return NULL;
-	set->nr = nr;
-	for (i = 0; i < nr; i++)
-		set->slots[i] = tramp_slot_get(slots[i]);
-	return set;
-}
-
-void tramp_probe_set_free(struct tramp_probe_set *set)
-{
-	u32 i;
-
-	for (i = 0; i < set->nr; i++)
-		tramp_slot_put(set->slots[i]);
-	kfree(set);
-}
-
-static void set_retired(struct tramp_retire *r)
-{
-	tramp_probe_set_free(container_of(r, struct tramp_probe_set, retire));
-}
-
-static const struct tramp_retire_ops set_retire_ops = {
-	.free = set_retired,
-};
-
-void tramp_probe_set_retire(struct tramp_probe_set *set)
-{
-	tramp_retire_add(&set->retire, &set_retire_ops);
 }

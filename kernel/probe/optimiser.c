@@ -26,7 +26,6 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "text/map.h"
-#include "link/link.h"
 #include "probe.h"
 
 /* After the last change, and after the first at the latest. */

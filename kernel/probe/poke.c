@@ -65,7 +65,7 @@ static void jump_form(const struct tramp_probe *probe, u8 *form)
 	struct tasm a = { .buf = form, .len = TRAMP_X86_JUMP_SIZE, .addr = probe->addr };
 
 	memset(form, INT3, span(probe));
-	tasm_jmp_out(&a, probe->image->exec.code);
+	tasm_jmp_out(&a, probe->image->image.exec.code);
 }
 
 static bool text_is(const struct tramp_probe *probe, const u8 *form)

@@ -29,7 +29,6 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "text/map.h"
-#include "link/link.h"
 #include "base/ksyms.h"
 #include "probe.h"
 
@@ -50,46 +49,27 @@ struct tramp_probe *tramp_probe_find(unsigned long addr)
 
 /* Programs ------------------------------------------------------------------- */
 
-/* The probe's slots in order. Return: the array, NULL without memory. */
-static struct tramp_slot **collect_slots(struct tramp_probe *probe)
-{
-	struct tramp_slot **slots = kcalloc(probe->nr, sizeof(*slots), GFP_KERNEL);
-	struct tramp_link *link;
-	u32 n = 0;
-
-	if (!slots)
-		return NULL;
-	list_for_each_entry(link, &probe->links, node)
-		slots[n++] = link->slot;
-	return slots;
-}
-
 int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refusal *why)
 {
-	struct tramp_slot **slots = collect_slots(probe);
 	struct tramp_probe_image *image, *old = probe->image;
 
-	if (!slots)
-		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	image = tramp_probe_image_create(probe, len, slots, probe->nr, probe->index + 1,
-					 tramp_slot_call, why);
-	kfree(slots);
+	image = tramp_probe_image_create(probe, len, probe->index + 1, tramp_slot_call, why);
 	if (IS_ERR(image))
 		return PTR_ERR(image);
 	if (probe->text == TRAMP_TEXT_JUMP && !tramp_probe_unjump(probe)) {
-		tramp_probe_image_destroy(image);
+		tramp_image_destroy(&image->image);
 		return tramp_refuse(why, TRAMP_REASON_FOREIGN_BYTES, probe->addr, NULL);
 	}
 
 	probe->index++;
 	probe->image = image;
-	WRITE_ONCE(probe->go, probe->nr ? image->exec.code : image->copy);
+	WRITE_ONCE(probe->go, probe->nr ? image->image.exec.code : image->copy);
 	if (!old || old->len != len) {
 		probe->quiesced = false;
 		probe->waiting = false;
 	}
 	if (old)
-		tramp_probe_image_retire(old);
+		tramp_image_retire(&old->image, NULL);
 	return 0;
 }
 
@@ -105,17 +85,7 @@ static int renew_image(struct tramp_probe *probe, u32 len, struct tramp_refusal 
 
 static int new_set(struct tramp_probe *probe, struct tramp_refusal *why)
 {
-	struct tramp_slot **slots = collect_slots(probe);
-	struct tramp_probe_set *set, *old;
-
-	set = slots ? tramp_probe_set_alloc(slots, probe->nr) : NULL;
-	kfree(slots);
-	if (!set)
-		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	old = rcu_replace_pointer(probe->set, set, lockdep_is_held(&tramp_mutex));
-	if (old)
-		tramp_probe_set_retire(old);
-	return 0;
+	return tramp_live_set_switch(&probe->set, &probe->members, 1, why);
 }
 
 /* Make the probe run what its list says. */
@@ -161,7 +131,8 @@ static struct tramp_probe *new_probe(struct tramp_place *place, struct tramp_ref
 	probe->insn_len = place->insn.len;
 	memcpy(probe->orig, place->code, place->code_len);
 	tramp_probe_note_branches(probe, place->code_len);
-	INIT_LIST_HEAD(&probe->links);
+	probe->point.ops = &tramp_probe_ops;
+	INIT_LIST_HEAD(&probe->members);
 	INIT_LIST_HEAD(&probe->opt);
 	return probe;
 }
@@ -179,19 +150,14 @@ static const struct tramp_retire_ops probe_retire_ops = {
 /* What hits reach goes; the struct goes with the last link. */
 static void abandon(struct tramp_probe *probe)
 {
-	struct tramp_probe_set *set = rcu_dereference_protected(probe->set, true);
-
 	tramp_probe_hash_del(probe);
 	list_del_init(&probe->opt);
 	if (probe->hooked)
 		tramp_probe_hook_put();
 	probe->hooked = false;
 	if (probe->image)
-		tramp_probe_image_retire(probe->image);
-	if (set) {
-		rcu_assign_pointer(probe->set, NULL);
-		tramp_probe_set_retire(set);
-	}
+		tramp_image_retire(&probe->image->image, NULL);
+	tramp_live_set_clear(&probe->set);
 	probe->image = NULL;
 	probe->mode = TRAMP_MODE_NONE;
 }
@@ -247,22 +213,22 @@ static int start_callback(struct tramp_probe *probe, struct tramp_refusal *why)
 	return new_set(probe, why) ?: tramp_probe_callback_attach(probe, why);
 }
 
-static bool wants_func_ip(const struct tramp_link *link)
+static bool wants_func_ip(const struct tramp_member *member)
 {
-	return link->slot->func_ip;
+	return member->slot->func_ip;
 }
 
 /*
  * At an entry bpf_get_func_ip() must tell the function, which it takes from the
  * kernel's own idea of the kprobe that is running. Elsewhere it says 0, everywhere.
  */
-static u32 choose_mode(struct tramp_place *place, const struct tramp_link *link,
+static u32 choose_mode(struct tramp_place *place, const struct tramp_member *member,
 		       enum tramp_mode *mode)
 {
 	*mode = TRAMP_MODE_KPROBE;
 	if (place->reason)
 		return place->reason;
-	if ((place->entry || place->ftrace) && wants_func_ip(link))
+	if ((place->entry || place->ftrace) && wants_func_ip(member))
 		return TRAMP_REASON_FUNC_IP;
 	*mode = place->ftrace ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_INT3;
 	return 0;
@@ -288,14 +254,14 @@ static int start_as(struct tramp_probe *probe, struct tramp_place *place,
 
 /* Make the first program's probe; it is in the table when hits can come. */
 static int start(struct tramp_probe *probe, struct tramp_place *place,
-		 const struct tramp_link *link, u32 flags, struct tramp_refusal *why)
+		 const struct tramp_member *member, u32 flags, struct tramp_refusal *why)
 {
 	struct tramp_refusal first = {};
 	enum tramp_mode mode;
 	int err;
 
 	tramp_probe_hash_add(probe);
-	probe->reason = choose_mode(place, link, &mode);
+	probe->reason = choose_mode(place, member, &mode);
 	/* With somebody else's live patch there, say, the kernel's kprobe is left. */
 	if (mode == TRAMP_MODE_INT3) {
 		probe->hooked = !tramp_probe_hook_get(&first);
@@ -318,7 +284,7 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 	     first.reason == TRAMP_REASON_INSN_FIXED ||
 	     first.reason == TRAMP_REASON_KPROBE_THERE)) {
 		if (probe->image)
-			tramp_probe_image_retire(probe->image);
+			tramp_image_retire(&probe->image->image, NULL);
 		probe->image = NULL;
 		probe->go = 0;
 		tramp_probe_hook_put();
@@ -335,14 +301,12 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 static int check_program(const struct tramp_probe *probe, const struct bpf_prog *prog,
 			 struct tramp_refusal *why)
 {
-	struct tramp_link *link;
+	const struct tramp_member *member = tramp_members_find(&probe->members, 1, prog);
 
-	list_for_each_entry(link, &probe->links, node) {
-		if (link->slot->prog == prog)
-			return tramp_refuse(why, TRAMP_REASON_ALREADY_ATTACHED, probe->addr,
-					    "link %u", link->id);
-	}
-	return 0;
+	if (!member)
+		return 0;
+	return tramp_refuse(why, TRAMP_REASON_ALREADY_ATTACHED, probe->addr, "link %u",
+			    member->link_id);
 }
 
 /* Whether bpf_get_func_ip() says there what it says in a kernel kprobe. */
@@ -352,13 +316,13 @@ static bool knows_func_ip(const struct tramp_probe *probe)
 }
 
 /* One more program at a probe that is there. */
-static int join(struct tramp_probe *probe, const struct tramp_link *link, u32 flags,
+static int join(struct tramp_probe *probe, const struct tramp_member *member, u32 flags,
 		struct tramp_refusal *why)
 {
 	if (probe->nr >= TRAMP_MAX_PROGS)
 		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, probe->addr, "%u programs",
 				    TRAMP_MAX_PROGS);
-	if (!knows_func_ip(probe) && wants_func_ip(link))
+	if (!knows_func_ip(probe) && wants_func_ip(member))
 		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, probe->addr,
 				    "another program is there already");
 	/* It is being taken away: is the int3 still in the text? (A jump: new_image().) */
@@ -369,19 +333,20 @@ static int join(struct tramp_probe *probe, const struct tramp_link *link, u32 fl
 		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_SITE_HELD, probe->addr,
 				    "other programs are there in mode %s",
 				    tramp_mode_name(probe->mode));
-	return check_program(probe, link->slot->prog, why);
+	return check_program(probe, member->slot->prog, why);
 }
 
-int tramp_probe_attach(struct tramp_link *link, const struct tramp_probe_at *at, u32 flags,
+int tramp_probe_attach(struct tramp_member *member, const struct tramp_attach *req,
 		       struct tramp_refusal *why)
 {
+	const struct tramp_probe_at at = tramp_probe_at(req);
+	bool fresh, no_jump = req->flags & TRAMP_ATTACH_F_NO_JUMP;
 	struct tramp_probe *probe;
 	struct tramp_place place;
-	bool fresh;
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
-	err = tramp_place_find(at, &place, why);
+	err = tramp_place_find(&at, &place, why);
 	if (err)
 		return err;
 	probe = tramp_probe_find(place.addr);
@@ -390,43 +355,43 @@ int tramp_probe_attach(struct tramp_link *link, const struct tramp_probe_at *at,
 		probe = new_probe(&place, why);
 	if (!probe)
 		return -ENOMEM;
-	err = fresh ? 0 : join(probe, link, flags, why);
+	err = fresh ? 0 : join(probe, member, req->flags, why);
 	if (err)
 		return err;
 
-	list_add_tail(&link->node, &probe->links);
+	list_add_tail(&member->node, &probe->members);
 	probe->nr++;
-	probe->no_jump += !!(flags & TRAMP_ATTACH_F_NO_JUMP);
+	probe->no_jump += no_jump;
 	if (fresh)
-		err = start(probe, &place, link, flags, why);
+		err = start(probe, &place, member, req->flags, why);
 	else
 		err = update(probe, why);
 	if (err) {
-		list_del(&link->node);
+		list_del(&member->node);
 		probe->nr--;
-		probe->no_jump -= !!(flags & TRAMP_ATTACH_F_NO_JUMP);
+		probe->no_jump -= no_jump;
 		if (fresh)
 			tramp_probe_remove(probe);
 		return err;
 	}
-	link->probe = probe;
-	link->missed_before = tramp_probe_callback_missed(probe);
-	link->no_jump = flags & TRAMP_ATTACH_F_NO_JUMP;
-	link->key = probe->key;
+	member->point = &probe->point;
+	member->missed_before = tramp_probe_callback_missed(probe);
+	member->no_jump = no_jump;
+	member->key = probe->key;
 	return 0;
 }
 
 /* Going ------------------------------------------------------------------------ */
 
 /* The last program goes. */
-static void stop(struct tramp_probe *probe, struct tramp_link *link)
+static void stop(struct tramp_probe *probe, struct tramp_member *member)
 {
 	switch (probe->mode) {
 	case TRAMP_MODE_INT3:
 		if (probe->text == TRAMP_TEXT_JUMP && !tramp_probe_unjump(probe))
-			tramp_probe_image_mute(probe->image, link->slot);
+			tramp_image_mute(&probe->image->image, member->slot);
 		if (!probe->lingers && !tramp_probe_is_ours(probe)) {
-			/* It will take a while; the link still holds the module. */
+			/* It will take a while; the member's link still holds the module. */
 			__module_get(THIS_MODULE);
 			probe->lingers = true;
 		}
@@ -442,42 +407,42 @@ static void stop(struct tramp_probe *probe, struct tramp_link *link)
 	}
 }
 
-/* What its kernel kprobe has missed stays with the link when that goes. */
-static void keep_misses(struct tramp_link *link)
+/* What its kernel kprobe has missed stays with the member when that goes. */
+static void keep_misses(struct tramp_probe *probe, struct tramp_member *member)
 {
-	u64 missed = tramp_probe_callback_missed(link->probe);
+	u64 missed = tramp_probe_callback_missed(probe);
 
-	tramp_counts_add_misses(link->counts, missed - link->missed_before);
-	link->missed_before = 0;
+	tramp_counts_add_misses(member->counts, missed - member->missed_before);
+	member->missed_before = 0;
 }
 
-void tramp_probe_detach(struct tramp_link *link)
+void tramp_probe_detach(struct tramp_member *member)
 {
-	struct tramp_probe *probe = link->probe;
+	struct tramp_probe *probe = tramp_probe_of(member);
 
 	lockdep_assert_held(&tramp_mutex);
-	keep_misses(link);
-	list_del(&link->node);
+	keep_misses(probe, member);
+	list_del(&member->node);
 	probe->nr--;
-	probe->no_jump -= link->no_jump;
-	link->probe = NULL;
+	probe->no_jump -= member->no_jump;
+	member->point = NULL;
 
 	if (!probe->nr) {
-		stop(probe, link);
+		stop(probe, member);
 	} else if (probe->mode != TRAMP_MODE_NONE && update(probe, NULL)) {
 		/* No memory, or a foreign kprobe on top: the others go on as they are. */
 		if (probe->image)
-			tramp_probe_image_mute(probe->image, link->slot);
+			tramp_image_mute(&probe->image->image, member->slot);
 		else
-			WRITE_ONCE(link->slot->muted, true);
+			WRITE_ONCE(member->slot->muted, true);
 	}
 }
 
-int tramp_probe_replace(struct tramp_link *link, struct tramp_slot *slot,
+int tramp_probe_replace(struct tramp_member *member, struct tramp_slot *slot,
 			struct tramp_refusal *why)
 {
-	struct tramp_probe *probe = link->probe;
-	struct tramp_slot *old = link->slot;
+	struct tramp_probe *probe = tramp_probe_of(member);
+	struct tramp_slot *old = member->slot;
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
@@ -488,10 +453,10 @@ int tramp_probe_replace(struct tramp_link *link, struct tramp_slot *slot,
 	err = check_program(probe, slot->prog, why);
 	if (err)
 		return err;
-	link->slot = slot;
+	member->slot = slot;
 	err = update(probe, why);
 	if (err) {
-		link->slot = old;
+		member->slot = old;
 		return err;
 	}
 	tramp_slot_put(old);
@@ -517,9 +482,9 @@ void tramp_probe_totals(u32 *probes, u32 *optimised)
 	*optimised = counts[1];
 }
 
-static void module_gone(struct tramp_probe *probe, void *mod)
+static void forget_in(struct tramp_probe *probe, void *mod)
 {
-	struct tramp_link *link;
+	struct tramp_member *member;
 	LIST_HEAD(restore);
 
 	if (probe->module != mod)
@@ -530,8 +495,8 @@ static void module_gone(struct tramp_probe *probe, void *mod)
 		tramp_probe_restore_batch(&restore);
 		probe->text = TRAMP_TEXT_ORIGINAL;
 	} else {
-		list_for_each_entry(link, &probe->links, node)
-			keep_misses(link);
+		list_for_each_entry(member, &probe->members, node)
+			keep_misses(probe, member);
 		tramp_probe_callback_detach(probe);
 	}
 	abandon(probe);
@@ -543,20 +508,11 @@ static void module_gone(struct tramp_probe *probe, void *mod)
 		tramp_retire_add(&probe->retire, &probe_retire_ops);
 }
 
-static int on_module(struct notifier_block *nb, unsigned long event, void *mod)
+void tramp_probe_module_gone(const struct module *mod)
 {
-	if (event != MODULE_STATE_GOING)
-		return NOTIFY_DONE;
-	mutex_lock(&tramp_mutex);
-	tramp_probe_for_each(module_gone, mod);
+	tramp_probe_for_each(forget_in, (void *)mod);
 	tramp_branches_forget(mod);
-	mutex_unlock(&tramp_mutex);
-	return NOTIFY_OK;
 }
-
-static struct notifier_block module_block = {
-	.notifier_call = on_module,
-};
 
 int __init tramp_probe_init(void)
 {
@@ -569,16 +525,7 @@ int __init tramp_probe_init(void)
 		return err;
 	err = tramp_probe_opt_init();
 	if (err)
-		goto trap_exit;
-	err = register_module_notifier(&module_block);
-	if (err)
-		goto opt_exit;
-	return 0;
-
-opt_exit:
-	tramp_probe_opt_exit();
-trap_exit:
-	tramp_probe_trap_exit();
+		tramp_probe_trap_exit();
 	return err;
 }
 
@@ -586,11 +533,13 @@ void tramp_probe_exit(void)
 {
 	if (!tramp_ksyms.has_probes)
 		return;
-	/* Modules may still go with the last probes in them. */
+	/* Modules may still go with the last probes in them: link/ goes on telling. */
 	tramp_probe_opt_drain();
-	unregister_module_notifier(&module_block);
 	tramp_probe_hook_exit();
 	tramp_probe_opt_exit();
 	tramp_probe_trap_exit();
+	/* Modules still go. */
+	mutex_lock(&tramp_mutex);
 	tramp_branches_exit();
+	mutex_unlock(&tramp_mutex);
 }

@@ -16,46 +16,29 @@
 #define TRAMP_PROBE_H
 
 #include <linux/list.h>
-#include "prog/exec.h"
 #include "base/retire.h"
-#include "prog/slot.h"
-#include "text/text.h"
 #include "base/tramp.h"
+#include "link/point.h"
+#include "prog/image.h"
+#include "text/text.h"
 
-struct tramp_link;
 struct tramp_probe_kp;
-struct tramp_query;
 
 /* Keys of probed addresses: this and a number. A BTF key has no such bit. */
 #define TRAMP_PROBE_KEY		(1ULL << 62)
 
 /**
  * struct tramp_probe_image - a detour buffer
- * @exec: its memory and name
+ * @image: its code, name and programs
  * @len: bytes of the original instructions that it executes
- * @copy: where it executes them, without any program
  * @regs: members of struct pt_regs that it builds
- * @nr: programs
- * @slots: a reference to each
- * @call_off: where each is called, see struct tramp_x86_detour_out
+ * @copy: where it executes them, without any program
  */
 struct tramp_probe_image {
-	struct tramp_exec exec;
+	struct tramp_image image;
 	u32 len;
 	u32 regs;
-	u32 nr;
 	unsigned long copy;
-	struct tramp_slot **slots;
-	u32 *call_off;
-	struct tramp_retire retire;
-	struct rcu_head rcu;
-};
-
-/* What a callback runs; replaced as a whole, read under RCU. */
-struct tramp_probe_set {
-	struct tramp_retire retire;
-	u32 nr;
-	struct tramp_slot *slots[];
 };
 
 /* What is in the text at a probe's address. */
@@ -67,6 +50,7 @@ enum tramp_probe_text {
 
 /**
  * struct tramp_probe - one probed address
+ * @point: what it is to its members
  * @hash: in the table by address; read by the int3 handler under RCU
  * @addr: the address
  * @go: where an int3 there goes on: the image, or its copy when no program is left
@@ -93,7 +77,7 @@ enum tramp_probe_text {
  * @image: mode INT3
  * @set: modes KPROBE and FTRACE_OPS
  * @kp: mode KPROBE
- * @links: its programs in the order they came
+ * @members: its programs in the order they came
  * @nr: how many. 0: it is being taken away
  * @opt: in the optimiser's list
  * @retire: its end
@@ -101,6 +85,7 @@ enum tramp_probe_text {
  * Everything but @hash, @go and @set is protected by tramp_mutex.
  */
 struct tramp_probe {
+	struct tramp_point point;
 	struct hlist_node hash;
 	unsigned long addr;
 	unsigned long go;
@@ -126,9 +111,9 @@ struct tramp_probe {
 	s32 branches[(TRAMP_X86_MAX_REGION + 1) / 2];	/* none is shorter than 2 bytes */
 	struct module *module;
 	struct tramp_probe_image *image;
-	struct tramp_probe_set __rcu *set;
+	struct tramp_live_set __rcu *set;
 	struct tramp_probe_kp *kp;
-	struct list_head links;
+	struct list_head members;
 	struct list_head opt;
 	struct tramp_retire retire;
 	struct rcu_head rcu;
@@ -148,6 +133,17 @@ struct tramp_probe_at {
 	const char *module;
 };
 
+/* The place in a request; refers to its strings. */
+static inline struct tramp_probe_at tramp_probe_at(const struct tramp_attach *req)
+{
+	return (struct tramp_probe_at) {
+		.addr = req->addr,
+		.offset = req->offset,
+		.symbol = req->symbol,
+		.module = req->module,
+	};
+}
+
 /**
  * tramp_probe_prepare() - what has to be known before a probe is attached
  * @at: where
@@ -159,32 +155,19 @@ struct tramp_probe_at {
  */
 int tramp_probe_prepare(const struct tramp_probe_at *at, struct tramp_refusal *why);
 
-/**
- * tramp_probe_attach() - attach a link's program to an instruction
- * @link: not attached; its slot is set. On success its probe and key are set.
- * @at: where
- * @flags: TRAMP_ATTACH_F_*
- * @why: why not
- *
- * Context: tramp_mutex held, may sleep.
- * Return: 0 or a negative errno; then nothing has changed.
- */
-int tramp_probe_attach(struct tramp_link *link, const struct tramp_probe_at *at, u32 flags,
+/* The probe that a member is at; NULL once detached. */
+static inline struct tramp_probe *tramp_probe_of(const struct tramp_member *member)
+{
+	return member->point ? container_of(member->point, struct tramp_probe, point) : NULL;
+}
+
+/* What point.c has in its table; see struct tramp_point_ops. */
+int tramp_probe_attach(struct tramp_member *member, const struct tramp_attach *req,
 		       struct tramp_refusal *why);
-
-/**
- * tramp_probe_detach() - take a link's program off
- * @link: attached
- *
- * Hits after it returned do not run the program. Cannot fail. When it was the last
- * one, the text is restored a little later.
- * Context: tramp_mutex held, may sleep.
- */
-void tramp_probe_detach(struct tramp_link *link);
-
-/* As tramp_target_replace(). */
-int tramp_probe_replace(struct tramp_link *link, struct tramp_slot *slot,
+void tramp_probe_detach(struct tramp_member *member);
+int tramp_probe_replace(struct tramp_member *member, struct tramp_slot *slot,
 			struct tramp_refusal *why);
+void tramp_probe_module_gone(const struct module *mod);
 
 /* What mode a probe's hits have now: enum tramp_mode. tramp_mutex held. */
 enum tramp_mode tramp_probe_mode(const struct tramp_probe *probe);
@@ -326,25 +309,21 @@ u32 tramp_probe_denied(const struct tramp_symbol *sym, bool *refuse);
 
 /**
  * tramp_probe_image_create() - make and name a detour buffer
- * @probe: its probe; orig holds at least @len bytes
+ * @probe: its probe, whose members it calls; orig holds at least @len bytes
  * @len: original bytes that it executes
- * @slots, @nr: programs in order; a reference to each is taken
  * @index: for its name
  * @describe: tramp_slot_call() but in the self-test
  * @why: why not
  *
- * Context: may sleep. Return: it, or an ERR_PTR().
+ * Context: tramp_mutex held, may sleep. Return: it, or an ERR_PTR().
  */
 struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *probe, u32 len,
-						   struct tramp_slot **slots, u32 nr, u32 index,
-						   tramp_describe_t *describe,
+						   u32 index, tramp_describe_t *describe,
 						   struct tramp_refusal *why);
-/* Free one that nothing ever led to. May sleep. */
-void tramp_probe_image_destroy(struct tramp_probe_image *image);
-/* Free one to which nothing leads any more, once nobody can be inside. */
-void tramp_probe_image_retire(struct tramp_probe_image *image);
-/* As tramp_image_mute(). */
-void tramp_probe_image_mute(struct tramp_probe_image *image, const struct tramp_slot *slot);
+
+/* The slab cache of detour buffers. Module init and exit; see base/cache.h. */
+int tramp_probe_image_init(void);
+void tramp_probe_image_exit(void);
 
 /* poke.c: tramp_mutex held for all of them ------------------------------- */
 
@@ -519,11 +498,6 @@ void tramp_probe_callback_detach(struct tramp_probe *probe);
  * on the CPU, so it did not call us.
  */
 u64 tramp_probe_callback_missed(const struct tramp_probe *probe);
-
-/* The probe's set: its programs in order. NULL without memory. */
-struct tramp_probe_set *tramp_probe_set_alloc(struct tramp_slot **slots, u32 nr);
-void tramp_probe_set_free(struct tramp_probe_set *set);
-void tramp_probe_set_retire(struct tramp_probe_set *set);
 
 /* explain.c ----------------------------------------------------------------- */
 

@@ -12,11 +12,11 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
-#include "prog/runtime.h"
-#include "func/image.h"
 #include "base/ksyms.h"
-#include "selftest.h"
 #include "ftrace/site.h"
+#include "func/image.h"
+#include "func/target.h"
+#include "selftest.h"
 
 #define TEST_KEY	0	/* no BTF object has the id 0 */
 #define ARG_A		0x1122334455667788ULL
@@ -85,69 +85,76 @@ static int check_call(u32 entries, u32 exits, const char *what)
 	return 0;
 }
 
-/* Attach, switch, detach; @slots are the entry and the exit program. */
-static int run(struct tramp_slot **slots)
+/* Attach, switch, detach; @entry is there first, and @exit comes. */
+static int run(struct tramp_member *entry_member, struct tramp_member *exit_member)
 {
 	static const struct tramp_x86_model model = {
 		.nr_args = 2, .ret_size = 8, .arg_size = { 8, 4 },
 	};
 	unsigned long func = (unsigned long)tramp_selftest_target;
-	struct tramp_image_req req = {
-		.model = &model, .func = func, .key = TEST_KEY, .index = 1, .slots = slots,
-		.nr_fentry = 1, .call = describe,
+	struct list_head lists[TRAMP_LISTS];
+	u32 nr[TRAMP_LISTS] = { [TRAMP_LIST_FENTRY] = 1 };
+	struct tramp_func_image_req req = {
+		.model = &model, .func = func, .key = TEST_KEY, .index = 1, .lists = lists,
+		.nr = nr, .describe = describe,
 	};
-	struct tramp_image *entry, *exit;
+	struct tramp_func_image *entry, *exit;
 	struct tramp_refusal why = {};
 	struct tramp_site *site;
 	u8 before[16], after[16];
 	bool entered = false;
 	int err;
+	u32 i;
 
+	for (i = 0; i < TRAMP_LISTS; i++)
+		INIT_LIST_HEAD(&lists[i]);
+	list_add(&entry_member->node, &lists[TRAMP_LIST_FENTRY]);
 	req.site = KSYM(ftrace_location)(func);
 	if (check(req.site, "the dummy function has no ftrace site"))
 		return -EIO;
 	memcpy(before, (void *)func, sizeof(before));
 
-	entry = tramp_image_create(&req, &why);
+	entry = tramp_func_image_create(&req, &why);
 	if (IS_ERR(entry)) {
 		err = PTR_ERR(entry);
 		goto refused;
 	}
 	req.index = 2;
-	req.nr_fexit = 1;
-	exit = tramp_image_create(&req, &why);
+	list_add(&exit_member->node, &lists[TRAMP_LIST_FEXIT]);
+	nr[TRAMP_LIST_FEXIT] = 1;
+	exit = tramp_func_image_create(&req, &why);
 	if (IS_ERR(exit)) {
 		err = PTR_ERR(exit);
-		tramp_image_destroy(entry);
+		tramp_func_image_destroy(entry);
 		goto refused;
 	}
 
-	err = tramp_site_attach(req.site, entry->exec.code, &site, &entered, &why);
+	err = tramp_site_attach(req.site, entry->image.exec.code, &site, &entered, &why);
 	if (err) {
 		if (entered)
-			tramp_image_retire(entry, NULL, NULL);
+			tramp_func_image_retire(entry, NULL, NULL);
 		else
-			tramp_image_destroy(entry);
-		tramp_image_destroy(exit);
+			tramp_func_image_destroy(entry);
+		tramp_func_image_destroy(exit);
 		goto refused;
 	}
 	err = check_call(1, 0, "the entry program was not run once");
 	if (!err)
-		err = tramp_site_switch(site, exit->exec.code, &why);
+		err = tramp_site_switch(site, exit->image.exec.code, &why);
 	if (err) {
-		tramp_site_detach(site, entry->exec.code);
-		tramp_image_retire(entry, NULL, NULL);
-		tramp_image_destroy(exit);
+		tramp_site_detach(site, entry->image.exec.code);
+		tramp_func_image_retire(entry, NULL, NULL);
+		tramp_func_image_destroy(exit);
 		return err;
 	}
-	tramp_image_retire(entry, NULL, NULL);
+	tramp_func_image_retire(entry, NULL, NULL);
 	err = check_call(1, 1, "entry and exit program were not run once each");
 	if (!err) {
-		tramp_image_mute(exit, slots[0]);
+		tramp_image_mute(&exit->image, entry_member->slot);
 		err = check_call(0, 1, "a muted program was run");
 	}
-	tramp_site_detach(site, exit->exec.code);
-	tramp_image_retire(exit, NULL, NULL);
+	tramp_site_detach(site, exit->image.exec.code);
+	tramp_func_image_retire(exit, NULL, NULL);
 	if (!err)
 		err = check_call(0, 0, "a program ran after it was detached");
 	memcpy(after, (void *)func, sizeof(after));
@@ -163,24 +170,26 @@ refused:
 int __init tramp_selftest(void)
 {
 	struct tramp_counts *counts = tramp_counts_alloc();
-	struct tramp_slot *slots[2] = {};
+	struct tramp_member entry = {}, exit = {};
 	u64 hits, misses;
 	int err = -ENOMEM;
 
 	if (!counts)
 		return -ENOMEM;
-	slots[0] = tramp_slot_alloc(NULL, counts, 0);
-	slots[1] = tramp_slot_alloc(NULL, counts, 1);
-	if (slots[0] && slots[1]) {
+	entry.slot = tramp_slot_alloc(NULL, counts, 0);
+	exit.slot = tramp_slot_alloc(NULL, counts, 1);
+	if (entry.slot && exit.slot) {
 		mutex_lock(&tramp_mutex);
-		err = run(slots);
+		err = run(&entry, &exit);
 		mutex_unlock(&tramp_mutex);
 	}
 	tramp_counts_sum(counts, &hits, &misses);
 	if (!err)
 		err = check(hits == 5 && misses == 0, "hits were not counted");
-	tramp_slot_put(slots[0]);
-	tramp_slot_put(slots[1]);
+	if (err)
+		pr_err("the self-test failed: not loading\n");
+	tramp_slot_put(entry.slot);
+	tramp_slot_put(exit.slot);
 	tramp_counts_put(counts);
 	return err;
 }

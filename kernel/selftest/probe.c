@@ -125,7 +125,7 @@ static const struct tramp_retire_ops retire_ops = {
 	.free = probe_free,
 };
 
-static int test(struct tramp_slot *slot, struct tramp_refusal *why)
+static int test(struct tramp_member *member, struct tramp_refusal *why)
 {
 	struct tramp_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
 	int err;
@@ -138,19 +138,20 @@ static int test(struct tramp_slot *slot, struct tramp_refusal *why)
 	probe->insn_len = 4;
 	probe->nr = 1;
 	memcpy(probe->orig, tramp_selftest_probed, 8);
-	INIT_LIST_HEAD(&probe->links);
+	INIT_LIST_HEAD(&probe->members);
+	list_add(&member->node, &probe->members);
 	INIT_LIST_HEAD(&probe->opt);
-	probe->image = tramp_probe_image_create(probe, 8, &slot, 1, 1, describe, why);
+	probe->image = tramp_probe_image_create(probe, 8, 1, describe, why);
 	if (IS_ERR(probe->image)) {
 		err = PTR_ERR(probe->image);
 		kfree(probe);
 		return err;
 	}
-	probe->go = probe->image->exec.code;
+	probe->go = probe->image->image.exec.code;
 	tramp_probe_hash_add(probe);
 	err = run(probe, why);
 	tramp_probe_hash_del(probe);
-	tramp_probe_image_retire(probe->image);
+	tramp_image_retire(&probe->image->image, NULL);
 	tramp_retire_add(&probe->retire, &retire_ops);
 	return err;
 }
@@ -159,6 +160,7 @@ int __init tramp_selftest_probe(void)
 {
 	struct tramp_counts *counts = tramp_counts_alloc();
 	struct tramp_refusal why = {};
+	struct tramp_member member = {};
 	struct tramp_slot *slot;
 	u64 hits, misses;
 	int err = -ENOMEM;
@@ -172,7 +174,8 @@ int __init tramp_selftest_probe(void)
 		slot->regs = BIT(offsetof(struct pt_regs, ip) / 8) |
 			     BIT(offsetof(struct pt_regs, di) / 8);
 		mutex_lock(&tramp_mutex);
-		err = test(slot, &why);
+		member.slot = slot;
+		err = test(&member, &why);
 		mutex_unlock(&tramp_mutex);
 		tramp_counts_sum(counts, &hits, &misses);
 		if (!err && (hits != 3 || misses)) {
@@ -182,6 +185,8 @@ int __init tramp_selftest_probe(void)
 	}
 	if (why.reason)
 		pr_err("self-test: %s: %s\n", tramp_reason_name(why.reason), why.detail);
+	if (err)
+		pr_err("the self-test of probes failed: not loading\n");
 	tramp_slot_put(slot);
 	tramp_counts_put(counts);
 	return err;

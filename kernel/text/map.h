@@ -56,7 +56,7 @@ bool tramp_branches_reserved(unsigned long start, unsigned long end);
 /* A module goes: forget its text. tramp_mutex held. */
 void tramp_branches_forget(const struct module *mod);
 
-/* Module exit. */
+/* Module exit. tramp_mutex held. */
 void tramp_branches_exit(void);
 
 #endif /* TRAMP_BRANCHES_H */

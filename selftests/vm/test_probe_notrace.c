@@ -122,6 +122,8 @@ static void test_copied(void)
 	int i, found = 0, none = 0;
 
 	setup();
+	if (!ksym_addr("machine_kexec"))
+		ktap_skip("this kernel starts no other one");
 	for (i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++)
 		found += expect_refused(names[i], NULL, 0, &none);
 	CHECK(found >= 4, "only %d of the functions exist", found);

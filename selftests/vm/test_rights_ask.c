@@ -331,7 +331,9 @@ static void test_padding(void)
 			  took);
 		CHECK(f.nr < LARGE, "%s: %u instructions", syms[i].name, f.nr);
 		CHECK_EQ(f.code_len, f.size, "%s: bytes", syms[i].name);
-		CHECK_EQ(f.code[f.code_len - 1], 0xcc, "%s: the last byte", syms[i].name);
+		/* No instruction has more than 15 bytes: the rest is padding. */
+		if (f.nr * 15UL < f.size)
+			CHECK_EQ(f.code[f.code_len - 1], 0xcc, "%s: the last byte", syms[i].name);
 		CHECK(took < 5000, "%s: %lu ms", syms[i].name, took);
 		probe_func_free(&f);
 	}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ATTACH command.
+ */
+#include "base/rights.h"
+#include "internal.h"
+#include "link/link.h"
+
+#define KNOWN_FLAGS	(TRAMP_ATTACH_F_COOKIE | TRAMP_ATTACH_F_NO_OPS | \
+			 TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE)
+
+static int check(const struct tramp_attach *attach, struct tramp_refusal *why)
+{
+	if (attach->flags & ~KNOWN_FLAGS)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "unknown flags %#x",
+				    attach->flags);
+	if (attach->__reserved || attach->__reserved2)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "a reserved member is not 0");
+	if (attach->cookie && !(attach->flags & TRAMP_ATTACH_F_COOKIE))
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "a cookie without TRAMP_ATTACH_F_COOKIE");
+	return tramp_check_name(attach->symbol, sizeof(attach->symbol), why) ?:
+	       tramp_check_name(attach->module, sizeof(attach->module), why) ?:
+	       tramp_may_name_address(attach->addr, why);
+}
+
+/* What the caller gets, and where it goes. */
+struct reply {
+	struct tramp_attach *attach;
+	const struct tramp_user *user;
+};
+
+static int reply(const struct tramp_described *d, int fd, void *arg)
+{
+	const struct reply *r = arg;
+	struct tramp_attach *attach = r->attach;
+
+	attach->link_fd = fd;
+	attach->link_id = d->link_id;
+	attach->kind = d->kind;
+	attach->mode = d->mode;
+	attach->key = d->key;
+	attach->mode_reason = d->reason;
+	attach->func_addr = tramp_caller_sees() ? d->addr : 0;
+	return tramp_reply(r->user, attach, 0);
+}
+
+long tramp_run_attach(union tramp_arg *arg, const struct tramp_user *user)
+{
+	struct reply to = { .attach = &arg->attach, .user = user };
+	int err;
+
+	arg->attach.link_fd = -1;
+	err = check(&arg->attach, user->why) ?:
+	      tramp_link_attach(&arg->attach, reply, &to, user->why);
+	/* With success the caller has it already: the fd can be used from now on. */
+	if (!err)
+		return 0;
+	arg->attach.link_fd = -1;
+	return tramp_reply(user, arg, err);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What would become of programs at a function: asks what ATTACH asks (resolve.c,
+ * tramp_target_check()), and attaches nothing.
+ */
+#include "explain.h"
+#include "prog/runtime.h"
+#include "target.h"
+
+/* Without the function there is nothing to explain. */
+static bool is_no_function(enum tramp_reason reason)
+{
+	return reason == TRAMP_REASON_NO_SUCH_FUNCTION || reason == TRAMP_REASON_NO_BTF ||
+	       reason == TRAMP_REASON_MODULE_GONE || reason == TRAMP_REASON_MISSING_SYMBOL;
+}
+
+static void explain_programs(struct tramp_explain *ex, const struct tramp_func *func)
+{
+	/* For one that does not sleep; on PREEMPT_RT all may. */
+	bool sleeps = !tramp_inline_guards();
+	struct tramp_refusal entry = {}, exit = {};
+	enum tramp_mode mode = TRAMP_MODE_NONE, exit_mode;
+	const struct tramp_target *target;
+	int err;
+
+	mutex_lock(&tramp_mutex);
+	target = func->key ? tramp_target_find(func->key) : NULL;
+	if (target)
+		ex->nr_progs = tramp_target_nr(target);
+	err = tramp_target_check(func, target, TRAMP_LIST_FENTRY, sleeps, 0, &mode, &entry);
+	ex->fentry_reason = err ? entry.reason : 0;
+	ex->mode = err ? TRAMP_MODE_NONE : mode;
+	err = tramp_target_check(func, target, TRAMP_LIST_FEXIT, sleeps, 0, &exit_mode, &exit);
+	ex->fexit_reason = err ? exit.reason : 0;
+	mutex_unlock(&tramp_mutex);
+
+	if (!ex->fentry_reason)
+		ex->can |= TRAMP_CAN_FENTRY;
+	if (!ex->fexit_reason)
+		ex->can |= TRAMP_CAN_FEXIT;
+	/* Somebody else has the site. */
+	if (entry.reason == TRAMP_REASON_SITE_HELD)
+		strscpy(ex->holder, entry.detail, sizeof(ex->holder));
+}
+
+int tramp_func_explain(struct tramp_explain *ex, bool show, struct tramp_refusal *why)
+{
+	struct tramp_func func;
+	int err;
+
+	if (ex->btf_obj_id)
+		err = tramp_resolve_btf(ex->btf_obj_id, ex->btf_id, &func, why);
+	else
+		err = tramp_resolve_name(ex->name, ex->module, &func, why);
+	if (err && is_no_function(why->reason))
+		return err;
+	if (err) {
+		/* The function is there, and this is why nothing can be attached. */
+		ex->fentry_reason = why->reason;
+		ex->fexit_reason = why->reason;
+	} else {
+		explain_programs(ex, &func);
+	}
+	ex->btf_obj_id = func.btf_obj_id;
+	ex->btf_id = func.btf_id;
+	ex->key = func.key;
+	strscpy(ex->name, func.name, sizeof(ex->name));
+	strscpy(ex->module, func.module_name, sizeof(ex->module));
+	ex->nr_args = func.model.nr_args;
+	ex->nr_slots = tramp_x86_model_slots(&func.model, NULL);
+	ex->ret_size = func.model.ret_size;
+	if (show) {
+		ex->func_addr = func.addr;
+		ex->site_addr = func.site;
+	}
+	tramp_func_put(&func);
+	return 0;
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions as a kind of attach point (link/point.h), for programs of tracing type.
+ */
+#include "image.h"
+#include "target.h"
+
+static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why)
+{
+	switch (prog->expected_attach_type) {
+	case BPF_TRACE_FENTRY:
+		*kind = TRAMP_KIND_FENTRY;
+		break;
+	case BPF_TRACE_FEXIT:
+		*kind = TRAMP_KIND_FEXIT;
+		break;
+	case BPF_MODIFY_RETURN:
+		*kind = TRAMP_KIND_FMOD_RET;
+		break;
+	default:
+		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
+				    prog->expected_attach_type);
+	}
+	/* The kernel clears dst_prog when it attaches; what it was stays. */
+	if (prog->aux->dst_prog || prog->aux->saved_dst_prog_type || !prog->aux->attach_btf ||
+	    !prog->aux->attach_btf_id)
+		return tramp_refuse(why, TRAMP_REASON_PROG_TARGET, 0, "%s", prog->aux->name);
+	return 0;
+}
+
+static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
+{
+	if (!req->addr && !*req->symbol && !req->offset && !*req->module)
+		return 0;
+	return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+			    "a tracing program goes where it was loaded for");
+}
+
+static void describe(const struct tramp_member *member, struct tramp_described *d)
+{
+	static const char * const modes[] = { "NONE", "DIRECT", "OPS" };
+	const struct tramp_target *target = tramp_target_of(member);
+	const struct tramp_func *func = &target->func;
+
+	/* Without a site: ftrace has shut down under it. */
+	d->mode = target->site ? tramp_site_mode(target->site) : TRAMP_MODE_NONE;
+	d->mode_name = modes[d->mode];
+	d->index = target->index;
+	d->nr_progs = tramp_target_nr(target);
+	d->pos = tramp_members_before(&target->members[tramp_target_list(member->kind)], member);
+	d->addr = func->addr;
+	d->func_addr = func->addr;
+	d->btf_obj_id = func->btf_obj_id;
+	d->btf_id = func->btf_id;
+	d->module = func->module_name;
+	d->exec = target->image ? &target->image->image.exec : NULL;
+	strscpy(d->name, func->name, sizeof(d->name));
+}
+
+static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
+{
+	/* Not from the program, which an update may put meanwhile: both are of one kind. */
+	static const u32 attach_types[] = {
+		[TRAMP_KIND_FENTRY] = BPF_TRACE_FENTRY,
+		[TRAMP_KIND_FEXIT] = BPF_TRACE_FEXIT,
+		[TRAMP_KIND_FMOD_RET] = BPF_MODIFY_RETURN,
+	};
+
+	info->tracing.attach_type = attach_types[member->kind];
+	info->tracing.target_obj_id = member->key >> 32;
+	info->tracing.target_btf_id = (u32)member->key & 0x7fffffff;
+	return 0;
+}
+
+/* A target holds a reference to its module, so none goes under it. */
+const struct tramp_point_ops tramp_func_ops = {
+	.prog_type = BPF_PROG_TYPE_TRACING,
+	.link_type = BPF_LINK_TYPE_TRACING,
+	.check_prog = check_prog,
+	.prepare = prepare,
+	.attach = tramp_target_attach,
+	.detach = tramp_target_detach,
+	.replace = tramp_target_replace,
+	.describe = describe,
+	.fill_link_info = fill_link_info,
+};

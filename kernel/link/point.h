@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The attach point: what a kind of place can do. Functions (func/point.c) and instructions
+ * (probe/point.c) are two kinds; link/ and api/ know neither, only this. It is an interface
+ * without code, and the one header that kinds include from above.
+ *
+ * It is on the paths of attach, detach, update and query, never on that of a hit.
+ */
+#ifndef TRAMP_POINT_H
+#define TRAMP_POINT_H
+
+#include <linux/bpf.h>
+#include "prog/exec.h"
+#include "prog/set.h"
+
+/**
+ * struct tramp_point - a place, embedded in what a kind has for one
+ * @ops: its kind
+ */
+struct tramp_point {
+	const struct tramp_point_ops *ops;
+};
+
+/**
+ * struct tramp_described - an attachment as all who show it see it: QUERY, fdinfo, debugfs
+ *
+ * Of the link; link/ fills these in:
+ * @link_id: id of the link
+ * @kind: enum tramp_kind
+ * @prog_id: id of the program
+ * @prog_name: its name
+ * @sleepable: whether it may sleep
+ * @cookie: what bpf_get_attach_cookie() returns
+ * @key: of the place, also once detached
+ * @hits, @misses: counts
+ *
+ * Of the place; its kind fills these in. All zero and empty once detached, or when the module
+ * that the place was in has gone, but for @mode_name and @reason:
+ * @mode: enum tramp_mode, how hits reach the program
+ * @mode_name: the same in the words of kprobes/list
+ * @reason: enum tramp_reason: why it is no better mode; 0: nothing to say
+ * @reason_addr: the address that is about
+ * @instruction: the place is an instruction, not a function
+ * @index: of the newest image
+ * @nr_progs, @pos: programs there, of the same list how many run before this one
+ * @addr: the address that was attached to
+ * @func_addr, @offset: the function, and @addr in it
+ * @btf_obj_id, @btf_id: the function's BTF, if its kind goes by that
+ * @region_len: bytes that a jump covers
+ * @module: where it is, "" for the kernel proper; valid while tramp_mutex is held
+ * @exec: the image; NULL if it has none; valid as long
+ * @name: the function
+ */
+struct tramp_described {
+	u32 link_id;
+	u32 kind;
+	u32 prog_id;
+	const char *prog_name;
+	bool sleepable;
+	u64 cookie;
+	u64 key;
+	u64 hits, misses;
+
+	enum tramp_mode mode;
+	const char *mode_name;
+	u32 reason;
+	u64 reason_addr;
+	bool instruction;
+	u32 index;
+	u32 nr_progs, pos;
+	u64 addr;
+	u64 func_addr, offset;
+	u32 btf_obj_id, btf_id;
+	u32 region_len;
+	const char *module;
+	const struct tramp_exec *exec;
+	char name[KSYM_NAME_LEN];
+};
+
+/**
+ * struct tramp_point_ops - a kind of place
+ * @prog_type: programs of this type go to such places
+ * @link_type: as which bpf_link they show
+ * @check_prog: whether a program can be attached, wherever; tells its kind. No locks;
+ *	must not sleep. Return: 0 or a negative errno
+ * @prepare: check the place in a request, and do what must be done before tramp_mutex is
+ *	taken. May sleep. Return: 0 or a negative errno
+ * @attach: attach a member, whose @slot, @counts, @kind and @link_id are set. On success its
+ *	@point and @key are. tramp_mutex held, may sleep. Return: 0 or a negative errno; then
+ *	nothing has changed
+ * @detach: take it off; hits after it returned do not run the program. Cannot fail. tramp_mutex
+ *	held, may sleep
+ * @replace: put another slot in the place of the member's, which takes over the reference;
+ *	each hit runs one of the two. tramp_mutex held, may sleep. Return: 0 or a negative errno
+ * @misses: hits that somebody else has counted as missed while the member was there; may
+ *	be NULL. tramp_mutex held
+ * @describe: fill in the part of the place; the rest is zero. tramp_mutex held
+ * @module_gone: a module is going: nothing may be left in its text. May be NULL, for a kind that
+ *	holds a reference. tramp_mutex held, may sleep
+ * @fill_link_info: the kind's part of struct bpf_link_info. No locks, may sleep. Return: 0 or a
+ *	negative errno
+ */
+struct tramp_point_ops {
+	enum bpf_prog_type prog_type;
+	enum bpf_link_type link_type;
+	int (*check_prog)(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why);
+	int (*prepare)(const struct tramp_attach *req, struct tramp_refusal *why);
+	int (*attach)(struct tramp_member *member, const struct tramp_attach *req,
+		      struct tramp_refusal *why);
+	void (*detach)(struct tramp_member *member);
+	int (*replace)(struct tramp_member *member, struct tramp_slot *slot,
+		       struct tramp_refusal *why);
+	u64 (*misses)(const struct tramp_member *member);
+	void (*describe)(const struct tramp_member *member, struct tramp_described *d);
+	void (*module_gone)(const struct module *mod);
+	int (*fill_link_info)(const struct tramp_member *member, struct bpf_link_info *info);
+};
+
+/* The kinds. */
+extern const struct tramp_point_ops tramp_func_ops;
+extern const struct tramp_point_ops tramp_probe_ops;
+
+#endif /* TRAMP_POINT_H */

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Instructions as a kind of attach point (link/point.h), for kprobe programs.
+ */
+#include <linux/cred.h>
+#include <linux/uaccess.h>
+#include "base/compat.h"
+#include "base/rights.h"
+#include "probe.h"
+
+static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why)
+{
+	*kind = TRAMP_KIND_KPROBE;
+	if (prog->expected_attach_type)
+		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
+				    prog->expected_attach_type);
+	if (tramp_prog_sleepable(prog))
+		return tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
+				    "a sleepable kprobe program is one for user space");
+	if (prog->kprobe_override)
+		return tramp_refuse(why, TRAMP_REASON_PROG_OVERRIDE, 0, "%s", prog->aux->name);
+	return 0;
+}
+
+static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
+{
+	const struct tramp_probe_at at = tramp_probe_at(req);
+
+	if (!at.addr == !*at.symbol)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "a probe needs either an address or a symbol");
+	if (at.addr && (at.offset || *at.module))
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "offset and module go with a symbol");
+	return tramp_probe_prepare(&at, why);
+}
+
+static u64 misses(const struct tramp_member *member)
+{
+	return tramp_probe_callback_missed(tramp_probe_of(member)) - member->missed_before;
+}
+
+static void describe(const struct tramp_member *member, struct tramp_described *d)
+{
+	static const char * const modes[] = {
+		[TRAMP_MODE_NONE] = "NONE",
+		[TRAMP_MODE_FTRACE_OPS] = "FTRACE",
+		[TRAMP_MODE_JUMP] = "OPTIMIZED",
+		[TRAMP_MODE_INT3] = "INT3",
+		[TRAMP_MODE_KPROBE] = "KPROBE",
+	};
+	const struct tramp_probe *probe = tramp_probe_of(member);
+	unsigned long offset;
+
+	d->instruction = true;
+	d->mode = tramp_probe_mode(probe);
+	d->mode_name = modes[d->mode];
+	d->reason = probe->reason;
+	d->index = probe->index;
+	d->nr_progs = probe->nr;
+	d->pos = tramp_members_before(&probe->members, member);
+	/* It went with its module: something else may be there now. */
+	if (probe->mode == TRAMP_MODE_NONE)
+		return;
+	if (tramp_text_name(probe->addr, d->name, &offset))
+		d->offset = offset;
+	d->addr = probe->addr;
+	d->func_addr = probe->addr - d->offset;
+	d->reason_addr = probe->where;
+	if (probe->module)
+		d->module = probe->module->name;
+	if (!probe->image)
+		return;
+	d->exec = &probe->image->image.exec;
+	if (probe->text == TRAMP_TEXT_JUMP)
+		d->region_len = probe->image->len;
+}
+
+#if TRAMP_LINK_INFO_KPROBE
+/* Where a probe is, as it is written when one is attached: an entry is at +0. */
+static void name_probe(const struct tramp_member *member, char *symbol, u32 *offset, u64 *addr)
+{
+	const struct tramp_probe *probe = tramp_probe_of(member);
+	unsigned long off;
+
+	*symbol = 0;
+	/* Detached, or gone with its module. */
+	if (!probe || probe->mode == TRAMP_MODE_NONE ||
+	    !tramp_text_name(probe->addr, symbol, &off))
+		return;
+	*offset = probe->addr == tramp_place_entry(probe->addr - off) ? 0 : off;
+	if (tramp_may_see_addresses(current_cred()))
+		*addr = probe->addr;
+}
+
+/* As much of a name as there is room for, as the kernel's own links do (bpf_copy_to_user()). */
+static int copy_name(char __user *to, u32 room, const char *name, u32 need)
+{
+	if (room >= need)
+		return copy_to_user(to, name, need) ? -EFAULT : 0;
+	if (copy_to_user(to, name, room - 1) || put_user(0, to + room - 1))
+		return -EFAULT;
+	return -ENOSPC;
+}
+
+/*
+ * What the kernel tells of its own kprobes (bpf_perf_link_fill_kprobe()), with the same
+ * errors. One that was attached by address is named as well: the kernel leaves its name
+ * empty.
+ */
+static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
+{
+	char __user *name = u64_to_user_ptr(info->perf_event.kprobe.func_name);
+	u32 need, offset = 0, room = info->perf_event.kprobe.name_len;
+	char symbol[KSYM_NAME_LEN];
+	u64 hits, missed, cookie, addr = 0;
+	int err;
+
+	if (!name != !room)
+		return -EINVAL;
+	mutex_lock(&tramp_mutex);
+	tramp_counts_sum(member->counts, &hits, &missed);
+	if (member->point)
+		missed += misses(member);
+	name_probe(member, symbol, &offset, &addr);
+	cookie = member->slot->cookie;
+	mutex_unlock(&tramp_mutex);
+
+	need = strlen(symbol) + 1;
+	err = name ? copy_name(name, room, symbol, need) : 0;
+	if (err)
+		return err;
+	info->perf_event.type = BPF_PERF_EVENT_KPROBE;
+	info->perf_event.kprobe.name_len = need;
+	info->perf_event.kprobe.offset = offset;
+	info->perf_event.kprobe.addr = addr;
+	tramp_link_info_more(info, missed, cookie);
+	return 0;
+}
+#else
+static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
+{
+	return 0;
+}
+#endif
+
+const struct tramp_point_ops tramp_probe_ops = {
+	.prog_type = BPF_PROG_TYPE_KPROBE,
+	.link_type = BPF_LINK_TYPE_PERF_EVENT,
+	.check_prog = check_prog,
+	.prepare = prepare,
+	.attach = tramp_probe_attach,
+	.detach = tramp_probe_detach,
+	.replace = tramp_probe_replace,
+	.misses = misses,
+	.describe = describe,
+	.module_gone = tramp_probe_module_gone,
+	.fill_link_info = fill_link_info,
+};

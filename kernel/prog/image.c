@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Making, muting and retiring images, of whichever kind.
+ *
+ * Memory and name are exec.c's. Nobody can execute an image before something leads
+ * there, and that happens after it was published. When nothing leads there any more it is
+ * handed to the retire worker (base/retire.c), whose grace period, and for those in which a
+ * task may sleep the count of calls inside, say when nobody is left.
+ *
+ * When a program is detached but there is no memory for an image without it, its call is
+ * pointed at a function that does nothing (exec.c). The image goes on being used, and
+ * holds on to the program, until the next change.
+ */
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "image.h"
+
+int tramp_image_error(enum tramp_x86_err err, unsigned long addr, struct tramp_refusal *why)
+{
+	switch (err) {
+	case TRAMP_X86_OK:
+		return 0;
+	case TRAMP_X86_NO_SPACE:
+		return tramp_refuse(why, TRAMP_REASON_IMAGE_LIMIT, addr, NULL);
+	case TRAMP_X86_OUT_OF_REACH:
+		return tramp_refuse(why, TRAMP_REASON_OUT_OF_REACH, addr, NULL);
+	case TRAMP_X86_TOO_MANY_SLOTS:
+		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_ARGS, addr, NULL);
+	case TRAMP_X86_BAD_MODEL:
+	case TRAMP_X86_BAD_REQUEST:
+		break;
+	}
+	return tramp_refuse(why, TRAMP_REASON_ARG_TYPE, addr, "emitter error %d", err);
+}
+
+/* Emit twice: for the size, which no address changes, and for the address. */
+static int emit(struct tramp_image *image, const struct tramp_image_req *req, const void *arg,
+		const struct tramp_x86_call *calls, u8 *buf, struct tramp_refusal *why)
+{
+	const struct tramp_image_kind *kind = image->kind;
+	int err;
+
+	err = kind->prepare ? kind->prepare(image, arg, calls, why) : 0;
+	if (!err)
+		err = kind->emit(image, arg, calls, buf, TRAMP_X86_MAX_IMAGE, 0, why);
+	if (!err)
+		err = tramp_exec_alloc(&image->exec, image->exec.size, why);
+	if (!err)
+		err = kind->emit(image, arg, calls, buf, image->exec.size, image->exec.code, why);
+	if (!err)
+		err = tramp_exec_publish(&image->exec, buf, req->key, req->index, why);
+	return err;
+}
+
+int tramp_image_build(struct tramp_image *image, const struct tramp_image_kind *kind,
+		      const struct tramp_image_req *req, const void *arg,
+		      struct tramp_refusal *why)
+{
+	struct tramp_x86_call *calls = NULL;
+	u8 *buf = NULL;
+	int err;
+	u32 i;
+
+	image->kind = kind;
+	image->describe = req->describe;
+	image->set = tramp_set_collect(req->lists, req->nr_lists, why);
+	if (image->set) {
+		image->call_off = kcalloc(2 * image->set->nr, sizeof(u32), GFP_KERNEL);
+		calls = kvcalloc(image->set->nr, sizeof(*calls), GFP_KERNEL);
+		buf = kvmalloc(TRAMP_X86_MAX_IMAGE, GFP_KERNEL);
+	}
+	if (image->call_off && calls && buf) {
+		for (i = 0; i < image->set->nr; i++)
+			req->describe(image->set->slots[i], &calls[i]);
+		err = emit(image, req, arg, calls, buf, why);
+	} else {
+		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	}
+	kvfree(buf);
+	kvfree(calls);
+	if (err)
+		tramp_image_destroy(image);
+	return err;
+}
+
+void tramp_image_destroy(struct tramp_image *image)
+{
+	tramp_exec_free(&image->exec);
+	tramp_set_free(image->set);
+	kfree(image->call_off);
+	image->kind->free(image);
+}
+
+void tramp_image_retired(struct tramp_image *image)
+{
+	tramp_exec_count_retiring(-1);
+	tramp_image_destroy(image);
+}
+
+static void plain_free(struct tramp_retire *r)
+{
+	tramp_image_retired(container_of(r, struct tramp_image, retire));
+}
+
+static const struct tramp_retire_ops plain_ops = {
+	.free = plain_free,
+};
+
+void tramp_image_retire(struct tramp_image *image, const struct tramp_retire_ops *ops)
+{
+	lockdep_assert_held(&tramp_mutex);
+	tramp_exec_count_retiring(1);
+	tramp_retire_add(&image->retire, ops ?: &plain_ops);
+}
+
+void tramp_image_mute(struct tramp_image *image, const struct tramp_slot *slot)
+{
+	struct tramp_x86_call call;
+	u32 i;
+
+	lockdep_assert_held(&tramp_mutex);
+	for (i = 0; i < image->set->nr; i++) {
+		if (image->set->slots[i] != slot)
+			continue;
+		image->describe(image->set->slots[i], &call);
+		tramp_exec_mute(&image->exec, image->call_off + 2 * i, call.func);
+	}
+}

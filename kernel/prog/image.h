@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An image: code with a name, made for a set of programs. What is in the code is the
+ * business of its kind (func/image.c, probe/image.c), by way of x86/.
+ */
+#ifndef TRAMP_IMAGE_H
+#define TRAMP_IMAGE_H
+
+#include "base/retire.h"
+#include "base/tramp.h"
+#include "exec.h"
+#include "set.h"
+#include "x86/fentry_image.h"
+
+struct tramp_image;
+
+/**
+ * struct tramp_image_kind - what differs between the images of functions and of probes
+ * @prepare: after the programs are known, before anything is emitted; may be NULL.
+ *	Return: 0 or a negative errno
+ * @emit: emit into @buf, @len bytes of room, for address @addr, 0 for measuring. Sets
+ *	image->exec.size. Return: 0 or a negative errno
+ * @free: frees the struct around @image and what the kind has put there. Called when nobody
+ *	can be in the code. Readers of kallsyms may still look at image->exec.ksym, so the
+ *	struct goes behind an RCU grace period (@image->rcu)
+ */
+struct tramp_image_kind {
+	int (*prepare)(struct tramp_image *image, const void *arg,
+		       const struct tramp_x86_call *calls, struct tramp_refusal *why);
+	int (*emit)(struct tramp_image *image, const void *arg,
+		    const struct tramp_x86_call *calls, u8 *buf, u32 len, unsigned long addr,
+		    struct tramp_refusal *why);
+	void (*free)(struct tramp_image *image);
+};
+
+/**
+ * struct tramp_image - embedded in the struct of its kind
+ * @exec: its memory and name
+ * @kind: what is done with it
+ * @set: the programs it calls, in order
+ * @call_off: where each is called: two offsets a program (struct tramp_x86_fentry_out)
+ * @describe: describes a program to the emitter
+ * @retire: its place on the retire list
+ * @rcu: for freeing the struct behind readers of kallsyms
+ */
+struct tramp_image {
+	struct tramp_exec exec;
+	const struct tramp_image_kind *kind;
+	struct tramp_set *set;
+	u32 *call_off;
+	tramp_describe_t *describe;
+	struct tramp_retire retire;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct tramp_image_req - what an image is made of, and called
+ * @lists, @nr_lists: its programs: lists of members in the order they run
+ * @key, @index: the name: trampoline_<key>_<index>
+ * @describe: tramp_slot_call() but in the self-test
+ */
+struct tramp_image_req {
+	const struct list_head *lists;
+	u32 nr_lists;
+	u64 key;
+	u32 index;
+	tramp_describe_t *describe;
+};
+
+/**
+ * tramp_image_build() - measure, allocate, emit, and publish the name
+ * @image: all zero
+ * @kind: its kind
+ * @req: what to make
+ * @arg: passed to @kind's functions
+ * @why: why not
+ *
+ * The image is executable and named in kallsyms when this returns, but nothing leads to it.
+ *
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno; then @image has been freed by tramp_image_destroy().
+ */
+int tramp_image_build(struct tramp_image *image, const struct tramp_image_kind *kind,
+		      const struct tramp_image_req *req, const void *arg,
+		      struct tramp_refusal *why);
+
+/* What an error of the emitter means for the place at @addr. Return: 0 for none. */
+int tramp_image_error(enum tramp_x86_err err, unsigned long addr, struct tramp_refusal *why);
+
+/* Free one that nothing ever led to, or that nobody can be in any more. May sleep. */
+void tramp_image_destroy(struct tramp_image *image);
+
+/**
+ * tramp_image_retire() - free an image once nobody can be inside
+ * @image: nothing leads to it any more
+ * @ops: how; NULL: one grace period is all it takes. @ops->free ends with tramp_image_retired()
+ *
+ * Context: tramp_mutex held.
+ */
+void tramp_image_retire(struct tramp_image *image, const struct tramp_retire_ops *ops);
+
+/* The end of one that was retired. May sleep. */
+void tramp_image_retired(struct tramp_image *image);
+
+/**
+ * tramp_image_mute() - leave a program out of an image that stays in use
+ * @image: a published image
+ * @slot: the program: its calls become calls of a function that returns 0
+ *
+ * For a detach that has no memory for a new image. Needs none and cannot fail.
+ * Calls that enter after it returned do not run the program; the image keeps its
+ * reference to the slot.
+ *
+ * Context: tramp_mutex held, may sleep.
+ */
+void tramp_image_mute(struct tramp_image *image, const struct tramp_slot *slot);
+
+#endif /* TRAMP_IMAGE_H */

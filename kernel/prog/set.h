@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The programs of a place, in the order they run: as a list of members, which changes when
+ * programs come and go, and as sets, which do not change and are what runs.
+ */
+#ifndef TRAMP_SET_H
+#define TRAMP_SET_H
+
+#include <linux/list.h>
+#include "base/retire.h"
+#include "base/tramp.h"
+#include "slot.h"
+
+struct tramp_point;
+
+/**
+ * struct tramp_member - a program at a place
+ * @node: in the place's list, in the order its programs run
+ * @point: the place (link/point.h), NULL once detached
+ * @slot: the program as images see it; a reference
+ * @counts: hits and misses, which outlive a change of program; a reference
+ * @missed_before: what the place's kernel kprobe had missed before the program came
+ * @key: of the place, also once detached
+ * @link_id: id of the link that it belongs to
+ * @kind: enum tramp_kind of the program
+ * @no_jump: asked for no jump
+ *
+ * All of it but @slot, @counts, @link_id and @kind is the kind of place's own. Protected by
+ * tramp_mutex.
+ */
+struct tramp_member {
+	struct list_head node;
+	struct tramp_point *point;
+	struct tramp_slot *slot;
+	struct tramp_counts *counts;
+	u64 missed_before;
+	u64 key;
+	u32 link_id;
+	u8 kind;
+	bool no_jump;
+};
+
+/**
+ * struct tramp_set - programs in the order they run, as they were at one moment
+ * @nr: how many
+ * @slots: a reference to each; NULL where it has been dropped already
+ */
+struct tramp_set {
+	u32 nr;
+	struct tramp_slot *slots[];
+};
+
+/**
+ * struct tramp_live_set - a set that callbacks run; replaced as a whole, read under RCU
+ * @retire: how it goes when no callback can have it any more
+ * @run: the programs
+ */
+struct tramp_live_set {
+	struct tramp_retire retire;
+	struct tramp_set run;
+};
+
+/**
+ * tramp_set_collect() - the set of a place's programs
+ * @lists: lists of members, in the order they run
+ * @nr_lists: how many
+ * @why: NO_MEMORY
+ *
+ * Context: tramp_mutex held, may sleep.
+ * Return: the set, NULL without memory. tramp_set_free() puts its references.
+ */
+struct tramp_set *tramp_set_collect(const struct list_head *lists, u32 nr_lists,
+				    struct tramp_refusal *why);
+/* May sleep; @set may be NULL. */
+void tramp_set_free(struct tramp_set *set);
+
+/**
+ * tramp_live_set_switch() - run a place's programs from now on
+ * @where: what callbacks read; NULL in it: none yet
+ * @lists, @nr_lists: as above
+ * @why: NO_MEMORY
+ *
+ * Each hit sees the set before or this one; the one before is retired.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno; then nothing has changed.
+ */
+int tramp_live_set_switch(struct tramp_live_set __rcu **where, const struct list_head *lists,
+			  u32 nr_lists, struct tramp_refusal *why);
+/* Nothing is run any more; the set is retired. tramp_mutex held. */
+void tramp_live_set_clear(struct tramp_live_set __rcu **where);
+/* Free one that no callback can have. May sleep; @set may be NULL. */
+void tramp_live_set_free(struct tramp_live_set *set);
+
+/**
+ * tramp_members_find() - the member that runs a program
+ * @lists, @nr_lists: as above
+ * @prog: the program
+ *
+ * Context: tramp_mutex held. Return: the member, NULL if there is none.
+ */
+struct tramp_member *tramp_members_find(const struct list_head *lists, u32 nr_lists,
+					const struct bpf_prog *prog);
+
+/* How many of a list run before a member. tramp_mutex held. */
+u32 tramp_members_before(const struct list_head *list, const struct tramp_member *member);
+
+#endif /* TRAMP_SET_H */
