@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../user/libtrampoline/internal.h"
+#include "../../user/libtrampoline/core/device.h"
+#include "../../user/libtrampoline/core/error.h"
+#include "../../user/libtrampoline/core/sized.h"
 #include "../lib/ktap.h"
 #include "fixture.h"
 #include "kinds.skel.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../user/libtrampoline/internal.h"
+#include "../../user/libtrampoline/attach/internal.h"
 #include "../lib/ktap.h"
 #include "fixture.h"
 

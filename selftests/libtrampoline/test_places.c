@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../user/libtrampoline/internal.h"
+#include "../../user/libtrampoline/ask/ask.h"
+#include "../../user/libtrampoline/attach/internal.h"
+#include "../../user/libtrampoline/syms/place.h"
 #include "../lib/ktap.h"
 #include "fixture.h"
 #include "probes.skel.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../user/libtrampoline/internal.h"
+#include "../../user/libtrampoline/syms/internal.h"
 #include "../lib/ktap.h"
 #include "fixture.h"
 

@@ -8,7 +8,7 @@ LT_SONAME	:= libtrampoline.so.0
 LT_FILE		:= libtrampoline.so.$(VERSION)
 LT_HEADER	:= include/trampoline/trampoline.h
 LT_HEADERS	:= $(sort $(wildcard include/trampoline/*.h))
-LT_SRC		:= $(sort $(wildcard $(LT)/*.c))
+LT_SRC		:= $(sort $(wildcard $(LT)/*/*.c))
 LT_OBJ		:= $(LT_SRC:%.c=$(O)/%.o)
 LT_PIC		:= $(LT_SRC:%.c=$(O)/%.pic.o)
 LT_MAN		:= $(sort $(wildcard docs/man/libtrampoline.7 docs/man/tramp_*.3))

@@ -10,8 +10,12 @@
  * all of kallsyms: it is read when somebody asks, and not before.
  */
 #define _GNU_SOURCE	/* strchrnul() */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../core/error.h"
+#include "../core/sized.h"
 #include "internal.h"
 
 static void mark_traceable(const struct tramp_syms *syms, const char *name, const char *module,

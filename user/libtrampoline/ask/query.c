@@ -3,10 +3,16 @@
  * What the module knows of its links: one, all of them, and the code of the
  * image that a link's function runs through.
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "../core/bpf.h"
+#include "../core/device.h"
+#include "../core/error.h"
+#include "../core/sized.h"
+#include "ask.h"
 
 int libtramp_query_failed(int err, const struct tramp_query *q, const char *subject)
 {
@@ -20,7 +26,8 @@ int libtramp_query_failed(int err, const struct tramp_query *q, const char *subj
 			     strerror(-err));
 }
 
-int libtramp_query(int dev, struct tramp_query *q, const char *subject)
+/* QUERY of @q->link_id, with the last error filled if it fails. */
+static int query(int dev, struct tramp_query *q, const char *subject)
 {
 	int err;
 
@@ -29,7 +36,8 @@ int libtramp_query(int dev, struct tramp_query *q, const char *subject)
 	return err ? libtramp_query_failed(err, q, subject) : 0;
 }
 
-void libtramp_fill_info(struct tramp_link_info *info, const struct tramp_query *q)
+/* A caller's info from a QUERY. */
+static void fill_info(struct tramp_link_info *info, const struct tramp_query *q)
 {
 	info->link_id = q->link_id;
 	info->prog_id = q->prog_id;
@@ -83,23 +91,15 @@ int tramp_link_info_by_id(uint32_t id, struct tramp_link_info *user)
 	dev = libtramp_dev_open(subject);
 	if (dev < 0)
 		return dev;
-	err = libtramp_query(dev, &q, subject);
+	err = query(dev, &q, subject);
 	close(dev);
 	if (err) {
 		errno = -err;
 		return err;
 	}
-	libtramp_fill_info(&info, &q);
+	fill_info(&info, &q);
 	libtramp_out(user, user->sz, &info, sizeof(info));
 	return 0;
-}
-
-int tramp_link__info(const struct tramp_link *link, struct tramp_link_info *info)
-{
-	if (!link)
-		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_link__info()",
-				     "link is NULL");
-	return tramp_link_info_by_id(link->id, info);
 }
 
 int tramp_for_each(tramp_link_cb cb, void *ctx)
@@ -146,7 +146,7 @@ int tramp_for_each(tramp_link_cb cb, void *ctx)
 		id = q.link_id;
 		if (q.mode != TRAMP_MODE_NONE && attached++ >= now.links)
 			break;
-		libtramp_fill_info(&info, &q);
+		fill_info(&info, &q);
 		err = cb(&info, ctx);
 		if (err)
 			break;
@@ -219,7 +219,7 @@ void *tramp_link_image(uint32_t id, struct tramp_link_info *user)
 			err = LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_IMAGE, subject, "mode %s",
 					    tramp_mode_name(q.mode));
 		else
-			libtramp_fill_info(&info, &q);
+			fill_info(&info, &q);
 		break;
 	}
 	close(dev);

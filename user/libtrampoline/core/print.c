@@ -3,9 +3,11 @@
  * Messages and the version: where the library talks to the person rather than
  * to the program.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "internal.h"
+#include "error.h"
 
 static int print_default(enum tramp_print_level level, const char *fmt, va_list args)
 {

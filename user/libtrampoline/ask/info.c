@@ -2,9 +2,14 @@
 /*
  * The module as a whole: version, limits, counters, and its features by name.
  */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "../core/device.h"
+#include "../core/error.h"
+#include "../core/sized.h"
 
 static void fill_module_info(struct tramp_module_info *mine, const struct tramp_info *info)
 {

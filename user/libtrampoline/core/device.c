@@ -8,11 +8,15 @@
  * something would keep it from being unloaded for the rest of its life. It also
  * keeps the library free of state that fork() and threads would share.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "device.h"
+#include "error.h"
 
 /* Does the kernel forbid attaching altogether? The chosen level is in brackets. */
 static bool locked_down(void)

@@ -4,7 +4,11 @@
  * make the enums (linux/trampoline.h and trampoline/trampoline.h); what to do
  * about a reason is said here.
  */
-#include "internal.h"
+#include <errno.h>
+#include <string.h>
+#include <trampoline/trampoline.h>
+
+#include "sized.h"
 
 struct reason_text {
 	unsigned int value;

@@ -4,13 +4,17 @@
  * stays attached when the process is gone.
  */
 #include <bpf/bpf.h>
+#include <errno.h>
 #include <libgen.h>
 #include <linux/magic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "../core/bpf.h"
+#include "../core/error.h"
 #include "internal.h"
 
 /* Record why something could not be made at a path in a BPF file system. */

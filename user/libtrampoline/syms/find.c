@@ -2,6 +2,12 @@
 /*
  * Finding functions in a snapshot: by name, by address, by glob.
  */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../core/error.h"
+#include "../core/sized.h"
 #include "internal.h"
 
 int libtramp_spec_parse(const char *spec, struct libtramp_spec *out)

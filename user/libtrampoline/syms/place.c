@@ -8,9 +8,14 @@
  * same here; those that it would misread (a module's name for a function, 010 for 8)
  * or cut short are refused.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "internal.h"
+#include "../core/error.h"
+#include "../core/sized.h"
+#include "place.h"
 
 static const char name_chars[] =
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";

@@ -8,6 +8,7 @@
 #include <bpf/btf.h>
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "internal.h"
 

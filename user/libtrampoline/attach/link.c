@@ -6,16 +6,17 @@
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "../ask/ask.h"
+#include "../core/bpf.h"
+#include "../core/device.h"
+#include "../core/error.h"
 #include "internal.h"
-
-const char *libtramp_link_subject(char *buf, size_t len, uint32_t id)
-{
-	snprintf(buf, len, "link %u", id);
-	return buf;
-}
 
 struct tramp_link *libtramp_link_new(int fd, uint32_t id, const char *name)
 {
@@ -53,22 +54,12 @@ const char *tramp_link__pin_path(const struct tramp_link *link)
 	return link->pin_path;
 }
 
-bool libtramp_fd_is(int fd, const char *sort)
+int tramp_link__info(const struct tramp_link *link, struct tramp_link_info *info)
 {
-	char path[64], name[64], wanted[32];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = readlink(path, name, sizeof(name) - 1);
-	if (n < 0)
-		return false;
-	name[n] = '\0';
-	/* bpf-prog, bpf-map, and bpf_link or, later, bpf-link. */
-	snprintf(wanted, sizeof(wanted), "bpf-%s", sort);
-	if (strstr(name, wanted))
-		return true;
-	wanted[strlen("bpf")] = '_';
-	return strstr(name, wanted);
+	if (!link)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_link__info()",
+				     "link is NULL");
+	return tramp_link_info_by_id(link->id, info);
 }
 
 /* A handle for a descriptor that claims to be a link of ours; closes it on failure. */

@@ -9,10 +9,14 @@
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "../core/error.h"
 #include "internal.h"
 
 /* One BTF object: an open-addressed table of its functions, made at first use. */

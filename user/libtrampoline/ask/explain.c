@@ -6,9 +6,14 @@
  * prototype; a name is its second choice. So the name is resolved here, where
  * misspellings can be met with suggestions.
  */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "../core/device.h"
+#include "../core/error.h"
+#include "../core/sized.h"
 
 static int explain(struct tramp_explain *cmd, const char *subject,
 		   struct tramp_explanation *user)

@@ -8,9 +8,12 @@
  * The strings a new record is made from may be those of the old one: outer
  * layers add to what inner ones recorded.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "internal.h"
+#include "error.h"
 
 #define DETAIL_LEN	512
 #define REMEDY_LEN	384

@@ -4,8 +4,12 @@
  * that a program sees, and all of it as a line of C.
  */
 #include <bpf/btf.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../core/error.h"
 #include "internal.h"
 
 #define MAX_TYPE	2048

@@ -7,7 +7,9 @@
  * whatever the pattern: only the last star is ever gone back to, since an
  * earlier one that matched more would leave less for what follows it.
  */
-#include "internal.h"
+#include <errno.h>
+
+#include "../core/error.h"
 
 /*
  * A set: @p points behind its '['. Returns the character behind the closing

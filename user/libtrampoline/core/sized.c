@@ -5,7 +5,9 @@
  * followed by zeroes and written only as far as it goes; the newer one's is
  * accepted while what this library does not know of it is zero.
  */
-#include "internal.h"
+#include <string.h>
+
+#include "sized.h"
 
 bool libtramp_sized_ok(const void *user, size_t user_sz, size_t min, size_t known)
 {

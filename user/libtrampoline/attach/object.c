@@ -5,11 +5,16 @@
  * to find out which half of his programs is running.
  */
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../core/error.h"
+#include "../core/sized.h"
 #include "internal.h"
 
 struct tramp_links {

@@ -9,7 +9,10 @@
  * "unlinkat" finds "do_unlinkat".
  */
 #include <ctype.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "../core/sized.h"
 #include "internal.h"
 
 #define MAX_SUGGESTIONS	32

@@ -3,10 +3,17 @@
  * Explaining code: a function's instructions as the module sees them, what a probe
  * at each would be, and the bytes that they were before anybody patched them.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "../core/device.h"
+#include "../core/error.h"
+#include "../core/sized.h"
+#include "../syms/place.h"
+#include "ask.h"
 
 /* What tramp_code__free() frees: the public struct and what it points to. */
 struct code {

@@ -10,8 +10,17 @@
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "../ask/ask.h"
+#include "../core/bpf.h"
+#include "../core/device.h"
+#include "../core/error.h"
+#include "../core/sized.h"
+#include "../syms/place.h"
 #include "internal.h"
 
 #define PROBE_FLAGS	(TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE)
@@ -43,22 +52,6 @@ const char *libtramp_prog_unsupported(const struct bpf_program *prog, const char
 	default:
 		return kinds_text;
 	}
-}
-
-static bool prog_info(int prog_fd, struct bpf_prog_info *info)
-{
-	__u32 len = sizeof(*info);
-
-	memset(info, 0, sizeof(*info));
-	return libtramp_fd_is(prog_fd, "prog") &&
-	       !bpf_obj_get_info_by_fd(prog_fd, info, &len);
-}
-
-uint32_t libtramp_prog_id(int prog_fd)
-{
-	struct bpf_prog_info info;
-
-	return prog_info(prog_fd, &info) ? info.id : 0;
 }
 
 /* The id of a link that the kernel itself, not the module, attached the program by. */
@@ -255,7 +248,7 @@ static struct tramp_link *attach_by_fd(int prog_fd, const struct tramp_attach_op
 	if (check_opts(opts, subject))
 		return NULL;
 	/* What is no program is the module's to refuse. */
-	probe = prog_info(prog_fd, &info) && info.type == BPF_PROG_TYPE_KPROBE;
+	probe = libtramp_prog_info(prog_fd, &info) && info.type == BPF_PROG_TYPE_KPROBE;
 	if (probe ? libtramp_probe_place("", opts, &place, subject) :
 		    check_no_place(opts, subject))
 		return NULL;

@@ -9,10 +9,14 @@
  * ftrace can patch in traceable.c, BTF in btf.c.
  */
 #define _GNU_SOURCE	/* qsort_r(), strchrnul() */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "../core/error.h"
+#include "../core/sized.h"
 #include "internal.h"
 
 /* The least room for a read(). The kernel fills a page of it, or some. */

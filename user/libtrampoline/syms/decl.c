@@ -11,6 +11,9 @@
  *	name  ->  *name  ->  (*name)(int)  ->  void (*name)(int)
  */
 #include <bpf/btf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "internal.h"
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause */
+/*
+ * The last error of a thread, and messages to the person.
+ */
+#ifndef LIBTRAMPOLINE_CORE_ERROR_H
+#define LIBTRAMPOLINE_CORE_ERROR_H
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <trampoline/trampoline.h>
+
+/* Longest subject of an error: 'program "x" (SEC("y"))'. */
+#define LIBTRAMP_SUBJECT_LEN	256
+
+/**
+ * struct libtramp_failure - what libtramp_fail() records, besides the detail
+ * @err: negative errno
+ * @reason: enum tramp_reason or enum tramp_lib_reason
+ * @subject: what it is about; NULL: nothing
+ * @remedy: what to do; NULL: the reason's general remedy
+ * @addr: the address it is about, 0: none
+ * @from_kernel: the module refused
+ */
+struct libtramp_failure {
+	int err;
+	unsigned int reason;
+	const char *subject;
+	const char *remedy;
+	uint64_t addr;
+	bool from_kernel;
+};
+
+/* In the place of a detail: there is none. */
+#define NO_DETAIL	((const char *)0)
+
+/**
+ * libtramp_fail() - record the calling thread's last error
+ * @f: what failed; its strings may be those of the last error itself
+ * @detail: printf format of the detail; NO_DETAIL: none
+ *
+ * Return: @f->err, with errno set to match.
+ */
+int libtramp_fail(const struct libtramp_failure *f, const char *detail, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* libtramp_fail() for the usual case: errno, reason, subject, detail... */
+#define LIBTRAMP_FAIL(error, why, what, ...)				\
+	libtramp_fail(&(struct libtramp_failure) {			\
+		.err = (error), .reason = (why), .subject = (what) },	\
+		__VA_ARGS__)
+
+/**
+ * libtramp_fail_refusal() - record a refusal of the module
+ * @err: negative errno of the ioctl
+ * @refusal: what the module filled in
+ * @subject: what it is about; NULL: nothing
+ *
+ * Return: @err, with errno set to match.
+ */
+int libtramp_fail_refusal(int err, const struct tramp_refusal *refusal, const char *subject);
+
+/* Record -ENOMEM. */
+int libtramp_fail_nomem(const char *subject);
+
+/* Print the last error as a warning: for calls that act, at their outermost layer. */
+void libtramp_warn_last(void);
+
+/* Pass a message to the print callback. */
+void libtramp_print(enum tramp_print_level level, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif /* LIBTRAMPOLINE_CORE_ERROR_H */

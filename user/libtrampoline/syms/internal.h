@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause */
+/*
+ * Shared by the files of the snapshot: its functions, names in it, and its BTF types.
+ */
+#ifndef LIBTRAMPOLINE_SYMS_INTERNAL_H
+#define LIBTRAMPOLINE_SYMS_INTERNAL_H
+
+#include <pthread.h>
+
+#include <trampoline/trampoline.h>
+
+struct btf_type;
+struct libtramp_btfs;
+
+/**
+ * struct libtramp_later - what only some who load a snapshot ask for
+ * @lock: everything below; what is there once does not change any more
+ * @by_addr: indices into tramp_syms::syms in the order of addresses, of those that have one
+ * @nr_by_addr: how many
+ * @filter_functions: as in struct tramp_syms_opts
+ * @traceable_read: that file was read, or could not be
+ * @traceable_err: 0 if TRAMP_SYM_TRACEABLE is meaningful, otherwise a negative errno
+ */
+struct libtramp_later {
+	pthread_mutex_t lock;
+	uint32_t *by_addr;
+	size_t nr_by_addr;
+	char *filter_functions;
+	bool traceable_read;
+	int traceable_err;
+};
+
+/**
+ * struct tramp_syms - a snapshot
+ * @syms: functions, in the order of name, module ("" first), address
+ * @nr: how many
+ * @text: what was read; strings are pieces of it
+ * @later: what is made when it is asked for
+ * @btfs: BTF of the kernel and its modules, loaded when asked for (btf.c)
+ */
+struct tramp_syms {
+	struct tramp_sym *syms;
+	size_t nr;
+	char *text;
+	struct libtramp_later *later;
+	struct libtramp_btfs *btfs;
+};
+
+/* A name or a pattern, with the module before the colon cut off. */
+struct libtramp_spec {
+	bool has_module;
+	char module[TRAMP_MOD_LEN];	/* "" with has_module: the kernel proper */
+	const char *name;
+};
+
+/* Split "module:name"; negative errno with the last error filled if malformed. */
+int libtramp_spec_parse(const char *spec, struct libtramp_spec *out);
+
+/* Functions in the order of addresses: @nr indices, NULL if there is no memory for them. */
+const uint32_t *libtramp_syms_by_addr(const struct tramp_syms *syms, size_t *nr);
+
+/* All of a file that does not say how long it is, with a zero behind it; NULL and errno. */
+char *libtramp_read_all(const char *path);
+
+/* A number as the kernel prints addresses; strtoull() takes three times as long. */
+uint64_t libtramp_parse_hex(const char *s, char **end);
+
+/*
+ * What stands in brackets at the end of a line of kallsyms or of ftrace's list; "" if
+ * nothing does. NULL: not a module. The line is changed.
+ */
+char *libtramp_cut_module(char *rest);
+
+/* The first function not before @name in the order of names: an index, @nr at the end. */
+size_t libtramp_syms_lower(const struct tramp_syms *syms, const char *name);
+
+/**
+ * libtramp_near_misses() - what is known about a name that does not exist
+ *
+ * Return: what to do about it, with a text in @buf; NULL if nothing is near.
+ */
+const char *libtramp_near_misses(const struct tramp_syms *syms, const char *name,
+				 char *buf, size_t len);
+
+/**
+ * libtramp_distance() - edits between two strings, two swapped letters being one
+ * @max: give up beyond it
+ *
+ * Return: the distance, or @max + 1.
+ */
+unsigned int libtramp_distance(const char *a, const char *b, unsigned int max);
+
+/* BTF of a snapshot: where to read it; NULL: the running kernel's. */
+struct libtramp_btfs *libtramp_btfs_new(const char *vmlinux, const char *module_dir);
+void libtramp_btfs_free(struct libtramp_btfs *btfs);
+
+/**
+ * libtramp_type_decl() - write a declaration as C does
+ * @btf: where the type is
+ * @type_id: the type, 0: void
+ * @name: what is declared; "" for the type alone
+ * @buf: receives the text, cut and zero-terminated
+ * @len: bytes at @buf
+ *
+ * Return: 0; -ENAMETOOLONG if it was cut; -EINVAL if the type is broken.
+ */
+int libtramp_type_decl(const struct btf *btf, uint32_t type_id, const char *name,
+		       char *buf, size_t len);
+
+/* The type behind typedefs, const and their like; NULL if broken or void. */
+const struct btf_type *libtramp_skip_mods(const struct btf *btf, uint32_t id, uint32_t *out);
+
+#endif /* LIBTRAMPOLINE_SYMS_INTERNAL_H */
