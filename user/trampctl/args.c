@@ -6,9 +6,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "out/error.h"
 #include "trampctl.h"
 
 /**

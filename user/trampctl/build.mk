@@ -4,14 +4,14 @@
 # so that the binary needs nothing of libbpf's version at run time; Zydis comes
 # as a shared library only, which makes the whole a dynamic binary.
 
-TRAMPCTL_SRC	:= $(sort $(wildcard user/trampctl/*.c))
+TRAMPCTL_SRC	:= $(sort $(wildcard user/trampctl/*.c user/trampctl/*/*.c))
 TRAMPCTL_SRC	:= $(filter-out %.bpf.c,$(TRAMPCTL_SRC))
 TRAMPCTL_OBJ	:= $(TRAMPCTL_SRC:%.c=$(O)/%.o)
 TRAMPCTL_LIBS	= -Wl,-Bstatic $(LDLIBS_BPF) -ljson-c -Wl,-Bdynamic -lZydis -lZycore
 
 # Skeletons are generated headers: they must be there before what includes them is compiled.
-$(O)/user/trampctl/trace.o: $(O)/user/trampctl/calltrace.skel.h
-$(O)/user/trampctl/probe.o: $(O)/user/trampctl/regprobe.skel.h
+$(O)/user/trampctl/cmd/trace.o: $(O)/user/trampctl/run/calltrace.skel.h
+$(O)/user/trampctl/cmd/probe.o: $(O)/user/trampctl/run/regprobe.skel.h
 $(TRAMPCTL_OBJ): CFLAGS += -D_GNU_SOURCE -I$(O) -DTRAMPCTL_VERSION='"$(VERSION)"'
 
 $(TRAMPCTL): $(TRAMPCTL_OBJ) $(LIBTRAMP_A)
@@ -22,7 +22,7 @@ ALL += $(TRAMPCTL)
 INSTALL_DEPS += $(TRAMPCTL)
 
 # Kept, so that an unchanged program is not compiled again.
-.SECONDARY: $(O)/user/trampctl/calltrace.bpf.o $(O)/user/trampctl/regprobe.bpf.o
+.SECONDARY: $(O)/user/trampctl/run/calltrace.bpf.o $(O)/user/trampctl/run/regprobe.bpf.o
 
 BINDIR	= $(PREFIX)/sbin
 MANDIR	= $(PREFIX)/share/man/man8

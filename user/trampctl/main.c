@@ -11,10 +11,14 @@
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "out/error.h"
+#include "out/json.h"
+#include "out/output.h"
 #include "trampctl.h"
 
 bool json_output;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the commands of trampctl share: the command table, output, errors.
+ * The command line: the command table, global options, exit codes, numbers.
  *
- * A command is one file with one struct cmd. Its options stand in a table, from
+ * A command is one file of cmd/ with one struct cmd. Its options stand in a table, from
  * which main.c makes the getopt_long() arrays, `--help`, `trampctl help` and
  * `trampctl -j help`; the test of the man page and of the shell completion
  * reads the last.
@@ -10,7 +10,6 @@
 #ifndef TRAMPCTL_H
 #define TRAMPCTL_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -91,62 +90,10 @@ const struct cmd *cmd_find(const char *word, int *exit_code);
 void cmd_print_usage(FILE *f, const struct cmd *cmd);
 void cmd_print_table(FILE *f);
 
-/* error.c: */
-
-/**
- * struct problem - what went wrong, for fail()
- * @exit_code: what trampctl exits with
- * @err: a positive errno, or 0 if none belongs to it
- * @reason: the short name of the reason
- * @remedy: what to do about it, a whole sentence or command; may be NULL
- * @similar: names that may have been meant, ended by NULL; may be NULL
- */
-struct problem {
-	int exit_code;
-	int err;
-	const char *reason;
-	const char *remedy;
-	const char *const *similar;
-};
-
-int fail(const struct problem *p, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_capture_init(void);
-const char *log_captured(void);
-
 /* args.c: */
 
 int parse_u64(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *val);
 int parse_u32(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *val);
 int parse_seconds(const char *what, const char *text, uint64_t *ns);
-
-/* output.c: */
-
-bool output_failed(void);
-int output_finish(int rc);
-
-/* signals.c: */
-
-uint64_t now_ns(void);
-void end_signals(sigset_t *set);
-
-/* table.c: */
-
-struct table;
-struct table *table_new(const char *const *heads, const char *align);
-void table_row(struct table *t, ...) __attribute__((sentinel));
-void table_print(struct table *t, FILE *f);
-void table_free(struct table *t);
-
-/* text.c: */
-
-char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void *xcalloc(size_t nr, size_t size);
-void *xrealloc(void *p, size_t size);
-bool read_line(const char *path, char *buf, size_t len);
-bool utf8_char(const char *s, size_t len, size_t *used);
-char *quote_text(const char *s, size_t len);
 
 #endif /* TRAMPCTL_H */

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * trampctl attach: attach the programs of a BPF object file.
+ *
+ * The object is what libbpf takes, loaded by libbpf: the function comes from
+ * each program's section name. All of its programs are attached or none. The
+ * links live as long as this process, unless they are pinned; when it ends, by
+ * Ctrl-C, a signal or --duration, it says how often each program ran.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../out/error.h"
+#include "../out/json.h"
+#include "../out/linkinfo.h"
+#include "../out/output.h"
+#include "../out/table.h"
+#include "../run/module.h"
+#include "../run/signals.h"
+#include "../trampctl.h"
+
+enum { OPT_PIN, OPT_COOKIE, OPT_DURATION, OPT_NO_OPS, OPT_NO_JUMP, OPT_NO_KPROBE };
+
+static const struct cmd_opt attach_opts[] = {
+	{ "pin", 0, "DIR", "pin each link as DIR/PROGRAM in a BPF file system, and exit" },
+	{ "cookie", 0, "[PROG=]N", "what bpf_get_attach_cookie() returns, for all or one program" },
+	{ "duration", 'd', "SECONDS", "detach and exit after so long" },
+	{ "no-ops", 0, NULL, "refuse functions that only ftrace can share with their holder" },
+	{ "no-jump", 0, NULL, "probes stay int3s: they do not become jumps" },
+	{ "no-kprobe", 0, NULL, "refuse probes that only a kprobe of the kernel can be" },
+	{ NULL }
+};
+
+#define MAX_COOKIES 256
+
+static const char *pin_dir;
+static uint64_t duration_ns;
+static uint32_t attach_flags;
+static struct tramp_prog_cookie given[MAX_COOKIES];	/* a NULL name: all programs */
+static size_t nr_given;
+
+static int cookie_option(const char *arg)
+{
+	const char *eq = strchr(arg, '=');
+	struct tramp_prog_cookie *c;
+	int rc;
+
+	if (nr_given == MAX_COOKIES)
+		return usage_error("at most %d cookies can be given", MAX_COOKIES);
+	c = &given[nr_given];
+	rc = parse_u64("--cookie", eq ? eq + 1 : arg, 0, UINT64_MAX, &c->cookie);
+	if (rc)
+		return rc;
+	if (eq == arg)
+		return usage_error("--cookie \"%s\" names no program", arg);
+	c->prog_name = eq ? strndup(arg, eq - arg) : NULL;
+	nr_given++;
+	return 0;
+}
+
+static int attach_option(int opt, const char *arg)
+{
+	switch (opt) {
+	case OPT_PIN:
+		if (!arg[0])
+			return usage_error("--pin needs a directory");
+		pin_dir = arg;
+		break;
+	case OPT_COOKIE:
+		return cookie_option(arg);
+	case OPT_DURATION:
+		return parse_seconds("--duration", arg, &duration_ns);
+	case OPT_NO_OPS:
+		attach_flags |= TRAMP_ATTACH_F_NO_OPS;
+		break;
+	case OPT_NO_JUMP:
+		attach_flags |= TRAMP_ATTACH_F_NO_JUMP;
+		break;
+	case OPT_NO_KPROBE:
+		attach_flags |= TRAMP_ATTACH_F_NO_KPROBE;
+		break;
+	}
+	return 0;
+}
+
+/*
+ * One cookie for each program: the last --cookie that names it, or the last
+ * without a name. Returns 0 or an exit code; @out has room for MAX_COOKIES.
+ */
+static int make_cookies(const struct bpf_object *obj, struct tramp_prog_cookie *out, size_t *nr)
+{
+	struct bpf_program *prog;
+	size_t i;
+
+	*nr = 0;
+	for (i = 0; i < nr_given; i++)
+		if (given[i].prog_name &&
+		    !bpf_object__find_program_by_name(obj, given[i].prog_name))
+			return usage_error("--cookie names \"%s\", which is not in the object",
+					   given[i].prog_name);
+
+	bpf_object__for_each_program(prog, obj) {
+		const char *name = bpf_program__name(prog);
+		const struct tramp_prog_cookie *found = NULL;
+
+		for (i = 0; i < nr_given; i++) {
+			bool named = given[i].prog_name;
+
+			if (named && strcmp(given[i].prog_name, name))
+				continue;
+			if (named || !found || !found->prog_name)
+				found = &given[i];
+		}
+		if (!found)
+			continue;
+		if (*nr == MAX_COOKIES)
+			return usage_error("at most %d programs can have cookies", MAX_COOKIES);
+		out[*nr].prog_name = name;
+		out[(*nr)++].cookie = found->cookie;
+	}
+	return 0;
+}
+
+/*
+ * libbpf reports a function it cannot find as ESRCH and leaves the rest to its
+ * log. Find the program that names it and say it the way trace does. Returns 0
+ * if all functions are there.
+ */
+static int check_targets(const struct bpf_object *obj)
+{
+	struct tramp_syms *syms = NULL;
+	struct bpf_program *prog;
+	int rc;
+
+	rc = load_syms(&syms);
+	if (rc)
+		return rc;
+	bpf_object__for_each_program(prog, obj) {
+		const char *func = strchr(bpf_program__section_name(prog), '/');
+		const struct tramp_sym *sym;
+		struct tramp_proto *proto;
+
+		if (!func || !func[1] || !bpf_program__autoload(prog) ||
+		    bpf_program__type(prog) != BPF_PROG_TYPE_TRACING)
+			continue;
+		sym = tramp_syms__find(syms, func + 1);
+		/* Several of one name are libbpf's to choose from. */
+		if (!sym && tramp_last_error()->reason == TRAMP_REASON_AMBIGUOUS)
+			continue;
+		proto = sym ? tramp_syms__proto(syms, sym) : NULL;
+		if (!proto) {
+			rc = fail_lib(syms, func + 1);
+			break;
+		}
+		tramp_proto__free(proto);
+	}
+	tramp_syms__free(syms);
+	return rc;
+}
+
+/* Names the file and its errno before libbpf, which would log three lines. */
+static int check_file(const char *path)
+{
+	struct problem p = { .exit_code = EXIT_FAILED, .reason = "no-file" };
+	struct stat st;
+	int fd;
+
+	/* Of a FIFO this would wait for a writer otherwise, with the signals blocked. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		close(fd);
+		return 0;
+	}
+	p.err = fd < 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+	if (fd >= 0)
+		close(fd);
+	if (p.err == ENOENT || p.err == ENOTDIR)
+		p.exit_code = EXIT_NOT_FOUND;
+	else if (p.err == EACCES || p.err == EPERM)
+		p.exit_code = EXIT_PERMISSION;
+	return fail(&p, "cannot open the BPF object %s: %s", path,
+		    p.err == EINVAL ? "it is not a file" : strerror(p.err));
+}
+
+static int open_and_load(const char *path, struct bpf_object **objp)
+{
+	struct bpf_object *obj;
+	int err, rc;
+
+	rc = check_file(path);
+	if (rc)
+		return rc;
+	obj = bpf_object__open_file(path, NULL);
+	if (!obj)
+		return fail_bpf(errno, "cannot open the BPF object %s", path);
+	rc = need_module(NULL);
+	if (rc)
+		goto err;
+	err = bpf_object__load(obj);
+	if (err) {
+		rc = 0;
+		if (err == -ESRCH || err == -ENOENT)
+			rc = check_targets(obj);
+		if (!rc)
+			rc = fail_bpf(err, "cannot load %s", path);
+		goto err;
+	}
+	*objp = obj;
+	return 0;
+err:
+	bpf_object__close(obj);
+	return rc;
+}
+
+/*
+ * Prints the links: what was attached, or with @end what became of it. A link
+ * that somebody else detached meanwhile is said to be gone.
+ */
+static int report(const struct tramp_links *links, bool end)
+{
+	json_object *list = json_object_new_array(), *top;
+	struct table *t = link_table_new();
+	size_t i, gone = 0;
+
+	for (i = 0; i < tramp_links__count(links); i++) {
+		struct tramp_link *link = tramp_links__get(links, i);
+		TRAMP_OPTS(tramp_link_info, info);
+		json_object *j;
+
+		if (tramp_link__info(link, &info) || info.mode == TRAMP_MODE_NONE) {
+			gone++;
+			continue;
+		}
+		link_table_row(t, &info);
+		j = link_to_json(&info);
+		if (tramp_link__pin_path(link))
+			json_put_str(j, "pinned", tramp_link__pin_path(link));
+		json_object_array_add(list, j);
+	}
+	if (json_output) {
+		top = json_object_new_object();
+		json_put_str(top, "type", end ? "end" : "attached");
+		json_object_object_add(top, "links", list);
+		if (end)
+			json_put_u64(top, "detached_meanwhile", gone);
+		json_print(top);
+	} else {
+		json_object_put(list);
+		table_print(t, stdout);
+		if (gone)
+			printf("%zu link%s detached by somebody else meanwhile\n", gone,
+			       gone == 1 ? " was" : "s were");
+		for (i = 0; !end && pin_dir && i < tramp_links__count(links); i++)
+			printf("pinned %s\n", tramp_link__pin_path(tramp_links__get(links, i)));
+	}
+	table_free(t);
+	fflush(stdout);
+	output_failed();
+	return 0;
+}
+
+static void wait_for_end(const sigset_t *set)
+{
+	const uint64_t end = now_ns() + duration_ns;
+	struct timespec left;
+	uint64_t now, ns;
+	int sig;
+
+	/* Being stopped and continued interrupts it. */
+	do {
+		now = now_ns();
+		ns = now < end ? end - now : 0;
+		left = (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+		sig = duration_ns ? sigtimedwait(set, NULL, &left) : sigwaitinfo(set, NULL);
+	} while (sig < 0 && errno == EINTR);
+}
+
+static int attach_run(int argc, char **argv)
+{
+	TRAMP_OPTS(tramp_object_attach_opts, opts);
+	static struct tramp_prog_cookie cookies[MAX_COOKIES];
+	struct bpf_object *obj = NULL;
+	struct tramp_links *links;
+	sigset_t set;
+	int rc;
+
+	(void)argc;
+	if (pin_dir && duration_ns)
+		return usage_error("--pin and --duration exclude each other");
+	/* Blocked before anything is attached: a signal cannot be missed. */
+	end_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+
+	rc = open_and_load(argv[0], &obj);
+	if (rc)
+		return rc;
+	rc = make_cookies(obj, cookies, &opts.cookie_cnt);
+	if (rc)
+		goto close;
+	opts.cookies = cookies;
+	opts.attach_flags = attach_flags;
+
+	links = tramp_object__attach(obj, &opts);
+	if (!links) {
+		rc = fail_lib(NULL, NULL);
+		goto close;
+	}
+	if (pin_dir && tramp_links__pin(links, pin_dir)) {
+		rc = fail_lib(NULL, NULL);
+		goto destroy;
+	}
+	report(links, false);
+	if (!pin_dir) {
+		wait_for_end(&set);
+		report(links, true);
+	}
+destroy:
+	tramp_links__destroy(links);
+close:
+	bpf_object__close(obj);
+	return rc;
+}
+
+const struct cmd cmd_attach = {
+	.name = "attach",
+	.args = "FILE",
+	.summary = "Attach the programs of a BPF object file",
+	.details =
+		"FILE is an object as libbpf takes it, with programs in SEC(\"fentry/FUNC\"),\n"
+		"SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") or their sleepable forms, or in\n"
+		"SEC(\"kprobe/FUNC\") or SEC(\"kprobe/FUNC+OFFSET\"). All of them are attached or none.\n"
+		"They stay until Ctrl-C, SIGTERM or SIGHUP, and what each did is shown then; with --pin\n"
+		"they stay until their pins are removed or they are detached.\n",
+	.opts = attach_opts,
+	.min_args = 1,
+	.max_args = 1,
+	.option = attach_option,
+	.run = attach_run,
+};

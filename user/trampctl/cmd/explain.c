@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * trampctl explain: could programs be attached to a function, and if not, why?
+ * What probes at its instructions would be is in explain_code.c.
+ *
+ * The module gives the verdict. Before it come the facts that a reader can check
+ * for himself, each with where it was read: the symbol (/proc/kallsyms), its
+ * patchable entry (ftrace's list), its type (BTF). A name that is nowhere gets
+ * the nearest ones, and what can and cannot be said of functions that the
+ * compiler inlined.
+ */
+#include <bpf/btf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../out/error.h"
+#include "../out/json.h"
+#include "../out/linkinfo.h"
+#include "../run/module.h"
+#include "../trampctl.h"
+#include "explain.h"
+
+enum { OPT_CODE, OPT_INTEL, OPT_OPCODES };
+
+static const struct cmd_opt explain_opts[] = {
+	{ "code", 'c', NULL, "show what a probe at each instruction would be" },
+	{ "intel", 0, NULL, "instructions in Intel's syntax; AT&T's otherwise" },
+	{ "opcodes", 0, NULL, "show the bytes of each instruction" },
+	{ NULL }
+};
+
+static struct code_opts code_opts;
+
+static int explain_option(int opt, const char *arg)
+{
+	(void)arg;
+	switch (opt) {
+	case OPT_CODE:
+		code_opts.whole = true;
+		break;
+	case OPT_INTEL:
+		code_opts.intel = true;
+		break;
+	case OPT_OPCODES:
+		code_opts.opcodes = true;
+		break;
+	}
+	return 0;
+}
+
+/* Everything that was found out about one function. */
+struct findings {
+	const struct tramp_sym *sym;
+	struct tramp_proto *proto;
+	bool knows_traceable;
+	struct tramp_explanation *ex;
+};
+
+static const char *symbol_kind(const struct tramp_sym *sym)
+{
+	if (sym->flags & TRAMP_SYM_WEAK)
+		return "weak";
+	return sym->flags & TRAMP_SYM_LOCAL ? "static" : "global";
+}
+
+static const char *entry_text(const struct findings *f)
+{
+	if (!f->knows_traceable)
+		return "unknown: tracefs' available_filter_functions cannot be read";
+	if (f->sym->flags & TRAMP_SYM_TRACEABLE)
+		return "listed in available_filter_functions: ftrace can patch it";
+	return "not in available_filter_functions: notrace, assembly, or in a section ftrace leaves alone";
+}
+
+static void print_verdict(const char *what, bool can, uint32_t reason, const char *extra)
+{
+	if (can)
+		printf("  %-9s yes%s%s\n", what, extra[0] ? ", " : "", extra);
+	else
+		printf("  %-9s no: %s [%s]\n", what, tramp_reason_sentence(reason),
+		       tramp_reason_name(reason));
+}
+
+static void print_text(const struct findings *f)
+{
+	const struct tramp_explanation *ex = f->ex;
+	char *func = func_text(ex->module, ex->name), mode[64] = "";
+
+	printf("%s\n", func);
+	if (f->proto)
+		printf("  prototype %s\n", f->proto->text);
+	else
+		printf("  prototype unknown: BTF does not describe it\n");
+	printf("  symbol    %s function in /proc/kallsyms", symbol_kind(f->sym));
+	if (ex->func_addr || f->sym->addr)
+		printf(", at 0x%" PRIx64, ex->func_addr ? ex->func_addr : f->sym->addr);
+	printf("\n  entry     %s", entry_text(f));
+	if (ex->site_addr)
+		printf("; the site is at +0x%" PRIx64, ex->site_addr - ex->func_addr);
+	putchar('\n');
+	if (ex->btf_id)
+		printf("  BTF       object %u, type %u: %u argument%s in %u slot%s, result of %u bytes\n",
+		       ex->btf_obj_id, ex->btf_id, ex->nr_args, ex->nr_args == 1 ? "" : "s",
+		       ex->nr_slots, ex->nr_slots == 1 ? "" : "s", ex->ret_size);
+	if (ex->holder[0])
+		printf("  held by   %s\n", ex->holder);
+	if (ex->nr_progs)
+		printf("  now       %u program%s of ours\n", ex->nr_progs,
+		       ex->nr_progs == 1 ? "" : "s");
+	if (ex->can & TRAMP_CAN_FENTRY)
+		snprintf(mode, sizeof(mode), "%s", ex->mode == TRAMP_MODE_FTRACE_OPS ?
+			 "through ftrace (slower)" : "by a direct call");
+	print_verdict("fentry", ex->can & TRAMP_CAN_FENTRY, ex->fentry_reason, mode);
+	print_verdict("fexit", ex->can & TRAMP_CAN_FEXIT, ex->fexit_reason, "");
+	if (!(ex->can & TRAMP_CAN_FENTRY) && tramp_reason_remedy(ex->fentry_reason)[0])
+		printf("  remedy    %s\n", tramp_reason_remedy(ex->fentry_reason));
+	else if (!(ex->can & TRAMP_CAN_FEXIT) && tramp_reason_remedy(ex->fexit_reason)[0])
+		printf("  remedy    %s\n", tramp_reason_remedy(ex->fexit_reason));
+	free(func);
+}
+
+static void put_verdict(json_object *j, const char *key, bool can, uint32_t reason)
+{
+	json_object *v = json_object_new_object();
+
+	json_put_bool(v, "possible", can);
+	if (!can)
+		json_put_reason(v, reason);
+	json_object_object_add(j, key, v);
+}
+
+static json_object *to_json(const struct findings *f)
+{
+	const struct tramp_explanation *ex = f->ex;
+	json_object *j = json_object_new_object();
+
+	json_put_func(j, ex->module, ex->name, ex->func_addr);
+	if (f->proto)
+		json_put_str(j, "prototype", f->proto->text);
+	json_put_str(j, "binding", symbol_kind(f->sym));
+	json_put_hex(j, "site_address", ex->site_addr);
+	if (f->knows_traceable)
+		json_put_bool(j, "ftrace_can_patch", f->sym->flags & TRAMP_SYM_TRACEABLE);
+	json_put_btf(j, ex->btf_obj_id, ex->btf_id, ex->key);
+	if (ex->btf_id) {
+		json_put_u64(j, "args", ex->nr_args);
+		json_put_u64(j, "slots", ex->nr_slots);
+		json_put_u64(j, "result_size", ex->ret_size);
+	}
+	if (ex->holder[0])
+		json_put_str(j, "holder", ex->holder);
+	json_put_u64(j, "programs", ex->nr_progs);
+	put_verdict(j, "fentry", ex->can & TRAMP_CAN_FENTRY, ex->fentry_reason);
+	put_verdict(j, "fexit", ex->can & TRAMP_CAN_FEXIT, ex->fexit_reason);
+	if (ex->can & TRAMP_CAN_FENTRY)
+		json_put_str(j, "mode", tramp_mode_name(ex->mode));
+	return j;
+}
+
+/*
+ * A name without a symbol. Functions that were inlined everywhere leave no
+ * symbol, and the kernel keeps no list of them: only a BTF entry without symbol
+ * proves it. Say which of the two it is.
+ */
+static int not_found(struct tramp_syms *syms, const char *spec)
+{
+	const char *colon = strchr(spec, ':'), *name = colon ? colon + 1 : spec;
+	char *module = colon ? strndup(spec, colon - spec) : NULL;
+	const struct btf *btf;
+
+	if (tramp_last_error()->reason == TRAMP_REASON_NO_SUCH_FUNCTION) {
+		btf = tramp_syms__btf(syms, module);
+		if (btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0) {
+			struct problem p = {
+				.exit_code = EXIT_NOT_FOUND, .err = ENOENT, .reason = "inlined",
+				.remedy = "trace a function that calls it",
+			};
+
+			free(module);
+			return fail(&p, "%s has a type in BTF and no symbol in /proc/kallsyms: the compiler inlined it everywhere, or dropped it",
+				    name);
+		}
+	}
+	free(module);
+	/* BTF that cannot be read has replaced the error of the look-up. */
+	if (tramp_last_error()->reason != TRAMP_REASON_NO_SUCH_FUNCTION)
+		tramp_syms__find(syms, spec);
+	return fail_lib(syms, spec);
+}
+
+/* Returns 0, with @can as the answer, or the exit code of an error that was reported. */
+static int explain_one(struct tramp_syms *syms, const char *spec, json_object *all, bool *can)
+{
+	TRAMP_OPTS(tramp_explanation, ex);
+	struct findings f = { .ex = &ex };
+
+	f.sym = tramp_syms__find(syms, spec);
+	if (!f.sym)
+		return not_found(syms, spec);
+	if (tramp_explain(syms, spec, &ex))
+		return fail_lib(syms, spec);
+	f.knows_traceable = tramp_syms__knows_traceable(syms);
+	f.proto = tramp_syms__proto(syms, f.sym);
+	if (all)
+		json_object_array_add(all, to_json(&f));
+	else
+		print_text(&f);
+	tramp_proto__free(f.proto);
+	*can = ex.can;
+	return 0;
+}
+
+/* An instruction rather than a function: SYM+OFF, or an address. */
+static bool is_place(const char *arg)
+{
+	return strchr(arg, '+') || !strncasecmp(arg, "0x", 2);
+}
+
+static int explain_run(int argc, char **argv)
+{
+	json_object *all = json_output ? json_object_new_array() : NULL;
+	struct tramp_syms *syms = NULL;
+	bool all_can = true, can;
+	int i, rc;
+
+	rc = load_syms(&syms);
+	if (rc)
+		goto out;
+	for (i = 0; i < argc; i++) {
+		if (code_opts.whole || is_place(argv[i]))
+			rc = explain_code(syms, argv[i], &code_opts, all, &can);
+		else
+			rc = explain_one(syms, argv[i], all, &can);
+		if (rc)
+			goto out;
+		all_can &= can;
+	}
+	rc = all_can ? EXIT_OK : EXIT_REFUSED;
+	if (all)
+		json_print(json_object_get(argc == 1 ? json_object_array_get_idx(all, 0) : all));
+out:
+	json_object_put(all);
+	tramp_syms__free(syms);
+	return rc;
+}
+
+const struct cmd cmd_explain = {
+	.name = "explain",
+	.args = "FUNCTION[+OFFSET]...",
+	.summary = "Show whether programs could be attached to a function or an instruction",
+	.details =
+		"FUNCTION is a name, or MODULE:NAME. With an offset, or with an address (0x...) in the\n"
+		"place of the whole, it shows what a probe at that instruction would be, and why it is\n"
+		"no better; with --code that of all instructions of the function. Exits with 0 if\n"
+		"programs can be attached to each, with 6 if one of them can take none, with 3 if one\n"
+		"does not exist.\n",
+	.opts = explain_opts,
+	.min_args = 1,
+	.max_args = -1,
+	.option = explain_option,
+	.run = explain_run,
+};

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * trampctl show: everything that is known of a link, the processes that hold it
+ * included. Those are found the way bpftool finds them: by the link_id line in
+ * the fdinfo of every open file.
+ */
+#include <bpf/bpf.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../out/error.h"
+#include "../out/json.h"
+#include "../out/linkinfo.h"
+#include "../out/text.h"
+#include "../trampctl.h"
+
+struct holder {
+	uint32_t pid;
+	char comm[64];
+};
+
+struct holders {
+	struct holder *list;
+	size_t nr;
+};
+
+static bool fdinfo_is_link(const char *path, uint32_t id)
+{
+	FILE *f = fopen(path, "r");
+	unsigned int found;
+	bool same = false;
+	char line[256];
+
+	if (!f)
+		return false;
+	while (!same && fgets(line, sizeof(line), f))
+		same = sscanf(line, "link_id: %u", &found) == 1 && found == id;
+	fclose(f);
+	return same;
+}
+
+static bool process_holds(const char *pid, uint32_t id)
+{
+	char dir[64], path[384];
+	struct dirent *e;
+	bool holds = false;
+	DIR *d;
+
+	snprintf(dir, sizeof(dir), "/proc/%.20s/fdinfo", pid);
+	d = opendir(dir);
+	if (!d)
+		return false;
+	while (!holds && (e = readdir(d))) {
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		holds = fdinfo_is_link(path, id);
+	}
+	closedir(d);
+	return holds;
+}
+
+static void find_holders(struct holders *h, uint32_t id)
+{
+	struct dirent *e;
+	char path[64];
+	DIR *d;
+
+	d = opendir("/proc");
+	if (!d)
+		return;
+	while ((e = readdir(d))) {
+		struct holder *n;
+
+		if (!isdigit((unsigned char)e->d_name[0]) || !process_holds(e->d_name, id))
+			continue;
+		h->list = xrealloc(h->list, (h->nr + 1) * sizeof(*h->list));
+		n = &h->list[h->nr++];
+		n->pid = strtoul(e->d_name, NULL, 10);
+		snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
+		if (!read_line(path, n->comm, sizeof(n->comm)))
+			strcpy(n->comm, "?");
+	}
+	closedir(d);
+}
+
+/* The program's tag and whether it was found; zero if it may not be read. */
+static bool prog_tag(uint32_t prog_id, char *text, size_t len)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t info_len = sizeof(info);
+	size_t i;
+	int fd;
+
+	fd = bpf_prog_get_fd_by_id(prog_id);
+	if (fd < 0)
+		return false;
+	if (bpf_obj_get_info_by_fd(fd, &info, &info_len)) {
+		close(fd);
+		return false;
+	}
+	close(fd);
+	for (i = 0; i < sizeof(info.tag) && 2 * i + 2 < len; i++)
+		sprintf(text + 2 * i, "%02x", info.tag[i]);
+	return true;
+}
+
+/* The function's prototype as C writes it, or NULL. To be freed. */
+static char *prototype(const struct tramp_link_info *info)
+{
+	char *spec = func_text(info->module, info->func_name), *text = NULL;
+	struct tramp_syms *syms = tramp_syms__load(NULL);
+	const struct tramp_sym *sym = syms ? tramp_syms__find(syms, spec) : NULL;
+	struct tramp_proto *proto = sym ? tramp_syms__proto(syms, sym) : NULL;
+
+	if (proto)
+		text = xasprintf("%s", proto->text);
+	tramp_proto__free(proto);
+	tramp_syms__free(syms);
+	free(spec);
+	return text;
+}
+
+static void print_probe(const struct tramp_link_info *info)
+{
+	if (info->probe_addr)
+		printf("  probe      at 0x%" PRIx64 "\n", info->probe_addr);
+	if (info->region_len)
+		printf("  covers     %u bytes\n", info->region_len);
+}
+
+/* How hits arrive, and why not in a better way. */
+static void print_mode(const struct tramp_link_info *info)
+{
+	printf("  mode       %s", tramp_mode_name(info->mode));
+	if (info->mode_reason)
+		printf(": %s [%s]", tramp_reason_sentence(info->mode_reason),
+		       tramp_reason_name(info->mode_reason));
+	if (info->reason_addr && info->reason_addr != info->probe_addr)
+		printf(", 0x%" PRIx64, info->reason_addr);
+	putchar('\n');
+}
+
+static void print_attachment(const struct tramp_link_info *info, const char *proto)
+{
+	char *image = image_text(info);
+
+	if (proto)
+		printf("  prototype  %s\n", proto);
+	if (info->func_addr)
+		printf("  address    0x%" PRIx64 "\n", info->func_addr);
+	else
+		printf("  address    hidden (kernel.kptr_restrict)\n");
+	if (info->kind == TRAMP_KIND_KPROBE)
+		print_probe(info);
+	if (info->btf_id)
+		printf("  BTF        object %u, type %u\n", info->btf_obj_id, info->btf_id);
+	printf("  cookie     0x%" PRIx64 "\n", info->cookie);
+	printf("  hits       %" PRIu64 "\n", info->hits);
+	printf("  misses     %" PRIu64 "\n", info->misses);
+	print_mode(info);
+	printf("  order      %u of its kind, %u program%s %s\n", info->pos + 1, info->nr_progs,
+	       info->nr_progs == 1 ? "" : "s",
+	       info->kind == TRAMP_KIND_KPROBE ? "at the address" : "on the function");
+	if (info->image_size) {
+		printf("  image      %s, %u bytes", image, info->image_size);
+		if (info->image_addr)
+			printf(" at 0x%" PRIx64, info->image_addr);
+		putchar('\n');
+	}
+	free(image);
+}
+
+static void show_text(const struct tramp_link_info *info, const struct holders *h,
+		      const char *proto, const char *tag)
+{
+	char *place = place_text(info);
+	bool attached = info->mode != TRAMP_MODE_NONE;
+	size_t i;
+
+	printf("link %u: %s%s%s%s\n", info->link_id, tramp_kind_name(info->kind),
+	       info->sleepable ? " (sleepable)" : "", attached ? " on " : ", detached",
+	       attached ? place : "");
+	printf("  program    %s, id %u%s%s\n", info->prog_name, info->prog_id,
+	       tag[0] ? ", tag " : "", tag);
+	if (attached)
+		print_attachment(info, proto);
+	else if (info->mode_reason)
+		print_mode(info);
+	for (i = 0; i < h->nr; i++)
+		printf("  held by    %s (pid %u)\n", h->list[i].comm, h->list[i].pid);
+	if (!h->nr)
+		printf("  held by    no process that can be seen: a pin, or another user's process\n");
+	free(place);
+}
+
+static json_object *show_json(const struct tramp_link_info *info, const struct holders *h,
+			      const char *proto, const char *tag)
+{
+	json_object *j = link_to_json(info), *list = json_object_new_array(), *o;
+	size_t i;
+
+	if (proto)
+		json_put_str(j, "prototype", proto);
+	if (tag[0])
+		json_put_str(j, "prog_tag", tag);
+	for (i = 0; i < h->nr; i++) {
+		o = json_object_new_object();
+		json_put_u64(o, "pid", h->list[i].pid);
+		json_put_str(o, "comm", h->list[i].comm);
+		json_object_array_add(list, o);
+	}
+	json_object_object_add(j, "holders", list);
+	return j;
+}
+
+static int show_run(int argc, char **argv)
+{
+	json_object *all = json_object_new_array();
+	int i, rc = EXIT_OK;
+
+	for (i = 0; i < argc && !rc; i++) {
+		TRAMP_OPTS(tramp_link_info, info);
+		struct holders h = { NULL };
+		char *proto, tag[20] = "";
+		uint32_t id = 0;
+
+		rc = parse_link_id(argv[i], &id);
+		if (rc)
+			break;
+		if (tramp_link_info_by_id(id, &info)) {
+			rc = fail_lib(NULL, NULL);
+			break;
+		}
+		find_holders(&h, id);
+		proto = info.mode == TRAMP_MODE_NONE ? NULL : prototype(&info);
+		prog_tag(info.prog_id, tag, sizeof(tag));
+		if (json_output)
+			json_object_array_add(all, show_json(&info, &h, proto, tag));
+		else
+			show_text(&info, &h, proto, tag);
+		free(proto);
+		free(h.list);
+	}
+	/* One id gives one object, several an array. */
+	if (json_output && !rc)
+		json_print(json_object_get(argc == 1 ? json_object_array_get_idx(all, 0) : all));
+	json_object_put(all);
+	return rc;
+}
+
+const struct cmd cmd_show = {
+	.name = "show",
+	.args = "ID...",
+	.summary = "Show everything about a link",
+	.min_args = 1,
+	.max_args = -1,
+	.run = show_run,
+};

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How a traced call looks: values by their BTF types, strings where the type is
+ * known to lead to one, durations in the unit that fits, the callers by name.
+ */
+#include <bpf/btf.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../out/json.h"
+#include "../out/text.h"
+#include "../run/events.h"
+#include "../trampctl.h"
+#include "trace.h"
+
+/* Structs whose name is worth more than their address. */
+static const struct {
+	const char *name;
+	enum trace_str_kind kind;
+} string_structs[] = {
+	{ "filename", TRACE_STR_FILENAME },
+	{ "qstr", TRACE_STR_QSTR },
+	{ "dentry", TRACE_STR_DENTRY },
+	{ "file", TRACE_STR_FILE },
+};
+
+static const struct btf_type *skip_modifiers(const struct btf *btf, __u32 id)
+{
+	const struct btf_type *t = btf__type_by_id(btf, id);
+
+	while (t && (btf_is_mod(t) || btf_is_typedef(t)))
+		t = btf__type_by_id(btf, t->type);
+	return t;
+}
+
+static enum trace_str_kind string_kind(const struct tramp_proto *proto, const struct tramp_arg *arg)
+{
+	const struct btf_type *t;
+	const char *name;
+	size_t i;
+
+	if (arg->flags & TRAMP_ARG_STR)
+		return TRACE_STR_CHARS;
+	t = skip_modifiers(proto->btf, arg->type_id);
+	if (!t || !btf_is_ptr(t))
+		return TRACE_STR_NONE;
+	t = skip_modifiers(proto->btf, t->type);
+	if (!t || !btf_is_struct(t))
+		return TRACE_STR_NONE;
+	name = btf__name_by_offset(proto->btf, t->name_off);
+	for (i = 0; i < sizeof(string_structs) / sizeof(string_structs[0]); i++)
+		if (name && !strcmp(name, string_structs[i].name))
+			return string_structs[i].kind;
+	return TRACE_STR_NONE;
+}
+
+/**
+ * trace_find_strings() - decide which arguments are shown as strings
+ * @f: its @proto is set; @str_kind and @ret_kind are filled in
+ * @nr_strs: (out) how many, the result included
+ *
+ * One place is kept for the result if it is a string; arguments beyond the rest
+ * are shown as pointers.
+ */
+void trace_find_strings(struct traced_func *f, __u8 *nr_strs)
+{
+	const struct tramp_proto *p = f->proto;
+	__u8 nr = 0, max;
+	__u32 i;
+
+	f->ret_kind = f->entry_only ? TRACE_STR_NONE : string_kind(p, &p->ret);
+	max = TRACE_MAX_STRS - !!f->ret_kind;
+	for (i = 0; i < p->nr_args && nr < max; i++) {
+		const struct tramp_arg *arg = &p->args[i];
+
+		if (arg->slot >= TRACE_MAX_SLOTS)
+			break;
+		f->str_kind[arg->slot] = string_kind(p, arg);
+		nr += !!f->str_kind[arg->slot];
+	}
+	*nr_strs = nr + !!f->ret_kind;
+}
+
+static void duration_text(__u64 ns, char *buf, size_t len)
+{
+	if (ns < 1000)
+		snprintf(buf, len, "%lluns", ns);
+	else if (ns < 1000000)
+		snprintf(buf, len, "%llu.%lluus", ns / 1000, ns % 1000 / 100);
+	else if (ns < 1000000000)
+		snprintf(buf, len, "%llu.%03llums", ns / 1000000, ns % 1000000 / 1000);
+	else
+		snprintf(buf, len, "%llu.%03llus", ns / 1000000000, ns % 1000000000 / 1000000);
+}
+
+/* ---------------------------------------------------------------- values -- */
+
+#define MAX_ERRNO 4095
+
+/* The name of the error that a result is, or NULL. */
+static const char *error_name(const struct tramp_arg *arg, __u64 val)
+{
+	__s64 err;
+
+	if (arg->flags & TRAMP_ARG_PTR)
+		err = val;
+	else if ((arg->flags & TRAMP_ARG_SIGNED) && arg->size == 8)
+		err = val;
+	else if ((arg->flags & TRAMP_ARG_SIGNED) && arg->size == 4)
+		err = (__s32)val;
+	else
+		return NULL;
+	return err < 0 && err >= -MAX_ERRNO ? strerrorname_np(-err) : NULL;
+}
+
+/* The text of a string as read in BPF, NULL if it was not: quoted, to be freed. */
+static char *string_text(const struct traced_call *call, int nr)
+{
+	char *quoted, *text;
+	bool cut;
+
+	if (nr < 0 || call->str_len[nr] <= 0)
+		return NULL;
+	/* A string that fills its place was probably longer. */
+	cut = call->str_len[nr] >= TRACE_STR_LEN;
+	quoted = quote_text(call->str[nr], TRACE_STR_LEN);
+	text = xasprintf("\"%s\"%s", quoted, cut ? "..." : "");
+	free(quoted);
+	return text;
+}
+
+static void print_value(const struct traced_func *f, const struct traced_call *call,
+			const struct tramp_arg *arg, const __u64 *slots, int str)
+{
+	char buf[256], *text = string_text(call, str);
+
+	if (text) {
+		fputs(text, stdout);
+	} else {
+		tramp_arg__format(f->proto, arg, (const uint64_t *)slots, buf, sizeof(buf));
+		fputs(buf, stdout);
+	}
+	free(text);
+}
+
+static json_object *value_to_json(const struct traced_func *f, const struct traced_call *call,
+				  const struct tramp_arg *arg, const __u64 *slots, int str)
+{
+	char buf[256];
+
+	if (arg->flags & TRAMP_ARG_VOID)
+		return NULL;
+	if (str >= 0 && call->str_len[str] > 0)
+		return json_bytes(call->str[str], TRACE_STR_LEN);
+	if (arg->flags & TRAMP_ARG_PTR)
+		return slots[0] ? json_hex(slots[0]) : NULL;
+	if (arg->flags & TRAMP_ARG_BOOL)
+		return json_object_new_boolean(slots[0] & 0xff);
+	if (!(arg->flags & (TRAMP_ARG_ENUM | TRAMP_ARG_STRUCT | TRAMP_ARG_FLOAT)) &&
+	    arg->size <= 8) {
+		unsigned int unused = 64 - 8 * arg->size;
+		__u64 val = slots[0] << unused;
+
+		if (arg->flags & TRAMP_ARG_SIGNED)
+			return json_object_new_int64((__s64)val >> unused);
+		return json_object_new_uint64(val >> unused);
+	}
+	tramp_arg__format(f->proto, arg, (const uint64_t *)slots, buf, sizeof(buf));
+	return json_object_new_string(buf);
+}
+
+/* ----------------------------------------------------------------- calls -- */
+
+void trace_print_header(void)
+{
+	event_print_heads("FUNCTION(ARGUMENTS) = RESULT DURATION");
+}
+
+/* The first JSON object: from now on calls are seen. */
+void trace_print_start(const struct traced_func *funcs, size_t nr)
+{
+	json_object *j = json_object_new_object(), *list = json_object_new_array();
+	size_t i;
+
+	json_put_str(j, "type", "start");
+	for (i = 0; i < nr; i++) {
+		json_object *o = json_object_new_object();
+
+		json_put_str(o, "function", funcs[i].sym->name);
+		if (funcs[i].sym->module[0])
+			json_put_str(o, "module", funcs[i].sym->module);
+		json_put_str(o, "prototype", funcs[i].proto->text);
+		json_put_bool(o, "entry_only", funcs[i].entry_only);
+		json_object_array_add(list, o);
+	}
+	json_object_object_add(j, "functions", list);
+	json_print(j);
+}
+
+/*
+ * The frames above the function: what lies below (the program, the image, the
+ * function itself) is ours. Returns the first frame to show.
+ */
+static int first_caller(const struct traced_func *f, const struct traced_call *call,
+			const struct ksyms *ks, int nr)
+{
+	const char *name, *module;
+	uint64_t off;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		name = ksyms_find(ks, call->stack[i], &off, &module);
+		if (name && !strcmp(name, f->sym->name))
+			return i + 1;
+	}
+	return 0;
+}
+
+static int stack_frames(const struct traced_call *call)
+{
+	return call->stack_len > 0 ? call->stack_len / (int)sizeof(call->stack[0]) : 0;
+}
+
+static char *frame_text(const struct ksyms *ks, __u64 addr)
+{
+	char *text = ksyms_text(ks, addr);
+
+	return text ? text : xasprintf("0x%llx", addr);
+}
+
+static struct event_head head_of(const struct traced_call *call)
+{
+	return (struct event_head){ .time = call->start, .cpu = call->cpu, .tgid = call->tgid,
+				    .tid = call->tid, .comm = call->comm };
+}
+
+static void print_text(const struct traced_func *f, const struct traced_call *call,
+		       const struct ksyms *ks)
+{
+	const struct event_head head = head_of(call);
+	const struct tramp_proto *p = f->proto;
+	int str = 0, frames, n;
+	char took[32];
+	__u32 i;
+
+	event_print(&head);
+	printf("%s(", f->sym->name);
+	for (i = 0; i < p->nr_args; i++) {
+		const struct tramp_arg *arg = &p->args[i];
+		bool is_str = arg->slot < TRACE_MAX_SLOTS && f->str_kind[arg->slot];
+
+		printf("%s%s=", i ? ", " : "", arg->name);
+		print_value(f, call, arg, &call->slots[arg->slot], is_str ? str++ : -1);
+	}
+	putchar(')');
+	if (call->end) {
+		const char *err = error_name(&p->ret, call->ret);
+
+		fputs(" = ", stdout);
+		print_value(f, call, &p->ret, &call->ret, f->ret_kind ? str : -1);
+		if (err)
+			printf(" (%s)", err);
+		duration_text(call->end - call->start, took, sizeof(took));
+		printf(" %s", took);
+	}
+	putchar('\n');
+
+	frames = stack_frames(call);
+	for (n = first_caller(f, call, ks, frames); n < frames; n++) {
+		char *frame = frame_text(ks, call->stack[n]);
+
+		printf("        %s\n", frame);
+		free(frame);
+	}
+}
+
+static void print_json(const struct traced_func *f, const struct traced_call *call,
+		       const struct ksyms *ks)
+{
+	const struct event_head head = head_of(call);
+	json_object *j = event_to_json("call", &head), *args = json_object_new_object(), *stack;
+	const struct tramp_proto *p = f->proto;
+	int str = 0, frames, n;
+	__u32 i;
+
+	json_put_str(j, "function", f->sym->name);
+	if (f->sym->module[0])
+		json_put_str(j, "module", f->sym->module);
+	for (i = 0; i < p->nr_args; i++) {
+		const struct tramp_arg *arg = &p->args[i];
+		bool is_str = arg->slot < TRACE_MAX_SLOTS && f->str_kind[arg->slot];
+
+		json_object_object_add(args, arg->name,
+				       value_to_json(f, call, arg, &call->slots[arg->slot],
+						     is_str ? str++ : -1));
+	}
+	json_object_object_add(j, "args", args);
+	if (call->end) {
+		const char *err = error_name(&p->ret, call->ret);
+
+		json_object_object_add(j, "result", value_to_json(f, call, &p->ret, &call->ret,
+								  f->ret_kind ? str : -1));
+		if (err)
+			json_put_str(j, "error", err);
+		json_put_u64(j, "duration_ns", call->end - call->start);
+	}
+	frames = stack_frames(call);
+	if (frames) {
+		stack = json_object_new_array();
+		for (n = first_caller(f, call, ks, frames); n < frames; n++) {
+			char *frame = frame_text(ks, call->stack[n]);
+
+			json_object_array_add(stack, json_object_new_string(frame));
+			free(frame);
+		}
+		json_object_object_add(j, "stack", stack);
+	}
+	json_print(j);
+}
+
+/* Shows one call; @ks only matters if it has a stack. */
+void trace_print_call(const struct traced_func *f, const struct traced_call *call,
+		      const struct ksyms *ks)
+{
+	(json_output ? print_json : print_text)(f, call, ks);
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How errors look: one line that says what failed, one with what to do about it,
+ * and under -j an object with the same in members. All on stderr.
+ *
+ * libbpf's own messages are kept aside while a command runs, since most of them
+ * repeat what trampctl says better; they are shown with --debug, and with the
+ * error where they are the only explanation (what the verifier found).
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <trampoline/trampoline.h>
+
+#include "../trampctl.h"
+#include "error.h"
+#include "json.h"
+#include "text.h"
+
+/* --------------------------------------------------- libbpf's messages -- */
+
+#define LOG_MAX (64 * 1024)
+
+static char log_text[LOG_MAX];
+static size_t log_len;
+
+static int keep_message(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	size_t room = sizeof(log_text) - log_len;
+	int n;
+
+	if (debug_output)
+		return vfprintf(stderr, fmt, ap);
+	if (level != LIBBPF_WARN || room <= 1)
+		return 0;
+	n = vsnprintf(log_text + log_len, room, fmt, ap);
+	if (n > 0)
+		log_len += (size_t)n < room ? (size_t)n : room - 1;
+	return n;
+}
+
+static int show_message(enum tramp_print_level level, const char *fmt, va_list ap)
+{
+	(void)level;
+	return vfprintf(stderr, fmt, ap);
+}
+
+/* From here on libbpf and the library keep quiet, unless --debug. */
+void log_capture_init(void)
+{
+	libbpf_set_print(keep_message);
+	tramp_set_print(debug_output ? show_message : NULL);
+}
+
+/* libbpf's warnings so far; empty if none. */
+const char *log_captured(void)
+{
+	return log_text;
+}
+
+/* --------------------------------------------------------------- errors -- */
+
+static void print_text(const struct problem *p, const char *reason, const char *msg)
+{
+	const char *const *s;
+
+	fprintf(stderr, "trampctl%s%s: %s", current_cmd ? " " : "",
+		current_cmd ? current_cmd->name : "", msg);
+	if (reason)
+		fprintf(stderr, " [%s]", reason);
+	fputc('\n', stderr);
+	if (p->similar && p->similar[0]) {
+		fputs("  did you mean: ", stderr);
+		for (s = p->similar; *s; s++)
+			fprintf(stderr, "%s%s", s == p->similar ? "" : ", ", *s);
+		fputc('\n', stderr);
+	}
+	if (p->remedy && p->remedy[0])
+		fprintf(stderr, "  remedy: %s\n", p->remedy);
+}
+
+static void print_json(const struct problem *p, const char *reason, const char *msg)
+{
+	json_object *j = json_object_new_object(), *top = json_object_new_object();
+	const char *const *s;
+	json_object *list;
+
+	if (current_cmd)
+		json_put_str(j, "command", current_cmd->name);
+	json_put_s64(j, "exit_code", p->exit_code);
+	json_put_s64(j, "errno", p->err);
+	if (p->err && strerrorname_np(p->err))
+		json_put_str(j, "errno_name", strerrorname_np(p->err));
+	if (reason)
+		json_put_str(j, "reason", reason);
+	json_put_str(j, "message", msg);
+	if (p->remedy && p->remedy[0])
+		json_put_str(j, "remedy", p->remedy);
+	if (p->similar && p->similar[0]) {
+		list = json_object_new_array();
+		for (s = p->similar; *s; s++)
+			json_object_array_add(list, json_bytes(*s, strlen(*s)));
+		json_object_object_add(j, "similar", list);
+	}
+	if (log_len)
+		json_put_bytes(j, "log", log_text, log_len);
+	json_object_object_add(top, "error", j);
+	json_print_to(stderr, top);
+}
+
+/**
+ * fail() - report an error
+ * @p: what went wrong
+ * @fmt: one line without newline that names the thing
+ *
+ * Return: @p->exit_code, for `return fail(...)`.
+ */
+int fail(const struct problem *p, const char *fmt, ...)
+{
+	va_list ap;
+	char *msg;
+
+	fflush(stdout);
+	va_start(ap, fmt);
+	if (vasprintf(&msg, fmt, ap) < 0)
+		msg = NULL;
+	va_end(ap);
+	(json_output ? print_json : print_text)(p, p->reason, msg ? msg : fmt);
+	free(msg);
+	return p->exit_code;
+}
+
+/* Reports a command line that makes no sense. Returns EXIT_USAGE. */
+int usage_error(const char *fmt, ...)
+{
+	struct problem p = { .exit_code = EXIT_USAGE, .err = EINVAL, .reason = "usage" };
+	char *msg, *remedy;
+	va_list ap;
+
+	remedy = current_cmd ? xasprintf("trampctl help %s", current_cmd->name) :
+			       xasprintf("trampctl help");
+	p.remedy = remedy;
+	va_start(ap, fmt);
+	if (vasprintf(&msg, fmt, ap) < 0)
+		msg = NULL;
+	va_end(ap);
+	fail(&p, "%s", msg ? msg : fmt);
+	free(remedy);
+	free(msg);
+	return EXIT_USAGE;
+}
+
+/* Something the user should know that is no reason to stop. */
+void warn(const char *fmt, ...)
+{
+	json_object *j;
+	va_list ap;
+	char *msg;
+
+	va_start(ap, fmt);
+	if (vasprintf(&msg, fmt, ap) < 0)
+		msg = NULL;
+	va_end(ap);
+	if (!msg)
+		return;
+	if (json_output) {
+		j = json_object_new_object();
+		json_put_str(j, "warning", msg);
+		json_print_to(stderr, j);
+	} else {
+		fprintf(stderr, "trampctl: %s\n", msg);
+	}
+	free(msg);
+}
+
+/* ------------------------------------------------ errors of the library -- */
+
+/* Which exit code a reason means; the table of trampctl(8), EXIT STATUS. */
+static int exit_code_of(const struct tramp_error *e)
+{
+	switch (e->reason) {
+	case TRAMP_REASON_PERMISSION:
+	case TRAMP_REASON_LOCKDOWN:
+	case TRAMP_REASON_HIDDEN_ADDRESS:
+		return EXIT_PERMISSION;
+	case TRAMP_LIB_NO_DEVICE:
+	case TRAMP_LIB_NO_NODE:
+	case TRAMP_LIB_ABI_MISMATCH:
+		return EXIT_NO_MODULE;
+	case TRAMP_REASON_NO_SUCH_FUNCTION:
+	case TRAMP_REASON_LINK_GONE:
+	case TRAMP_LIB_NO_MATCH:
+	case TRAMP_LIB_NO_FILE:
+	case TRAMP_LIB_NO_IMAGE:
+		return EXIT_NOT_FOUND;
+	case TRAMP_REASON_AMBIGUOUS:
+	case TRAMP_LIB_BAD_PATTERN:
+	case TRAMP_LIB_BAD_PLACE:
+		return EXIT_USAGE;
+	}
+	if (e->err == -EPERM || e->err == -EACCES)
+		return EXIT_PERMISSION;
+	if (e->reason != TRAMP_REASON_NONE && e->reason < TRAMP_LIB_NO_DEVICE)
+		return EXIT_REFUSED;
+	return EXIT_FAILED;
+}
+
+/* The library's message without the remedy, which has a line of its own. To be freed. */
+static char *lib_message(const struct tramp_error *e)
+{
+	/* The module may name the link or function once more. */
+	const char *detail = strcmp(e->detail, e->subject) ? e->detail : "";
+	bool more = detail[0] || e->addr;
+	char addr[40] = "";
+
+	if (e->addr)
+		snprintf(addr, sizeof(addr), "%saddress 0x%" PRIx64, detail[0] ? ", " : "",
+			 e->addr);
+	return xasprintf("%s%s%s%s%s%s%s", e->subject, e->subject[0] ? ": " : "", e->sentence,
+			 more ? " (" : "", detail, addr, more ? ")" : "");
+}
+
+/**
+ * fail_lib() - report the library's last error
+ * @syms: to suggest names from if a function was not found; NULL: a snapshot is taken
+ *	when that is needed
+ * @what: the function or link it was about, as the user wrote it; may be NULL
+ *
+ * Return: the exit code.
+ */
+int fail_lib(const struct tramp_syms *syms, const char *what)
+{
+	const struct tramp_error *e = tramp_last_error();
+	struct problem p = {
+		.exit_code = exit_code_of(e), .err = -e->err,
+		.reason = e->reason ? e->name : NULL,
+	};
+	const char *similar[8 + 1] = { NULL };
+	const char *colon = what ? strchr(what, ':') : NULL;
+	char *msg = lib_message(e), *remedy = xasprintf("%s", e->remedy ?: "");
+	struct tramp_syms *own = NULL;
+
+	/* A copy: what is asked below may be the next to fail. */
+	p.remedy = remedy;
+	/* In words, the library's message has the nearest names already. */
+	if (what && json_output && e->reason == TRAMP_REASON_NO_SUCH_FUNCTION) {
+		if (!syms)
+			syms = own = tramp_syms__load(NULL);
+		if (syms)
+			tramp_syms__suggest(syms, colon ? colon + 1 : what, similar, 8);
+		p.similar = similar;
+	}
+	fail(&p, "%s", msg);
+	free(msg);
+	free(remedy);
+	tramp_syms__free(own);
+	return p.exit_code;
+}
+
+/* fail_lib() about a place: of [MODULE:]FUNCTION[+OFFSET] the function counts. */
+int fail_place(const struct tramp_syms *syms, const char *spec)
+{
+	char *func = strndup(spec, strcspn(spec, "+"));
+	int rc = fail_lib(syms, func);
+
+	free(func);
+	return rc;
+}
+
+/**
+ * fail_bpf() - report a failure of libbpf
+ * @err: what it returned, positive or negative
+ * @fmt: what was tried
+ *
+ * Shows libbpf's own messages as well. The reason is `system`, unless it is known better.
+ *
+ * Return: the exit code.
+ */
+int fail_bpf(int err, const char *fmt, ...)
+{
+	struct problem p = {
+		.exit_code = EXIT_FAILED, .err = err < 0 ? -err : err, .reason = "system",
+	};
+	char why[128], *what = NULL;
+	va_list ap;
+
+	if (p.err == EPERM || p.err == EACCES) {
+		p.exit_code = EXIT_PERMISSION;
+		p.reason = "permission";
+		p.remedy = "run it as root, or with CAP_BPF and CAP_PERFMON";
+	} else if (p.err == ENOENT) {
+		p.exit_code = EXIT_NOT_FOUND;
+	}
+	/* The verifier says EACCES, too, when it does not like a program. */
+	if (p.err == EACCES && log_len) {
+		p.exit_code = EXIT_FAILED;
+		p.reason = "verifier";
+		p.remedy = NULL;
+	}
+	libbpf_strerror(p.err, why, sizeof(why));
+	/* Its own numbers, which are no errnos: they are about the file. */
+	if (p.err >= __LIBBPF_ERRNO__START) {
+		p.err = EINVAL;
+		p.reason = "bad-object";
+	}
+	va_start(ap, fmt);
+	if (vasprintf(&what, fmt, ap) < 0)
+		what = NULL;
+	va_end(ap);
+	if (!json_output && log_len)
+		fputs(log_text, stderr);
+	fail(&p, "%s: %s", what ? what : fmt, why);
+	free(what);
+	return p.exit_code;
+}

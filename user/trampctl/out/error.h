@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Errors and warnings: of trampctl, of the library and of libbpf.
+ */
+#ifndef TRAMPCTL_ERROR_H
+#define TRAMPCTL_ERROR_H
+
+#include <trampoline/trampoline.h>
+
+/**
+ * struct problem - what went wrong, for fail()
+ * @exit_code: what trampctl exits with
+ * @err: a positive errno, or 0 if none belongs to it
+ * @reason: the short name of the reason
+ * @remedy: what to do about it, a whole sentence or command; may be NULL
+ * @similar: names that may have been meant, ended by NULL; may be NULL
+ */
+struct problem {
+	int exit_code;
+	int err;
+	const char *reason;
+	const char *remedy;
+	const char *const *similar;
+};
+
+int fail(const struct problem *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_capture_init(void);
+const char *log_captured(void);
+
+int fail_lib(const struct tramp_syms *syms, const char *what);
+int fail_place(const struct tramp_syms *syms, const char *spec);
+int fail_bpf(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif /* TRAMPCTL_ERROR_H */

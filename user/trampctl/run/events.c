@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events of trampctl's own programs, see events.h: the loop that waits for them, and
+ * the columns that all of them begin with.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../out/error.h"
+#include "../out/json.h"
+#include "../out/output.h"
+#include "../out/text.h"
+#include "../trampctl.h"
+#include "events.h"
+#include "signals.h"
+
+/* How often to look for a signal or the end of the time if nothing happens. */
+#define POLL_MS 100
+
+/* How long to show what came before the end. */
+#define LEFTOVER_NS 250000000ULL
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+/* From here on the signals that end a command end the loop. */
+void events_catch_signals(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	sigset_t set;
+	int sig;
+
+	end_signals(&set);
+	for (sig = 1; sig < NSIG; sig++)
+		if (sigismember(&set, sig) == 1)
+			sigaction(sig, &sa, NULL);
+}
+
+bool events_stopped(void)
+{
+	return stopped;
+}
+
+/* The argument of --comm. */
+static int set_comm(struct task_filter *f, const char *comm)
+{
+	if (!comm[0] || strlen(comm) >= FILTER_COMM_LEN)
+		return usage_error("--comm takes a name of 1 to %d bytes, as ps shows it",
+				   FILTER_COMM_LEN - 1);
+	memset(f->comm, 0, sizeof(f->comm));
+	memcpy(f->comm, comm, strlen(comm));
+	f->by_comm = 1;
+	return 0;
+}
+
+/* One of EVENT_OPTS(). Returns 0, or EXIT_USAGE after having reported the error. */
+int events_option(struct event_options *o, int opt, const char *arg)
+{
+	switch (opt) {
+	case EVENT_OPT_COUNT:
+		return parse_u64("--count", arg, 1, UINT64_MAX, &o->max);
+	case EVENT_OPT_DURATION:
+		return parse_seconds("--duration", arg, &o->duration_ns);
+	case EVENT_OPT_PID:
+		return parse_u32("--pid", arg, 1, 1 << 22, &o->filter.tgid);
+	case EVENT_OPT_COMM:
+		return set_comm(&o->filter, arg);
+	case EVENT_OPT_SELF:
+		o->self = true;
+		return 0;
+	default:
+		o->no_header = true;
+		return 0;
+	}
+}
+
+/* Completes the filter, for which the kernel is asked. Returns 0 or the exit code. */
+int events_leave_out_self(struct event_options *o)
+{
+	return o->self ? 0 : self_tgid(&o->filter.not_tgid);
+}
+
+/* ------------------------------------------------------------------ loop -- */
+
+static bool enough(const struct events *ev)
+{
+	return ev->opts->max && ev->shown >= ev->opts->max;
+}
+
+/*
+ * A signal that ends us also ends a write that blocks, and stdio drops the line. That is
+ * no error of the output.
+ */
+static bool interrupted(struct events *ev)
+{
+	if (!stopped || errno != EINTR || !ferror(stdout))
+		return false;
+	clearerr(stdout);
+	ev->blocked = true;
+	return true;
+}
+
+static bool over(const struct events *ev)
+{
+	return stopped || enough(ev) || now_ns() >= ev->end;
+}
+
+/* libbpf's callback: an error ends ring_buffer__poll() behind this event. */
+static int on_event(void *arg, void *data, size_t size)
+{
+	struct events *ev = arg;
+
+	if (ev->leftovers && (ev->blocked || now_ns() >= ev->end)) {
+		ev->unread++;
+		return 0;
+	}
+	errno = 0;
+	if (!ev->show(ev->arg, data, size))
+		return 0;
+	if (interrupted(ev))
+		ev->unread++;
+	else
+		ev->shown++;
+	if (output_failed() || (ev->leftovers ? enough(ev) : over(ev)))
+		return -ECANCELED;
+	return 0;
+}
+
+/* Returns 0, or the exit code of an error that has been reported. */
+int events_open(struct events *ev, int map_fd)
+{
+	ev->ring = ring_buffer__new(map_fd, on_event, ev, NULL);
+	return ev->ring ? 0 : fail_bpf(errno, "cannot map the ring buffer");
+}
+
+void events_close(struct events *ev)
+{
+	ring_buffer__free(ev->ring);
+}
+
+/**
+ * events_collect() - hand out events until it is over
+ * @ev: opened
+ *
+ * Ends with a signal, after the time or the number of events that the options say,
+ * and when standard output cannot be written to, which main() reports.
+ *
+ * Return: 0, or the exit code of an error that has been reported.
+ */
+int events_collect(struct events *ev)
+{
+	const uint64_t ns = ev->opts->duration_ns, now = now_ns();
+	int n;
+
+	ev->end = ns && ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
+	while (!output_failed() && !over(ev)) {
+		uint64_t left = (ev->end - now_ns()) / 1000000 + 1;
+
+		n = ring_buffer__poll(ev->ring, left < POLL_MS ? left : POLL_MS);
+		if (n < 0 && n != -EINTR && n != -ECANCELED)
+			return fail_bpf(n, "cannot read the ring buffer");
+	}
+	return 0;
+}
+
+/**
+ * events_finish() - show what was still under way to us
+ * @ev: collected; its programs are detached
+ *
+ * There may be as much of it as the ring buffer holds, which can take longer than
+ * anybody wants to wait: after a while the rest is only counted, in @ev->unread.
+ */
+void events_finish(struct events *ev)
+{
+	if (output_failed() || enough(ev))
+		return;
+	ev->leftovers = true;
+	ev->end = now_ns() + LEFTOVER_NS;
+	ring_buffer__consume(ev->ring);
+}
+
+/* --------------------------------------------------------------- columns -- */
+
+/* BPF counts CLOCK_MONOTONIC; people read the wall clock. */
+static void wall_clock(__u64 ktime, struct timespec *ts, struct tm *tm)
+{
+	struct timespec real, mono;
+	__s64 ns;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	ns = (real.tv_sec - mono.tv_sec) * 1000000000LL + (real.tv_nsec - mono.tv_nsec);
+	ns += ktime;
+	ts->tv_sec = ns / 1000000000;
+	ts->tv_nsec = ns % 1000000000;
+	localtime_r(&ts->tv_sec, tm);
+}
+
+/* The first line; @what is the rest of it. */
+void event_print_heads(const char *what)
+{
+	printf("%-15s %3s %-15s %-7s %s\n", "TIME", "CPU", "COMM", "PID", what);
+}
+
+/* The columns under it, and a blank. */
+void event_print(const struct event_head *e)
+{
+	char *comm = quote_text(e->comm, FILTER_COMM_LEN), time[32];
+	struct timespec ts;
+	struct tm tm;
+
+	wall_clock(e->time, &ts, &tm);
+	strftime(time, sizeof(time), "%H:%M:%S", &tm);
+	printf("%s.%06ld %3u %-15s %-7u ", time, ts.tv_nsec / 1000, e->cpu, comm, e->tgid);
+	free(comm);
+}
+
+/* The same as the beginning of an object. */
+json_object *event_to_json(const char *type, const struct event_head *e)
+{
+	json_object *j = json_object_new_object();
+	char time[32], full[64], zone[16];
+	struct timespec ts;
+	struct tm tm;
+
+	wall_clock(e->time, &ts, &tm);
+	strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%S", &tm);
+	strftime(zone, sizeof(zone), "%z", &tm);
+	snprintf(full, sizeof(full), "%s.%09ld%s", time, ts.tv_nsec, zone);
+
+	json_put_str(j, "type", type);
+	json_put_str(j, "time", full);
+	json_put_u64(j, "ktime_ns", e->time);
+	json_put_u64(j, "cpu", e->cpu);
+	json_put_bytes(j, "comm", e->comm, FILTER_COMM_LEN);
+	json_put_u64(j, "pid", e->tgid);
+	json_put_u64(j, "tid", e->tid);
+	return j;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What `trace` and `probe` share: programs of trampctl's own that send an event for
+ * each call or hit through a ring buffer, until a count, a time, a signal or output
+ * that cannot be written ends it.
+ *
+ * Events may come faster than they are shown, for ever: trampctl's own output can be
+ * what is traced. So all of these are looked at behind each event. trampctl itself is
+ * left out unless --self is given.
+ */
+#ifndef TRAMPCTL_EVENTS_H
+#define TRAMPCTL_EVENTS_H
+
+#include <bpf/libbpf.h>
+#include <json-c/json.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../trampctl.h"
+#include "filter.h"
+
+/**
+ * struct event_options - which events, until when
+ * @max: end after so many; 0: never
+ * @duration_ns: end after so long; 0: never
+ * @filter: whose
+ * @self: trampctl's own, too
+ * @no_header: without the first line
+ */
+struct event_options {
+	uint64_t max;
+	uint64_t duration_ns;
+	struct task_filter filter;
+	bool self;
+	bool no_header;
+};
+
+/* These come first in the option table of a command; its own follow. */
+enum {
+	EVENT_OPT_COUNT, EVENT_OPT_DURATION, EVENT_OPT_PID, EVENT_OPT_COMM, EVENT_OPT_SELF,
+	EVENT_OPT_NO_HEADER, NR_EVENT_OPTS
+};
+
+#define EVENT_OPTS(NUMBER, events)						\
+	{ "count", 'n', NUMBER, "end after so many " events },			\
+	{ "duration", 'd', "SECONDS", "end after so long" },			\
+	{ "pid", 0, "PID", "only " events " by this process" },			\
+	{ "comm", 0, "NAME", "only " events " by tasks of this name" },		\
+	{ "self", 0, NULL, events " by trampctl itself, too" },			\
+	{ "no-header", 0, NULL, "leave out the first line" }
+
+/**
+ * struct event_head - where and when an event was
+ * @time: CLOCK_MONOTONIC, ns
+ * @comm: the task's name, FILTER_COMM_LEN bytes
+ */
+struct event_head {
+	__u64 time;
+	__u32 cpu, tgid, tid;
+	const char *comm;
+};
+
+/**
+ * struct events - the events of a run
+ * @opts: which, until when
+ * @show: shows one; returns false if it is none
+ * @arg: for @show
+ * @shown: how many were shown
+ * @unread: how many were left over at the end, and not shown
+ * @ring: where they come from
+ * @end: when to end, on now_ns()'s clock
+ * @leftovers: nothing more can come; what is there is shown until @end and counted then
+ * @blocked: nobody reads what we write: a signal had to interrupt it
+ *
+ * The first three are the command's to set.
+ */
+struct events {
+	const struct event_options *opts;
+	bool (*show)(void *arg, const void *data, size_t size);
+	void *arg;
+	uint64_t shown;
+	uint64_t unread;
+	struct ring_buffer *ring;
+	uint64_t end;
+	bool leftovers;
+	bool blocked;
+};
+
+int events_option(struct event_options *o, int opt, const char *arg);
+int events_leave_out_self(struct event_options *o);
+
+void events_catch_signals(void);
+bool events_stopped(void);
+int events_open(struct events *ev, int map_fd);
+int events_collect(struct events *ev);
+void events_finish(struct events *ev);
+void events_close(struct events *ev);
+
+/* self.c: */
+int self_tgid(uint32_t *tgid);
+
+void event_print_heads(const char *what);
+void event_print(const struct event_head *e);
+json_object *event_to_json(const char *type, const struct event_head *e);
+
+#endif /* TRAMPCTL_EVENTS_H */

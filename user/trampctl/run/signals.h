@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Signals that end a command, and the time.
+ */
+#ifndef TRAMPCTL_SIGNALS_H
+#define TRAMPCTL_SIGNALS_H
+
+#include <signal.h>
+#include <stdint.h>
+
+uint64_t now_ns(void);
+void end_signals(sigset_t *set);
+
+#endif /* TRAMPCTL_SIGNALS_H */
