@@ -1,84 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Refusals: every reason has one errno, and this is where they meet. The table
- * is the contract written down in include/uapi/linux/trampoline.h.
+ * Refusals: each reason comes with one errno, from the same row of TRAMP_REASONS in
+ * include/uapi/linux/trampoline.h as its number and its name.
+ *
+ * A refusal must never look like success: callers turn the result into a pointer by
+ * ERR_PTR(). So a row without an errno does not compile, and a number without a row
+ * fails as NONE does.
  */
+#include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/stdarg.h>
 #include "tramp.h"
 
-static const int reason_errno[TRAMP_REASON_COUNT] = {
-	[TRAMP_REASON_NONE]		= EINVAL,
-	[TRAMP_REASON_SYNTAX]		= EINVAL,
-	[TRAMP_REASON_PERMISSION]	= EPERM,
-	[TRAMP_REASON_LOCKDOWN]		= EPERM,
-	[TRAMP_REASON_BAD_PROG_FD]	= EBADF,
-	[TRAMP_REASON_PROG_TYPE]	= EINVAL,
-	[TRAMP_REASON_ATTACH_TYPE]	= EINVAL,
-	[TRAMP_REASON_PROG_TARGET]	= EINVAL,
-	[TRAMP_REASON_NO_SUCH_FUNCTION]	= ENOENT,
-	[TRAMP_REASON_NOT_TRACEABLE]	= EOPNOTSUPP,
-	[TRAMP_REASON_NO_BTF]		= ENOENT,
-	[TRAMP_REASON_MODULE_GONE]	= ENXIO,
-	[TRAMP_REASON_OWN_MODULE]	= EOPNOTSUPP,
-	[TRAMP_REASON_TOO_MANY_ARGS]	= EOPNOTSUPP,
-	[TRAMP_REASON_ARG_TYPE]		= EINVAL,
-	[TRAMP_REASON_VARIADIC]		= EINVAL,
-	[TRAMP_REASON_NORETURN]		= EINVAL,
-	[TRAMP_REASON_ALREADY_ATTACHED]	= EBUSY,
-	[TRAMP_REASON_TOO_MANY_PROGS]	= E2BIG,
-	[TRAMP_REASON_SITE_HELD]	= EBUSY,
-	[TRAMP_REASON_SITE_BUSY]	= EBUSY,
-	[TRAMP_REASON_LIVEPATCHED]	= EBUSY,
-	[TRAMP_REASON_FTRACE_DISABLED]	= ENODEV,
-	[TRAMP_REASON_NO_MEMORY]	= ENOMEM,
-	[TRAMP_REASON_NO_EXEC_MEMORY]	= ENOMEM,
-	[TRAMP_REASON_OUT_OF_REACH]	= ERANGE,
-	[TRAMP_REASON_IMAGE_LIMIT]	= E2BIG,
-	[TRAMP_REASON_MISSING_SYMBOL]	= EOPNOTSUPP,
-	[TRAMP_REASON_NOT_BUILT]	= EOPNOTSUPP,
-	[TRAMP_REASON_PROG_MISMATCH]	= EINVAL,
-	[TRAMP_REASON_LINK_GONE]	= ENOENT,
-	[TRAMP_REASON_HIDDEN_ADDRESS]	= EPERM,
-	[TRAMP_REASON_PROG_NOT_JITED]	= EINVAL,
-	[TRAMP_REASON_AMBIGUOUS]	= EINVAL,
-	[TRAMP_REASON_NOT_TEXT]		= EINVAL,
-	[TRAMP_REASON_NOT_BOUNDARY]	= EINVAL,
-	[TRAMP_REASON_OFFSET_RANGE]	= EINVAL,
-	[TRAMP_REASON_INIT_TEXT]	= EINVAL,
-	[TRAMP_REASON_BLACKLISTED]	= EINVAL,
-	[TRAMP_REASON_RESERVED]		= EINVAL,
-	[TRAMP_REASON_INSN_FIXED]	= EOPNOTSUPP,
-	[TRAMP_REASON_INSN_FIXUP]	= EOPNOTSUPP,
-	[TRAMP_REASON_KPROBE_THERE]	= EBUSY,
-	[TRAMP_REASON_KPROBE_REFUSED]	= EOPNOTSUPP,
-	[TRAMP_REASON_PROG_OVERRIDE]	= EINVAL,
-	[TRAMP_REASON_RCU_IDLE]		= EOPNOTSUPP,
-	[TRAMP_REASON_OPT_PENDING]	= EBUSY,
-	[TRAMP_REASON_OPT_OFF]		= EBUSY,
-	[TRAMP_REASON_REGION_SHORT]	= EOPNOTSUPP,
-	[TRAMP_REASON_REGION_TARGET]	= EOPNOTSUPP,
-	[TRAMP_REASON_REGION_INDIRECT]	= EOPNOTSUPP,
-	[TRAMP_REASON_REGION_FIXUP]	= EOPNOTSUPP,
-	[TRAMP_REASON_REGION_RESERVED]	= EOPNOTSUPP,
-	[TRAMP_REASON_REGION_PROBE]	= EBUSY,
-	[TRAMP_REASON_REGION_CALL]	= EOPNOTSUPP,
-	[TRAMP_REASON_REGION_INSN]	= EOPNOTSUPP,
-	[TRAMP_REASON_FOREIGN_BYTES]	= EBUSY,
-	[TRAMP_REASON_FUNC_IP]		= EOPNOTSUPP,
-	[TRAMP_REASON_NOTRACE]		= EINVAL,
+/* Errnos from ERESTARTSYS on stay inside the kernel. */
+#define REASON_ERRNO(error) \
+	((error) + BUILD_BUG_ON_ZERO((error) <= 0 || (error) >= ERESTARTSYS))
+
+static const struct {
+	int error;
+	const char *name;
+} reasons[] = {
+#define REASON(value, NAME, name, error, sentence) [value] = { REASON_ERRNO(error), name },
+	TRAMP_REASONS(REASON)
+#undef REASON
 };
 
-static const char * const reason_name[TRAMP_REASON_COUNT] = {
-#define REASON_NAME(value, NAME, name, sentence) [value] = name,
-	TRAMP_REASONS(REASON_NAME)
-#undef REASON_NAME
-};
+static bool is_reason(u32 reason)
+{
+	return reason < ARRAY_SIZE(reasons) && reasons[reason].error;
+}
 
 const char *tramp_reason_name(u32 reason)
 {
-	return reason < TRAMP_REASON_COUNT ? reason_name[reason] : "unknown";
+	return is_reason(reason) ? reasons[reason].name : "unknown";
 }
 
 int tramp_refuse(struct tramp_refusal *why, enum tramp_reason reason, u64 addr,
@@ -95,5 +50,5 @@ int tramp_refuse(struct tramp_refusal *why, enum tramp_reason reason, u64 addr,
 			va_end(ap);
 		}
 	}
-	return -reason_errno[reason];
+	return -reasons[is_reason(reason) ? reason : TRAMP_REASON_NONE].error;
 }

@@ -11,7 +11,7 @@ LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
 LTT_VMLINUX	:= $(O)/kernels/$(VMLINUX_H_KERNEL)/vmlinux
 
-UNIT_TESTS	+= $(LTT_UNIT) $(LTT)/install.sh
+UNIT_TESTS	+= $(LTT_UNIT) $(LTT)/install.sh $(LTT)/reasons.sh
 GUEST_TESTS	+= $(LTT_GUEST) $(LTT)/test_example
 
 $(O)/$(LTT)/test_proto.o: CFLAGS += -DVMLINUX='"$(abspath $(LTT_VMLINUX))"'

@@ -35,17 +35,20 @@ static void test_reason_texts(void)
 		unsigned int value;
 		const char *name;
 	} all[] = {
-#define ENTRY(value, NAME, name, sentence) { value, name },
+#define LIB_ENTRY(value, NAME, name, sentence) { value, name },
+#define ENTRY(value, NAME, name, error, sentence) LIB_ENTRY(value, NAME, name, sentence)
 		TRAMP_REASONS(ENTRY)
-		TRAMP_LIB_REASONS(ENTRY)
+		TRAMP_LIB_REASONS(LIB_ENTRY)
 #undef ENTRY
+#undef LIB_ENTRY
 	};
 	size_t i, j;
 
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		CHECK(!strcmp(tramp_reason_name(all[i].value), all[i].name), "%u", all[i].value);
 		CHECK(tramp_reason_sentence(all[i].value)[0], "%s", all[i].name);
-		CHECK(tramp_reason_remedy(all[i].value), "%s", all[i].name);
+		CHECK_EQ(!tramp_reason_remedy(all[i].value)[0], all[i].value == TRAMP_REASON_NONE,
+			 "%s", all[i].name);
 		CHECK_EQ(tramp_reason_by_name(all[i].name), all[i].value, "%s", all[i].name);
 		for (j = 0; j < i; j++)
 			CHECK(strcmp(all[i].name, all[j].name), "%s twice", all[i].name);

@@ -118,7 +118,7 @@ void probe_optimiser(bool on)
 const char *probe_reason(uint32_t reason)
 {
 	switch (reason) {
-#define REASON_CASE(value, NAME, name, sentence) case value: return name;
+#define REASON_CASE(value, NAME, name, error, sentence) case value: return name;
 	TRAMP_REASONS(REASON_CASE)
 	}
 	return "?";

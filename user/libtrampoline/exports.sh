@@ -39,8 +39,10 @@ reasons)
 	header=$2
 	shift 2
 	# The tables are macros: let the compiler expand them.
-	printf '#include "%s"\n#define LINE(v, N, n, s) REASON_MARK n s REASON_END\n%s\n' \
-		"$PWD/$header" 'TRAMP_REASONS(LINE) TRAMP_LIB_REASONS(LINE)' |
+	printf '#include "%s"\n%s\n%s\n%s\n' "$PWD/$header" \
+		'#define LIB_LINE(v, N, n, s) REASON_MARK n s REASON_END' \
+		'#define LINE(v, N, n, e, s) LIB_LINE(v, N, n, s)' \
+		'TRAMP_REASONS(LINE) TRAMP_LIB_REASONS(LIB_LINE)' |
 		"${CC:-gcc}" -E -P "$@" - | tr '\n' ' ' | sed 's/REASON_END/\n/g' |
 		sed -n 's/.*REASON_MARK "\([^"]*\)" "\(.*\)" *$/\1: \2/p' | sort
 	;;

@@ -60,74 +60,76 @@
 #define TRAMP_MAX_SLOTS		12
 
 /*
- * TRAMP_REASONS(X): X(value, NAME, "short-name", "sentence").
+ * TRAMP_REASONS(X): X(value, NAME, "short-name", ERRNO, "sentence").
  *
- * One table for the enum here and for the texts that the library, the command
- * line and the kernel log show, so that they cannot drift apart.
+ * One table for the enum here, for the errno that comes with each reason, and for
+ * the texts that the library, the command line and the kernel log show, so that they
+ * cannot drift apart. Whoever expands ERRNO includes the header that defines it. NONE
+ * has one too: a refusal without a reason is a failure all the same.
  */
 #define TRAMP_REASONS(X) \
-	X(0, NONE, "none", "nothing to report") \
-	X(1, SYNTAX, "syntax", "the request itself is malformed") \
-	X(2, PERMISSION, "permission", "needs CAP_SYS_ADMIN, or CAP_BPF together with CAP_PERFMON") \
-	X(3, LOCKDOWN, "lockdown", "kernel lockdown forbids attaching to kernel code") \
-	X(4, BAD_PROG_FD, "bad-prog-fd", "the file descriptor is not a loaded BPF program") \
-	X(5, PROG_TYPE, "prog-type", "this program type cannot be attached here") \
-	X(6, ATTACH_TYPE, "attach-type", "this attach type cannot be attached here") \
-	X(7, PROG_TARGET, "prog-target", "the program is bound to another BPF program, not to a kernel function") \
-	X(8, NO_SUCH_FUNCTION, "no-such-function", "no function of that name or at that address") \
-	X(9, NOT_TRACEABLE, "not-traceable", "the function has no patchable entry (notrace, inlined, or assembly)") \
-	X(10, NO_BTF, "no-btf", "no BTF type describes the function") \
-	X(11, MODULE_GONE, "module-gone", "the module that holds the function is gone or going away") \
-	X(12, OWN_MODULE, "own-module", "the function belongs to the trampoline module itself") \
-	X(13, TOO_MANY_ARGS, "too-many-args", "the arguments need more slots than are supported") \
-	X(14, ARG_TYPE, "arg-type", "an argument or result type cannot be passed to a program") \
-	X(15, VARIADIC, "variadic", "a variadic function has no fixed arguments to hand to a program") \
-	X(16, NORETURN, "noreturn", "the function never returns, so an exit program would never run") \
-	X(17, ALREADY_ATTACHED, "already-attached", "this program is attached to this function already") \
-	X(18, TOO_MANY_PROGS, "too-many-progs", "the function has as many programs as are supported") \
-	X(19, SITE_HELD, "site-held", "another direct caller holds the function's entry") \
-	X(20, SITE_BUSY, "site-busy", "ftrace would not give the function's entry") \
-	X(21, LIVEPATCHED, "livepatched", "the function is live-patched") \
-	X(22, FTRACE_DISABLED, "ftrace-disabled", "ftrace is switched off (kernel.ftrace_enabled=0, or it disabled itself)") \
-	X(23, NO_MEMORY, "no-memory", "out of memory") \
-	X(24, NO_EXEC_MEMORY, "no-exec-memory", "no executable memory within reach of the function") \
-	X(25, OUT_OF_REACH, "out-of-reach", "a called address is out of reach of a near call") \
-	X(26, IMAGE_LIMIT, "image-limit", "the image would exceed its size limit") \
-	X(27, MISSING_SYMBOL, "missing-symbol", "this kernel lacks a symbol that the feature needs") \
-	X(28, NOT_BUILT, "not-built", "this build of the module does not have the feature") \
-	X(29, PROG_MISMATCH, "prog-mismatch", "the new program is of another kind or has another target than the one it replaces") \
-	X(30, LINK_GONE, "link-gone", "the link is detached already, or no link has that id") \
-	X(31, HIDDEN_ADDRESS, "hidden-address", "kernel addresses are hidden from this caller (kptr_restrict)") \
-	X(32, PROG_NOT_JITED, "prog-not-jited", "the program was not compiled by the BPF JIT (net.core.bpf_jit_enable)") \
-	X(33, AMBIGUOUS, "ambiguous", "several functions have that name") \
-	X(34, NOT_TEXT, "not-text", "the address is not in the text of the kernel or of a module") \
-	X(35, NOT_BOUNDARY, "not-boundary", "the address is not the start of an instruction") \
-	X(36, OFFSET_RANGE, "offset-range", "the offset is beyond the end of the function") \
-	X(37, INIT_TEXT, "init-text", "the address is in text that is freed after initialisation") \
-	X(38, BLACKLISTED, "blacklisted", "the kernel forbids probes here: the code runs while a probe is being handled") \
-	X(39, RESERVED, "reserved", "the kernel patches these bytes itself (jump label, static call, alternative or BUG)") \
-	X(40, INSN_FIXED, "insn-fixed", "the instruction does what it does only where it stands") \
-	X(41, INSN_FIXUP, "insn-fixup", "the instruction may fault, and its fix-up is found by its address") \
-	X(42, KPROBE_THERE, "kprobe-there", "a kprobe of the kernel is there, or so near that its jump may cover the address") \
-	X(43, KPROBE_REFUSED, "kprobe-refused", "the kernel's own kprobe, the last resort here, was refused") \
-	X(44, PROG_OVERRIDE, "prog-override", "the program replaces return values, which probes here cannot") \
-	X(45, RCU_IDLE, "rcu-idle", "RCU does not watch the CPU while this code runs") \
-	X(46, OPT_PENDING, "opt-pending", "waiting for the optimiser") \
-	X(47, OPT_OFF, "opt-off", "optimising is switched off") \
-	X(48, REGION_SHORT, "region-short", "the function ends before a jump would") \
-	X(49, REGION_TARGET, "region-target", "something branches into the bytes that a jump would cover") \
-	X(50, REGION_INDIRECT, "region-indirect", "an indirect jump could land in the bytes that a jump would cover") \
-	X(51, REGION_FIXUP, "region-fixup", "an instruction that a jump would cover may fault, and its fix-up is found by its address") \
-	X(52, REGION_RESERVED, "region-reserved", "the kernel patches bytes that a jump would cover") \
-	X(53, REGION_PROBE, "region-probe", "another probe stands in the bytes that a jump would cover") \
-	X(54, REGION_CALL, "region-call", "a call would return into the bytes that a jump would cover") \
-	X(55, REGION_INSN, "region-insn", "an instruction that a jump would cover cannot run anywhere else") \
-	X(56, FOREIGN_BYTES, "foreign-bytes", "somebody else has patched the instruction meanwhile") \
-	X(57, FUNC_IP, "func-ip", "the program asks for the function's address, which only the kernel's kprobe can tell at an entry") \
-	X(58, NOTRACE, "notrace", "ftrace does not cover the function: a tracer may run it before it can tell a recursion")
+	X(0, NONE, "none", EINVAL, "nothing to report") \
+	X(1, SYNTAX, "syntax", EINVAL, "the request itself is malformed") \
+	X(2, PERMISSION, "permission", EPERM, "needs CAP_SYS_ADMIN, or CAP_BPF together with CAP_PERFMON") \
+	X(3, LOCKDOWN, "lockdown", EPERM, "kernel lockdown forbids attaching to kernel code") \
+	X(4, BAD_PROG_FD, "bad-prog-fd", EBADF, "the file descriptor is not a loaded BPF program") \
+	X(5, PROG_TYPE, "prog-type", EINVAL, "this program type cannot be attached here") \
+	X(6, ATTACH_TYPE, "attach-type", EINVAL, "this attach type cannot be attached here") \
+	X(7, PROG_TARGET, "prog-target", EINVAL, "the program is bound to another BPF program, not to a kernel function") \
+	X(8, NO_SUCH_FUNCTION, "no-such-function", ENOENT, "no function of that name or at that address") \
+	X(9, NOT_TRACEABLE, "not-traceable", EOPNOTSUPP, "the function has no patchable entry (notrace, inlined, or assembly)") \
+	X(10, NO_BTF, "no-btf", ENOENT, "no BTF type describes the function") \
+	X(11, MODULE_GONE, "module-gone", ENXIO, "the module that holds the function is gone or going away") \
+	X(12, OWN_MODULE, "own-module", EOPNOTSUPP, "the function belongs to the trampoline module itself") \
+	X(13, TOO_MANY_ARGS, "too-many-args", EOPNOTSUPP, "the arguments need more slots than are supported") \
+	X(14, ARG_TYPE, "arg-type", EINVAL, "an argument or result type cannot be passed to a program") \
+	X(15, VARIADIC, "variadic", EINVAL, "a variadic function has no fixed arguments to hand to a program") \
+	X(16, NORETURN, "noreturn", EINVAL, "the function never returns, so an exit program would never run") \
+	X(17, ALREADY_ATTACHED, "already-attached", EBUSY, "this program is attached to this function already") \
+	X(18, TOO_MANY_PROGS, "too-many-progs", E2BIG, "the function has as many programs as are supported") \
+	X(19, SITE_HELD, "site-held", EBUSY, "another direct caller holds the function's entry") \
+	X(20, SITE_BUSY, "site-busy", EBUSY, "ftrace would not give the function's entry") \
+	X(21, LIVEPATCHED, "livepatched", EBUSY, "the function is live-patched") \
+	X(22, FTRACE_DISABLED, "ftrace-disabled", ENODEV, "ftrace is switched off (kernel.ftrace_enabled=0, or it disabled itself)") \
+	X(23, NO_MEMORY, "no-memory", ENOMEM, "out of memory") \
+	X(24, NO_EXEC_MEMORY, "no-exec-memory", ENOMEM, "no executable memory within reach of the function") \
+	X(25, OUT_OF_REACH, "out-of-reach", ERANGE, "a called address is out of reach of a near call") \
+	X(26, IMAGE_LIMIT, "image-limit", E2BIG, "the image would exceed its size limit") \
+	X(27, MISSING_SYMBOL, "missing-symbol", EOPNOTSUPP, "this kernel lacks a symbol that the feature needs") \
+	X(28, NOT_BUILT, "not-built", EOPNOTSUPP, "this build of the module does not have the feature") \
+	X(29, PROG_MISMATCH, "prog-mismatch", EINVAL, "the new program is of another kind or has another target than the one it replaces") \
+	X(30, LINK_GONE, "link-gone", ENOENT, "the link is detached already, or no link has that id") \
+	X(31, HIDDEN_ADDRESS, "hidden-address", EPERM, "kernel addresses are hidden from this caller (kptr_restrict)") \
+	X(32, PROG_NOT_JITED, "prog-not-jited", EINVAL, "the program was not compiled by the BPF JIT (net.core.bpf_jit_enable)") \
+	X(33, AMBIGUOUS, "ambiguous", EINVAL, "several functions have that name") \
+	X(34, NOT_TEXT, "not-text", EINVAL, "the address is not in the text of the kernel or of a module") \
+	X(35, NOT_BOUNDARY, "not-boundary", EINVAL, "the address is not the start of an instruction") \
+	X(36, OFFSET_RANGE, "offset-range", EINVAL, "the offset is beyond the end of the function") \
+	X(37, INIT_TEXT, "init-text", EINVAL, "the address is in text that is freed after initialisation") \
+	X(38, BLACKLISTED, "blacklisted", EINVAL, "the kernel forbids probes here: the code runs while a probe is being handled") \
+	X(39, RESERVED, "reserved", EINVAL, "the kernel patches these bytes itself (jump label, static call, alternative or BUG)") \
+	X(40, INSN_FIXED, "insn-fixed", EOPNOTSUPP, "the instruction does what it does only where it stands") \
+	X(41, INSN_FIXUP, "insn-fixup", EOPNOTSUPP, "the instruction may fault, and its fix-up is found by its address") \
+	X(42, KPROBE_THERE, "kprobe-there", EBUSY, "a kprobe of the kernel is there, or so near that its jump may cover the address") \
+	X(43, KPROBE_REFUSED, "kprobe-refused", EOPNOTSUPP, "the kernel's own kprobe, the last resort here, was refused") \
+	X(44, PROG_OVERRIDE, "prog-override", EINVAL, "the program replaces return values, which probes here cannot") \
+	X(45, RCU_IDLE, "rcu-idle", EOPNOTSUPP, "RCU does not watch the CPU while this code runs") \
+	X(46, OPT_PENDING, "opt-pending", EBUSY, "waiting for the optimiser") \
+	X(47, OPT_OFF, "opt-off", EBUSY, "optimising is switched off") \
+	X(48, REGION_SHORT, "region-short", EOPNOTSUPP, "the function ends before a jump would") \
+	X(49, REGION_TARGET, "region-target", EOPNOTSUPP, "something branches into the bytes that a jump would cover") \
+	X(50, REGION_INDIRECT, "region-indirect", EOPNOTSUPP, "an indirect jump could land in the bytes that a jump would cover") \
+	X(51, REGION_FIXUP, "region-fixup", EOPNOTSUPP, "an instruction that a jump would cover may fault, and its fix-up is found by its address") \
+	X(52, REGION_RESERVED, "region-reserved", EOPNOTSUPP, "the kernel patches bytes that a jump would cover") \
+	X(53, REGION_PROBE, "region-probe", EBUSY, "another probe stands in the bytes that a jump would cover") \
+	X(54, REGION_CALL, "region-call", EOPNOTSUPP, "a call would return into the bytes that a jump would cover") \
+	X(55, REGION_INSN, "region-insn", EOPNOTSUPP, "an instruction that a jump would cover cannot run anywhere else") \
+	X(56, FOREIGN_BYTES, "foreign-bytes", EBUSY, "somebody else has patched the instruction meanwhile") \
+	X(57, FUNC_IP, "func-ip", EOPNOTSUPP, "the program asks for the function's address, which only the kernel's kprobe can tell at an entry") \
+	X(58, NOTRACE, "notrace", EINVAL, "ftrace does not cover the function: a tracer may run it before it can tell a recursion")
 
 enum tramp_reason {
-#define TRAMP_REASON_ENUM(value, NAME, name, sentence) TRAMP_REASON_##NAME = value,
+#define TRAMP_REASON_ENUM(value, NAME, name, error, sentence) TRAMP_REASON_##NAME = value,
 	TRAMP_REASONS(TRAMP_REASON_ENUM)
 #undef TRAMP_REASON_ENUM
 	TRAMP_REASON_COUNT

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <trampoline/trampoline.h>
 
+#include "../../remedies.h"
 #include "../trampctl.h"
 #include "error.h"
 #include "json.h"
@@ -180,34 +181,29 @@ void warn(const char *fmt, ...)
 
 /* ------------------------------------------------ errors of the library -- */
 
-/* Which exit code a reason means; the table of trampctl(8), EXIT STATUS. */
+/*
+ * Which exit code a reason means; the table of trampctl(8), EXIT STATUS. A reason that is
+ * newer than this program is a refusal if it is the module's.
+ */
+static int exit_code_of_reason(unsigned int reason)
+{
+	switch (reason) {
+#define REASON_STATUS(NAME, status, remedy) case TRAMP_##NAME: return EXIT_##status;
+	TRAMP_REMEDIES(REASON_STATUS)
+#undef REASON_STATUS
+	}
+	return reason < TRAMP_LIB_NO_DEVICE ? EXIT_REFUSED : EXIT_FAILED;
+}
+
 static int exit_code_of(const struct tramp_error *e)
 {
-	switch (e->reason) {
-	case TRAMP_REASON_PERMISSION:
-	case TRAMP_REASON_LOCKDOWN:
-	case TRAMP_REASON_HIDDEN_ADDRESS:
+	int code = exit_code_of_reason(e->reason);
+
+	/* An errno about rights says more than these two. */
+	if ((code == EXIT_REFUSED || code == EXIT_FAILED) &&
+	    (e->err == -EPERM || e->err == -EACCES))
 		return EXIT_PERMISSION;
-	case TRAMP_LIB_NO_DEVICE:
-	case TRAMP_LIB_NO_NODE:
-	case TRAMP_LIB_ABI_MISMATCH:
-		return EXIT_NO_MODULE;
-	case TRAMP_REASON_NO_SUCH_FUNCTION:
-	case TRAMP_REASON_LINK_GONE:
-	case TRAMP_LIB_NO_MATCH:
-	case TRAMP_LIB_NO_FILE:
-	case TRAMP_LIB_NO_IMAGE:
-		return EXIT_NOT_FOUND;
-	case TRAMP_REASON_AMBIGUOUS:
-	case TRAMP_LIB_BAD_PATTERN:
-	case TRAMP_LIB_BAD_PLACE:
-		return EXIT_USAGE;
-	}
-	if (e->err == -EPERM || e->err == -EACCES)
-		return EXIT_PERMISSION;
-	if (e->reason != TRAMP_REASON_NONE && e->reason < TRAMP_LIB_NO_DEVICE)
-		return EXIT_REFUSED;
-	return EXIT_FAILED;
+	return code;
 }
 
 /* The library's message without the remedy, which has a line of its own. To be freed. */
