@@ -7,3 +7,9 @@
 
 check:
 	$(Q)O=$(O) BASE=$(or $(BASE),HEAD~1) tools/check $(CHECKS)
+
+# Accept what changed of the interface: see tools/abi.
+.PHONY: abi
+abi:
+	$(call msg,GEN,docs/abi)
+	$(Q)tools/abi update

@@ -25,6 +25,7 @@ Goals:
                memory; tables, JSON and plots in build/bench. Many minutes
   bench-check  fail if a ratio of instructions is worse than committed; a minute or two
   check        format, linters, sparse; sees what differs from BASE (default: HEAD~1)
+  abi          accept a change of sizes, numbers or symbols: write docs/abi anew
   install      library, headers, trampctl, man pages below PREFIX
   install-dkms sources of the module where dkms finds them
   uninstall    remove what install has put there
