@@ -80,11 +80,16 @@ TRAMP_API struct tramp_link *tramp_attach(const struct bpf_program *prog,
  *	@opts, from whatever loader; it stays the caller's and may be closed afterwards
  * @opts: options, or NULL
  *
- * Return and errors: as tramp_attach().
+ * Errors: as tramp_attach().
+ * Return: a link, to be freed with tramp_link__destroy(); NULL and errno on failure.
  */
 TRAMP_API struct tramp_link *tramp_attach_fd(int prog_fd, const struct tramp_attach_opts *opts);
 
-/** struct tramp_prog_cookie - a cookie for one program of an object */
+/**
+ * struct tramp_prog_cookie - a cookie for one program of an object
+ * @prog_name: the program's name
+ * @cookie: its cookie
+ */
 struct tramp_prog_cookie {
 	const char *prog_name;
 	uint64_t cookie;
@@ -136,6 +141,7 @@ TRAMP_API size_t tramp_links__count(const struct tramp_links *links);
 
 /**
  * tramp_links__get() - a link of a set
+ * @links: the set
  * @i: 0 to tramp_links__count() - 1, in the order of the object's programs
  *
  * Return: the link, which stays the set's; NULL and ERANGE beyond the last.
@@ -144,6 +150,8 @@ TRAMP_API struct tramp_link *tramp_links__get(const struct tramp_links *links, s
 
 /**
  * tramp_links__find() - the link of a program by the program's name
+ * @links: the set
+ * @prog_name: the program's name
  *
  * Return: the link, which stays the set's; NULL and ENOENT if there is none.
  */
@@ -152,6 +160,7 @@ TRAMP_API struct tramp_link *tramp_links__find(const struct tramp_links *links,
 
 /**
  * tramp_links__pin() - pin every link as DIR/<program name>, all or nothing
+ * @links: the set
  * @dir: in a BPF file system; created if only the last component is missing
  *
  * Errors: as tramp_link__pin(). Links pinned before the failing one are unpinned.

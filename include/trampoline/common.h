@@ -198,14 +198,18 @@ TRAMP_API const char *tramp_reason_remedy(unsigned int reason);
 TRAMP_API int tramp_reason_by_name(const char *name);
 
 /**
- * tramp_kind_name() - "fentry", "fexit", "fmod_ret", "kprobe" for an enum tramp_kind;
- * "none", "unknown"
+ * tramp_kind_name() - the name of a kind
+ * @kind: enum tramp_kind
+ *
+ * Return: "fentry", "fexit", "fmod_ret", "kprobe"; "none", "unknown".
  */
 TRAMP_API const char *tramp_kind_name(unsigned int kind);
 
 /**
- * tramp_mode_name() - "direct", "ops", "jump", "int3", "kprobe" for an enum tramp_mode;
- * "none", "unknown"
+ * tramp_mode_name() - the name of a mode
+ * @mode: enum tramp_mode
+ *
+ * Return: "direct", "ops", "jump", "int3", "kprobe"; "none", "unknown".
  */
 TRAMP_API const char *tramp_mode_name(unsigned int mode);
 

@@ -73,6 +73,9 @@ TRAMP_API int tramp_explain(struct tramp_syms *syms, const char *spec,
  * tramp_explain_btf() - tramp_explain() for a function given by its BTF id
  * @btf_obj_id: the BTF object's id in the kernel
  * @btf_id: a BTF_KIND_FUNC type in it
+ * @ex: as for tramp_explain()
+ *
+ * Return: 0 or negative errno.
  */
 TRAMP_API int tramp_explain_btf(uint32_t btf_obj_id, uint32_t btf_id,
 				struct tramp_explanation *ex);

@@ -13,8 +13,9 @@ extern "C" {
 
 /**
  * tramp_link__fd() - the link's file descriptor
+ * @link: the link
  *
- * A plain BPF link descriptor for bpf(2); it stays the link's.
+ * Return: a plain BPF link descriptor for bpf(2); it stays the link's.
  */
 TRAMP_API int tramp_link__fd(const struct tramp_link *link);
 
@@ -26,6 +27,7 @@ TRAMP_API const char *tramp_link__pin_path(const struct tramp_link *link);
 
 /**
  * tramp_link__pin() - keep the link beyond this process
+ * @link: the link
  * @path: a path in a BPF file system that does not exist yet; if only its last
  *	folder is missing, that is created
  *
@@ -37,6 +39,7 @@ TRAMP_API int tramp_link__pin(struct tramp_link *link, const char *path);
 
 /**
  * tramp_link__unpin() - remove the pin this handle made or was opened from
+ * @link: the link
  *
  * The link lives on while descriptors or other pins hold it.
  *
@@ -56,6 +59,7 @@ TRAMP_API struct tramp_link *tramp_link__open(const char *path);
 
 /**
  * tramp_link__open_by_id() - open a link by its id
+ * @id: its id
  *
  * The handle holds the link: it stays attached at least until
  * tramp_link__destroy().
@@ -67,6 +71,7 @@ TRAMP_API struct tramp_link *tramp_link__open_by_id(uint32_t id);
 
 /**
  * tramp_link__detach() - detach now, whoever else holds the link
+ * @link: the link
  *
  * Other handles and pins remain, as shells of a detached link. Detaching a
  * detached link succeeds.
@@ -77,6 +82,7 @@ TRAMP_API int tramp_link__detach(struct tramp_link *link);
 
 /**
  * tramp_link__update_program() - replace the link's program without a gap
+ * @link: the link
  * @prog: loaded, of the same kind and for the same function
  *
  * Each call of the function is seen by the old or by the new program, none by
@@ -94,6 +100,7 @@ TRAMP_API int tramp_link__update_fd(struct tramp_link *link, int prog_fd);
 
 /**
  * tramp_link__disconnect() - give up ownership of the link's file descriptor
+ * @link: the link
  *
  * tramp_link__destroy() then frees the handle only. The descriptor (take it
  * with tramp_link__fd() before) stays open, and the program attached, until
@@ -174,6 +181,7 @@ struct tramp_link_info {
 
 /**
  * tramp_link__info() - what is known of a link
+ * @link: the link
  * @info: declared with TRAMP_OPTS(tramp_link_info, ...); filled up to its @sz
  *
  * After a detach it still tells what was: @mode is TRAMP_MODE_NONE, there is no

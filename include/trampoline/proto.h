@@ -83,6 +83,7 @@ TRAMP_API void tramp_proto__free(struct tramp_proto *proto);
 
 /**
  * tramp_syms__proto() - a function's prototype, out of the kernel's or its module's BTF
+ * @syms: the snapshot
  * @sym: out of @syms
  *
  * Errors: -ENOENT (NO_BTF) if BTF does not describe it; -errno with
@@ -94,6 +95,7 @@ TRAMP_API struct tramp_proto *tramp_syms__proto(struct tramp_syms *syms,
 
 /**
  * tramp_syms__btf() - the BTF of the kernel or of a module
+ * @syms: the snapshot
  * @module: NULL, "" or "vmlinux": the kernel proper
  *
  * Return: belongs to @syms; NULL and errno on failure (TRAMP_LIB_NO_KERNEL_BTF).
@@ -102,6 +104,7 @@ TRAMP_API const struct btf *tramp_syms__btf(struct tramp_syms *syms, const char 
 
 /**
  * tramp_syms__btf_id() - where BTF describes a function
+ * @syms: the snapshot
  * @sym: out of @syms
  * @btf_obj_id: receives the BTF object's id in the kernel (bpftool btf list);
  *	NULL: not wanted. Needs the right to list BTF objects (CAP_SYS_ADMIN).

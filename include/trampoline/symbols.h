@@ -73,6 +73,7 @@ TRAMP_API void tramp_syms__free(struct tramp_syms *syms);
 
 /**
  * tramp_syms__knows_traceable() - is TRAMP_SYM_TRACEABLE meaningful in this snapshot?
+ * @syms: the snapshot
  *
  * The first call reads available_filter_functions, which takes as long as loading the
  * snapshot did, and marks the functions. tramp_syms__match() makes that call when it needs to.
@@ -86,6 +87,7 @@ TRAMP_API size_t tramp_syms__count(const struct tramp_syms *syms);
 
 /**
  * tramp_syms__get() - a function by number
+ * @syms: the snapshot
  * @i: 0 to tramp_syms__count() - 1, in the order of names
  *
  * Return: NULL (and no error) beyond the last.
@@ -94,6 +96,7 @@ TRAMP_API const struct tramp_sym *tramp_syms__get(const struct tramp_syms *syms,
 
 /**
  * tramp_syms__find() - a function by name
+ * @syms: the snapshot
  * @spec: "NAME", or "MODULE:NAME" for one in a module ("vmlinux:NAME" for the
  *	kernel proper)
  *
@@ -108,6 +111,8 @@ TRAMP_API const struct tramp_sym *tramp_syms__find(const struct tramp_syms *syms
 
 /**
  * tramp_syms__find_addr() - the function that an address lies in
+ * @syms: the snapshot
+ * @addr: the address
  * @off: where to store the offset in it; NULL: not wanted
  *
  * Return: the function with the highest address not above @addr; NULL and
@@ -138,6 +143,7 @@ struct tramp_match_opts {
 
 /**
  * tramp_syms__match() - every function that a glob matches
+ * @syms: the snapshot
  * @pattern: "GLOB" for all modules and the kernel, or "MODGLOB:GLOB" ("vmlinux:..."
  *	for the kernel proper); syntax: tramp_glob_match()
  * @opts: options, or NULL
@@ -153,6 +159,7 @@ TRAMP_API int tramp_syms__match(const struct tramp_syms *syms, const char *patte
 
 /**
  * tramp_syms__suggest() - the names nearest to one that does not exist
+ * @syms: the snapshot
  * @name: what was asked for, without module
  * @out: receives at most @max names, nearest first; they belong to the snapshot
  * @max: room at @out, at most 32 are used
@@ -171,6 +178,8 @@ TRAMP_API size_t tramp_syms__suggest(const struct tramp_syms *syms, const char *
  * @str: the string
  *
  * A malformed set matches nothing: tramp_glob_check() tells.
+ *
+ * Return: whether it does.
  */
 TRAMP_API bool tramp_glob_match(const char *pattern, const char *str);
 
