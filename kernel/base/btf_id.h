@@ -18,7 +18,8 @@ int tramp_btf_id_init(void);
  *
  * Uses no file descriptor.
  *
- * Context: process. Return: the object, with a reference (btf_put()), or a negative errno.
+ * Context: process.
+ * Return: the object, with a reference (btf_put()), or a negative errno.
  */
 struct btf *tramp_btf_get(u32 id, struct tramp_refusal *why);
 

@@ -14,7 +14,8 @@
  * Who registers an ops after that and marks it permanent need not fear that ftrace was
  * switched off in between. To be followed by tramp_ftrace_release(); it ends a second later.
  *
- * Context: may sleep. Return: 0 or a negative errno.
+ * Context: may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_ftrace_hold(struct tramp_refusal *why);
 void tramp_ftrace_release(void);

@@ -35,7 +35,8 @@ static inline enum tramp_mode tramp_site_mode(const struct tramp_site *site)
  * @why: why not: SITE_HELD with the holder's name, FTRACE_DISABLED
  *
  * A cheap look before work is done; tramp_site_attach() decides.
- * Context: may sleep. Return: 0 or a negative errno.
+ * Context: may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_site_check(unsigned long ip, unsigned long own, struct tramp_refusal *why);
 
@@ -48,7 +49,8 @@ int tramp_site_check(unsigned long ip, unsigned long own, struct tramp_refusal *
  *	image is to be retired, not freed
  * @why: why not
  *
- * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **site,
 		      bool *entered, struct tramp_refusal *why);
@@ -60,7 +62,8 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
  * @why: why not
  *
  * Every call sees the old image or the new one. On failure the old one stays.
- * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_refusal *why);
 

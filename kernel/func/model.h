@@ -20,7 +20,8 @@
  * Refuses every prototype whose arguments may not be where the model says they
  * are, since an image would then hand the function wrong ones.
  *
- * Context: may sleep. Return: 0 or a negative errno with its reason.
+ * Context: may sleep.
+ * Return: 0 or a negative errno with its reason.
  */
 int tramp_model_from_btf(struct btf *btf, const struct btf_type *proto, const char *name,
 			 struct tramp_x86_model *model, enum tramp_reason *exit_reason,

@@ -14,13 +14,16 @@
  * struct tramp_func - a kernel function
  * @key: (u64)@btf_obj_id << 32 | 0x80000000 | @btf_id, as the kernel's own
  *	trampolines have it; 0 without BTF
- * @btf_obj_id, @btf_id: its BTF
+ * @btf_obj_id: the BTF object that describes it
+ * @btf_id: its type there
  * @addr: its first instruction
  * @site: its patchable NOP5, which is behind the ENDBR where there is one; 0: none
  * @module: the module it is in, with a reference; NULL for the kernel proper
  * @model: its prototype, valid with @key
  * @exit_reason: enum tramp_reason: why it cannot have exit programs, 0 if it can
  * @idle: it may be called where RCU does not watch
+ * @name: its name
+ * @module_name: its module's name, empty for the kernel proper
  */
 struct tramp_func {
 	u64 key;
@@ -42,7 +45,8 @@ struct tramp_func {
  * @func: (out) the function; release with tramp_func_put()
  * @why: why not
  *
- * Context: may sleep. Return: 0 or a negative errno with its reason.
+ * Context: may sleep.
+ * Return: 0 or a negative errno with its reason.
  */
 int tramp_resolve_prog(const struct bpf_prog *prog, struct tramp_func *func,
 		       struct tramp_refusal *why);
@@ -51,7 +55,11 @@ int tramp_resolve_prog(const struct bpf_prog *prog, struct tramp_func *func,
  * tramp_resolve_btf() - a function by its BTF
  * @btf_obj_id: id of the BTF object
  * @btf_id: type id in it, of a function
- * @func, @why: as above
+ * @func: (out) the function; release with tramp_func_put()
+ * @why: why not
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative errno with its reason.
  */
 int tramp_resolve_btf(u32 btf_obj_id, u32 btf_id, struct tramp_func *func,
 		      struct tramp_refusal *why);
@@ -60,7 +68,11 @@ int tramp_resolve_btf(u32 btf_obj_id, u32 btf_id, struct tramp_func *func,
  * tramp_resolve_name() - a function by name; without BTF @func has no @key
  * @name: its name
  * @module: the module to look in, "" for any
- * @func, @why: as above
+ * @func: (out) the function; release with tramp_func_put()
+ * @why: why not
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative errno with its reason.
  */
 int tramp_resolve_name(const char *name, const char *module, struct tramp_func *func,
 		       struct tramp_refusal *why);

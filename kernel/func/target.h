@@ -89,7 +89,10 @@ int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 
 /**
  * tramp_target_find() - the target with a key
- * Context: tramp_mutex held. Return: it, NULL if no program is or was there.
+ * @key: the key
+ *
+ * Context: tramp_mutex held.
+ * Return: it, NULL if no program is or was there.
  */
 struct tramp_target *tramp_target_find(u64 key);
 

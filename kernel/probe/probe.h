@@ -67,11 +67,13 @@ enum tramp_probe_text {
  *	to this module
  * @told: the log says so
  * @no_jump: programs that asked for no jump
- * @reason, @where: why it is no jump, and the address that is about
+ * @reason: why it is no jump
+ * @where: the address that @reason is about
  * @insn_len: length of its instruction
  * @region: bytes that a jump would cover, as found safe; 0: not safe, or not known
  * @orig: the original bytes
- * @branches, @nr_branches: where the direct branches among them go, from @addr
+ * @nr_branches: entries in @branches
+ * @branches: where the direct branches among @orig go, from @addr
  * @intruded: a kernel kprobe has come into the region
  * @module: where it is, without a reference; NULL for the kernel proper
  * @image: mode INT3
@@ -81,6 +83,7 @@ enum tramp_probe_text {
  * @nr: how many. 0: it is being taken away
  * @opt: in the optimiser's list
  * @retire: its end
+ * @rcu: for freeing it behind readers of @hash
  *
  * Everything but @hash, @go and @set is protected by tramp_mutex.
  */
@@ -124,7 +127,9 @@ struct tramp_probe {
 /**
  * struct tramp_probe_at - where to attach a kprobe program
  * @addr: the address, 0 if @symbol is given
- * @offset, @symbol, @module: or as in struct tramp_attach
+ * @offset: else as in struct tramp_attach
+ * @symbol: the same
+ * @module: the same
  */
 struct tramp_probe_at {
 	u64 addr;
@@ -151,7 +156,8 @@ static inline struct tramp_probe_at tramp_probe_at(const struct tramp_attach *re
  *
  * Reads the text around for what branches where, if nobody has before: takes around a
  * second for the kernel proper.
- * Context: may sleep, without tramp_mutex. Return: 0 or a negative errno.
+ * Context: may sleep, without tramp_mutex.
+ * Return: 0 or a negative errno.
  */
 int tramp_probe_prepare(const struct tramp_probe_at *at, struct tramp_refusal *why);
 
@@ -190,7 +196,8 @@ void tramp_probe_totals(u32 *probes, u32 *optimised);
  *
  * Hits run the old list or the new one; the old image is retired. On failure
  * everything is as before.
- * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refusal *why);
 
@@ -210,13 +217,16 @@ void tramp_probe_exit(void);
  * @ftrace: it is an ftrace site
  * @entry: it is the start of its symbol, but for an ENDBR
  * @untraced: its symbol is not traceable (tramp_probe_traceable())
- * @denied, @refuse: what tramp_probe_denied() says of the symbol
- * @searched, @indirect: whether its symbol was searched for indirect jumps, and has one
+ * @denied: what tramp_probe_denied() says of the symbol
+ * @refuse: whether it refuses every probe there
+ * @searched: its symbol was searched for indirect jumps
+ * @indirect: it has one
  * @insn: the instruction
- * @code, @code_len: the original bytes from there to the end of the symbol, at most
- *	TRAMP_X86_MAX_REGION
- * @reason, @where: enum tramp_reason: why no image can execute it elsewhere, so that
- *	only a kernel kprobe is left; 0 if one can
+ * @code: the original bytes from there to the end of the symbol
+ * @code_len: how many there are, at most TRAMP_X86_MAX_REGION
+ * @reason: enum tramp_reason: why no image can execute it elsewhere, so that only a
+ *	kernel kprobe is left; 0 if one can
+ * @where: the address that @reason is about
  */
 struct tramp_place {
 	unsigned long addr;
@@ -242,7 +252,8 @@ struct tramp_place {
  * @place: (out) the place
  * @why: why no probe can be there
  *
- * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
 		     struct tramp_refusal *why);
@@ -254,7 +265,8 @@ int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
  * @exact: it must be an instruction; otherwise any address in the symbol will do
  * @why: why not
  *
- * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *place, bool exact,
 		       struct tramp_refusal *why);
@@ -387,7 +399,8 @@ notrace void tramp_probe_visit_rcu(tramp_probe_visit_t *fn, void *arg);
  * @regs: of the exception
  *
  * What this leaves to the kernel's kprobes comes by the die notifiers if it is ours.
- * Context: the int3 handler, interrupts off. Return: whether it was a probe's.
+ * Context: the int3 handler, interrupts off.
+ * Return: whether it was a probe's.
  */
 bool tramp_probe_take_first(struct pt_regs *regs);
 
@@ -431,7 +444,8 @@ struct tramp_hooked {
  * @why: why that is not possible; then no int3 of ours may be written
  *
  * Takes the short way for int3s, too. Each success is undone by tramp_probe_hook_put().
- * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_probe_hook_get(struct tramp_refusal *why);
 void tramp_probe_hook_put(void);
@@ -463,7 +477,8 @@ void tramp_probe_queue_around(unsigned long addr);
  * @place: checked
  *
  * Sets the probe's reason.
- * Context: tramp_mutex held. Return: bytes of the region, 0 for no jump (now).
+ * Context: tramp_mutex held.
+ * Return: bytes of the region, 0 for no jump (now).
  */
 u32 tramp_probe_evaluate(struct tramp_probe *probe, struct tramp_place *place);
 
@@ -487,7 +502,8 @@ void tramp_probe_opt_exit(void);
  * @probe: mode FTRACE_OPS or KPROBE, with its set, in the table
  * @why: why not
  *
- * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why);
 /* No hit reaches it when this returned; its set may still be in use. May sleep. */

@@ -41,6 +41,7 @@ void tramp_died_forget(struct tramp_died *died);
  *
  * Each of them was counted into the image and will never be counted out.
  * Context: any.
+ * Return: how many.
  */
 static inline u64 tramp_died_nr(const struct tramp_died *died)
 {

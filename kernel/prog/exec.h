@@ -14,7 +14,8 @@
  * @ksym: its name and range in kallsyms
  * @code: address of its first instruction, 0 without memory
  * @size: bytes of code
- * @mem, @mem_size: the allocation, which may start before @code
+ * @mem_size: bytes at @mem
+ * @mem: the allocation, which may start before @code
  */
 struct tramp_exec {
 	struct bpf_ksym ksym;
@@ -30,7 +31,8 @@ struct tramp_exec {
  * @size: bytes of code
  * @why: why not: NO_EXEC_MEMORY
  *
- * Context: may sleep. Return: 0 or a negative errno; tramp_exec_free() either way.
+ * Context: may sleep.
+ * Return: 0 or a negative errno; tramp_exec_free() either way.
  */
 int tramp_exec_alloc(struct tramp_exec *exec, u32 size, struct tramp_refusal *why);
 
@@ -38,10 +40,12 @@ int tramp_exec_alloc(struct tramp_exec *exec, u32 size, struct tramp_refusal *wh
  * tramp_exec_publish() - write the code and name it
  * @exec: allocated
  * @buf: the code, @exec->size bytes, emitted for @exec->code
- * @key, @index: the name: trampoline_<key>_<index>
+ * @key: the name is trampoline_<key>_<index>
+ * @index: see @key
  * @why: why not: NO_EXEC_MEMORY
  *
- * Context: may sleep. Return: 0 or a negative errno.
+ * Context: may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_exec_publish(struct tramp_exec *exec, const u8 *buf, u64 key, u32 index,
 		       struct tramp_refusal *why);

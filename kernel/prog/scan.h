@@ -34,6 +34,7 @@ u32 tramp_scan_regs(const struct bpf_prog *prog);
  * functions. Tracers of the program do not count: they come back to it.
  *
  * Context: any; the caller sees to it that no extension comes or goes meanwhile.
+ * Return: true if so.
  */
 bool tramp_prog_patched(const struct bpf_prog *prog);
 

@@ -50,7 +50,8 @@ struct tramp_slot {
 /**
  * tramp_counts_alloc() - new counters at zero, with one reference
  *
- * Context: may sleep. Return: the counters, NULL if out of memory.
+ * Context: may sleep.
+ * Return: the counters, NULL if out of memory.
  */
 struct tramp_counts *tramp_counts_alloc(void);
 void tramp_counts_put(struct tramp_counts *counts);
@@ -77,7 +78,8 @@ void tramp_counts_add_misses(struct tramp_counts *counts, u64 misses);
  * Looks through the program once for what it uses of its context, so that images
  * leave out the rest.
  *
- * Context: may sleep. Return: the slot, NULL if out of memory.
+ * Context: may sleep.
+ * Return: the slot, NULL if out of memory.
  */
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
 				    u64 cookie);

@@ -14,6 +14,7 @@
  * @addr: an address in the text of the kernel or of a module
  *
  * Context: tramp_mutex held.
+ * Return: true if so.
  */
 bool tramp_branches_ready(unsigned long addr);
 
@@ -33,6 +34,7 @@ int tramp_branches_read(unsigned long addr);
  * @addr: an address in text that is ready; in others the answer is yes
  *
  * Context: tramp_mutex held.
+ * Return: true if so.
  */
 bool tramp_branches_target(unsigned long addr);
 
@@ -42,14 +44,17 @@ bool tramp_branches_target(unsigned long addr);
  * @before: (out) the last start that is not behind it; nonsense if there is none
  *
  * Context: tramp_mutex held.
+ * Return: true if so.
  */
 bool tramp_branches_start(unsigned long addr, unsigned long *before);
 
 /**
  * tramp_branches_reserved() - whether a jump label or static call has bytes of a range
- * @start, @end: the range (@end exclusive), in text that is ready
+ * @start: the range, in text that is ready
+ * @end: its end, exclusive
  *
  * Context: tramp_mutex held.
+ * Return: true if so.
  */
 bool tramp_branches_reserved(unsigned long start, unsigned long end);
 

@@ -19,7 +19,8 @@
  * @addr: the next instruction
  * @end: where to stop
  * @cover: original bytes that a probe hides
- * @cover_at, @cover_len: where they belong; @cover_len 0: none
+ * @cover_at: their address
+ * @cover_len: how many there are, 0: none
  */
 struct tramp_cursor {
 	unsigned long addr;

@@ -21,12 +21,12 @@
  *	region that a jump covers. At most TRAMP_X86_MAX_REGION. Bytes behind an
  *	instruction that does not fall through are not looked at; a call must be
  *	the last one, it would return into the region otherwise
- * @progs, @nr_progs: programs in the order they run, at most TRAMP_X86_MAX_PROGS; may
- *	be none. All have inline policy (no TRAMP_X86_CALL_GUARDED or _SLEEPABLE);
- *	their context is the struct pt_regs. For one with TRAMP_X86_CALL_COOKIE or
- *	_IP (helpers behind bpf_get_func_ip() look there first) current->bpf_ctx
- *	points to a bpf_trace_run_ctx; _NARGS means nothing. Neighbours with
- *	the same @active are all run or all missed.
+ * @nr_progs: entries in @progs, at most TRAMP_X86_MAX_PROGS; may be 0
+ * @progs: programs in the order they run. All have inline policy (no
+ *	TRAMP_X86_CALL_GUARDED or _SLEEPABLE); their context is the struct pt_regs. For one
+ *	with TRAMP_X86_CALL_COOKIE or _IP (helpers behind bpf_get_func_ip() look there
+ *	first) current->bpf_ctx points to a bpf_trace_run_ctx; _NARGS means nothing.
+ *	Neighbours with the same @active are all run or all missed.
  * @regs: the members of pt_regs that must be right, bit n for the u64 at 8 * n;
  *	TRAMP_X86_REGS_ALL if unknown. What is not asked for is not built, and
  *	must not be read.
@@ -71,9 +71,13 @@ struct tramp_x86_detour_out {
 /**
  * tramp_x86_emit_detour() - emit a detour buffer
  * @req: what to emit
- * @buf, @len, @addr, @out: as for tramp_x86_emit_fentry()
+ * @buf: as for tramp_x86_emit_fentry()
+ * @len: as there
+ * @addr: as there
+ * @out: (out) what was emitted
  *
  * Context: any; touches nothing but its arguments.
+ * Return: as tramp_x86_emit_fentry().
  */
 enum tramp_x86_err tramp_x86_emit_detour(const struct tramp_x86_detour_req *req,
 					 u8 *buf, size_t len, u64 addr,

@@ -130,10 +130,12 @@ struct tramp_x86_call {
  * @resched: void resched(void): called when the preemption count fell to 0 with
  *	a reschedule due; 0: not called (no preemption on this kernel)
  * @missed: void missed(u64 missed_arg)
- * @rcu_read_lock, @rcu_read_unlock: void (void): called around inline-policy
- *	programs on kernels whose checkers want to see them; 0: not called
- * @probe_enter, @probe_exit: the same for programs of probes; they also tell the
- *	checkers that interrupts are off
+ * @rcu_read_lock: void (void): called before inline-policy programs on kernels whose
+ *	checkers want to see it; 0: not called
+ * @rcu_read_unlock: the same behind them
+ * @probe_enter: as @rcu_read_lock for programs of probes; it also tells the checkers that
+ *	interrupts are off
+ * @probe_exit: the same behind them
  * @rcu_watching: u64 rcu_watching(void): whether programs may run; asked for images with
  *	@check_rcu
  * @return_thunk: jump here instead of `ret`; 0: plain ret
@@ -147,7 +149,8 @@ struct tramp_x86_call {
  *	returns then
  * @no_regs: address of a struct pt_regs of zeros, the context of a probe's programs if they
  *	read no member; 0: such programs get an address in the frame
- * @cs, @ss: the kernel's code and stack segment selectors, for the pt_regs of probes
+ * @cs: the kernel's code segment selector, for the pt_regs of probes
+ * @ss: its stack segment selector, for the same
  * @smap: this CPU has SMAP, so a probe may be hit with AC set and has to clear it
  *
  * All helpers keep the C calling convention.
@@ -194,9 +197,12 @@ struct tramp_x86_env {
  *	that has CALL_SLEEPABLE; unused otherwise)
  * @check_rcu: the function may be called where RCU does not watch the CPU: each program is
  *	missed there
- * @fentry, @nr_fentry: entry programs, in the order they run
- * @fmod_ret, @nr_fmod_ret: programs that may replace the result
- * @fexit, @nr_fexit: exit programs
+ * @fentry: entry programs, in the order they run
+ * @fmod_ret: programs that may replace the result
+ * @fexit: exit programs
+ * @nr_fentry: entries in @fentry
+ * @nr_fmod_ret: entries in @fmod_ret
+ * @nr_fexit: entries in @fexit
  *
  * With any fmod_ret or fexit program it becomes an exit image.
  */

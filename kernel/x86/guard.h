@@ -93,6 +93,8 @@ static inline void tramp_part_bind(struct tramp_part *p, struct tasm_label *l)
  * more, unless rax holds the offset of a neighbour already. So rax must not hold
  * anything that matters, and whoever changes it calls tramp_part_forget_rax().
  * Flags are kept.
+ *
+ * Return: the operand.
  */
 struct tasm_mem tramp_part_percpu(struct tramp_part *p, u64 off);
 

@@ -35,11 +35,12 @@
  *	for nothing; such an instruction does not decode.)
  * @opcode_off: offset of @opcode
  * @modrm_off: offset of the ModRM byte, 0: none (a ModRM byte is never first)
- * @disp_off, @disp_size: the displacement of a memory operand with ModRM;
- *	@disp_size 0: none
- * @imm_off, @imm_size: immediates, all together: everything behind the displacement.
+ * @disp_off: offset of the displacement of a memory operand with ModRM
+ * @disp_size: its size, 0: none
+ * @imm_off: offset of the immediates, all together: everything behind the displacement.
  *	The displacement of a relative branch is one, the address of "mov
- *	moffs" too. @imm_off is @len with @imm_size 0.
+ *	moffs" too. It is @len with @imm_size 0.
+ * @imm_size: their size, 0: none
  *
  * The prefixes by which the kernel asks a hypervisor to emulate an instruction (ud2
  * and three letters) belong to the instruction behind them. All of it is one ud2
@@ -65,7 +66,8 @@ struct tramp_x86_insn {
  * @avail: bytes that may be read there
  * @insn: (out) unspecified if it fails
  *
- * Context: any. Return: false if these are not the bytes of an instruction, or not
+ * Context: any.
+ * Return: false if these are not the bytes of an instruction, or not
  * of all of it.
  */
 bool tramp_x86_decode(const u8 *code, u32 avail, struct tramp_x86_insn *insn);
@@ -104,6 +106,8 @@ enum tramp_x86_kind {
  * far branches, enclu, encls, enclv, getsec, vmlaunch, vmresume, vmrun, skinit,
  * seamret; branches with a 66 prefix, since processors disagree about their length,
  * and with a LOCK prefix, since they trap.
+ *
+ * Return: the kind.
  */
 enum tramp_x86_kind tramp_x86_classify(const struct tramp_x86_insn *insn);
 

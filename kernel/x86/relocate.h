@@ -46,6 +46,7 @@ enum tramp_x86_reloc {
  * tramp_x86_is_sti().
  *
  * Context: any.
+ * Return: TRAMP_X86_RELOC_OK, or why not.
  */
 enum tramp_x86_reloc tramp_x86_relocate(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
 					const struct tramp_x86_env *env);

@@ -91,7 +91,8 @@ struct tramp_x86_verdict {
  * Whether the detour is within reach of what its instructions refer to is found out
  * when it is emitted.
  *
- * Context: any that @world's functions allow. Return: @v->why.
+ * Context: any that @world's functions allow.
+ * Return: @v->why.
  */
 enum tramp_x86_why tramp_x86_check_region(u64 ip, const u8 *code, u32 avail,
 					  const struct tramp_x86_world *world, void *arg,
