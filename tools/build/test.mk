@@ -7,7 +7,8 @@
 .PHONY: test-unit test-host test-vm shell
 
 HOST_TESTS	+= selftests/tools/test_vm selftests/tools/test_demo
-UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner selftests/tools/test_abi
+UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner selftests/tools/test_abi \
+		   selftests/tools/test_check
 
 # What the guest gets besides modules and trampctl, as tools/vm --add-from reads it.
 GUEST_ADD	= $(foreach f,$(GUEST_BINS),$(f):/usr/bin/$(notdir $(f))) $(GUEST_FILES)
