@@ -126,7 +126,7 @@ kind == "man" {
 		verbatim = 0
 	if ($0 ~ /^\.\\"/ || verbatim)
 		next
-	if ($0 ~ /^\.(Pp|Sh|Ss|It|Bl|El|Ed|Dl|D1|F[cnot]|In|Sx|Os|Dd|Dt|Nd|Rs|Re|%|Fd)/ &&
+	if ($0 ~ /^\.(Pp|Xo|Xc|Sh|Ss|It|Bl|El|Ed|Dl|D1|F[cnot]|In|Sx|Os|Dd|Dt|Nd|Rs|Re|%|Fd)/ &&
 	    $0 !~ /^\.Fn .* [.,;:)]*$/ && $0 !~ /^\.Fn [a-z_]+( .*)?$/) {
 		flush()
 		next
