@@ -5,7 +5,7 @@
 #
 # This file holds what is common: variables, quiet output, the goals. The rules
 # live beside what they build, in fragments that are included here, so that one
-# make sees every dependency. What a fragment may use and what it adds to:
+# make sees every dependency. A fragment may use or add to these:
 #
 #   O                 build folder; every output goes below it, at its source's path
 #   Q, msg            $(Q) hides a command unless V=1; $(call msg,CC,$@) is its quiet line

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * One entry program and nothing else: the smallest object to hand to
- * `trampctl attach`. What it prints comes out of
+ * `trampctl attach`. Its output comes out of
  * /sys/kernel/tracing/trace_pipe.
  */
 #include "vmlinux.h"

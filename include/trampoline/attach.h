@@ -44,17 +44,16 @@ struct tramp_attach_opts {
 
 /**
  * tramp_attach() - attach a loaded program where its section name says
- * @prog: loaded by libbpf (bpf_object__load()) and not attached by it. Its
- *	kind comes from the program (SEC("fentry/FUNC"), SEC("fexit/FUNC"),
- *	SEC("fmod_ret/FUNC") and their sleepable forms; SEC("kprobe/FUNC") and
- *	SEC("kprobe/FUNC+OFFSET")), its function from the section name, for a tracing
- *	program also from bpf_program__set_attach_target() before loading, for a
- *	probe also from @opts.
+ * @prog: loaded by libbpf (bpf_object__load()) and not attached by it. Its kind comes from the
+ *	program: SEC("fentry/FUNC"), SEC("fexit/FUNC"), SEC("fmod_ret/FUNC") and their sleepable
+ *	forms; SEC("kprobe/FUNC") and SEC("kprobe/FUNC+OFFSET"). Its function comes from the
+ *	section name. For a tracing program it may also come from
+ *	bpf_program__set_attach_target() before loading, for a probe also from @opts.
  * @opts: options, or NULL
  *
- * A tracing program runs on every call of the function that enters after this
- * returned, a probe whenever its instruction is about to be executed, until the link
- * is destroyed, detached or (if pinned) unpinned.
+ * A tracing program runs on every call of the function that enters after this returned. A probe
+ * runs whenever its instruction is about to be executed. Both end when the link is destroyed,
+ * detached or (if pinned) unpinned.
  *
  * Errors, besides those of TRAMP_IOC_ATTACH (linux/trampoline.h), which come
  * with the reasons listed there:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause */
 /*
- * libtrampoline: what could be attached to a function, and why not. What probes at its
- * instructions would be is in trampoline/probe.h.
+ * libtrampoline: what could be attached to a function, and why not. For probes at its
+ * instructions see trampoline/probe.h.
  */
 #ifndef TRAMPOLINE_EXPLAIN_H
 #define TRAMPOLINE_EXPLAIN_H

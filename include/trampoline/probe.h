@@ -4,15 +4,15 @@
  *
  * A program in SEC("kprobe/FUNCTION") or SEC("kprobe/FUNCTION+OFFSET") is
  * attached by tramp_attach() and tramp_object__attach() like any other; struct
- * tramp_attach_opts can name another place. It runs whenever the instruction is
- * about to be executed, with the registers as they are there in its context, a
- * struct pt_regs (ip is one byte behind the instruction's address, as after an int3).
+ * tramp_attach_opts can name another place. It runs whenever the instruction is about to be
+ * executed. Its context is a struct pt_regs with the registers as they are there (ip is one
+ * byte behind the instruction's address, as after an int3).
  *
  * A probe begins as an int3 and becomes a jump a little later where that is safe:
  * tramp_link__info() tells the mode, and why it is no jump.
  *
- * What is here: how a place is written, and what probes at the instructions of a
- * function would be. Included by trampoline/trampoline.h, whose rules hold here too.
+ * Here is how a place is written, and what probes at the instructions of a function would be.
+ * Included by trampoline/trampoline.h, whose rules hold here too.
  */
 #ifndef TRAMPOLINE_PROBE_H
 #define TRAMPOLINE_PROBE_H

@@ -122,8 +122,8 @@ TRAMP_API int tramp_syms__btf_id(struct tramp_syms *syms, const struct tramp_sym
  * @buf: receives the text, cut and zero-terminated
  * @len: bytes at @buf
  *
- * Integers by size and sign, enums by name, pointers in hex (0 as NULL), bools as true
- * and false, chars quoted, small structs as their bytes in hex, void as "void".
+ * Integers are written by size and sign, enums by name, pointers in hex (0 as NULL). Bools are
+ * true and false, chars are quoted, small structs are their bytes in hex, void is "void".
  *
  * Return: the length of the whole text, as snprintf().
  */

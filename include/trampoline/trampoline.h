@@ -6,8 +6,8 @@
  * The division of labour: libbpf opens, relocates and loads the object as it
  * always does; this library replaces the attach step only. A program in
  * SEC("fentry/do_unlinkat") that works with bpf_program__attach() works with
- * tramp_attach() as it is. What comes back is a real BPF link: bpftool shows
- * it, it can be pinned in bpffs, and closing its last reference detaches.
+ * tramp_attach() as it is. The result is a real BPF link: bpftool shows it, it can be pinned in
+ * bpffs, and closing its last reference detaches.
  *
  *	struct foo_bpf *skel = foo_bpf__open_and_load();
  *	struct tramp_links *links = tramp_object__attach(skel->obj, NULL);
@@ -36,10 +36,10 @@
  *    options, NULL means the defaults.
  *  - Strings and structs behind `const` pointers belong to the library; what
  *    the caller has to free, and with what, stands at the function.
- *  - All functions may be called from any thread. A single object (struct
- *    tramp_link, tramp_links, tramp_syms) must not be used by two threads at
- *    once, except that a loaded struct tramp_syms may be read by many: see
- *    there for the calls that load lazily under a lock of their own.
+ *  - All functions may be called from any thread. Two threads must not use a single object
+ *    (struct tramp_link, tramp_links, tramp_syms) at once. The exception is a loaded struct
+ *    tramp_syms, which many may read: see there for the calls that load lazily under a lock of
+ *    their own.
  *  - No function may be called from a signal handler.
  */
 #ifndef TRAMPOLINE_TRAMPOLINE_H

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The debug kernel, one more kernel by the name of `debug`, and the tests on it:
-# every test that runs in a machine, with KASAN, lockdep and their like looking on.
-# tools/debug-kernel has how it is made, tools/debug-kernel.config what it has.
+# The debug kernel, one more kernel by the name of `debug`, and the tests on it. Every test that
+# runs in a machine runs with KASAN, lockdep and their like looking on. tools/debug-kernel makes
+# it, and tools/debug-kernel.config has its options.
 #
-# It is none of $(KERNELS) and no part of `make test`: building it takes a quarter of
+# It does not belong to $(KERNELS) and is no part of `make test`: building it takes a quarter of
 # an hour, and under emulation it is about ten times as slow as Debian's.
 
 .PHONY: debug-kernel test-debug
@@ -21,7 +21,7 @@ $(O)/kernels/debug/vmlinuz $(O)/kernels/debug/vmlinux: $(O)/kernels/debug/releas
 
 debug-kernel: $(call vm-images,debug) $(call vm-modules,debug)
 
-# What boots machines of its own to test the module in them.
+# Tests that boot machines of their own to test the module in them.
 DEBUG_HOST_TESTS = $(filter selftests/vm/%,$(HOST_TESTS))
 # The last one looks at what all the others have left, whatever T= narrows them to.
 DEBUG_GUEST_TESTS = $(GUEST_TESTS) selftests/debug/test_checkers

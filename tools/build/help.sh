@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What `make help` prints. A script of its own, since it must work on a machine
-# where nothing is installed yet.
+# Prints the text of `make help`. A script of its own, since it must work on a machine where
+# nothing is installed yet.
 
 cat <<'END'
 Goals:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What runs something: the tests tier by tier, a guest's shell, and what `make test`
-# and `make demo` (in the Makefile) need.
-# tools/test adds up the results; K= and T= narrow what is run.
+# Goals that run something: the tests tier by tier, and a guest's shell. `make test` and `make
+# demo` (in the Makefile) use variables from here. tools/test adds up the results; K= and T=
+# narrow what is run.
 
 .PHONY: test-unit test-host test-vm shell
 
@@ -10,7 +10,7 @@ HOST_TESTS	+= selftests/tools/test_vm selftests/tools/test_demo
 UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner selftests/tools/test_abi \
 		   selftests/tools/test_check
 
-# What the guest gets besides modules and trampctl, as tools/vm --add-from reads it.
+# Files that the guest gets besides modules and trampctl, as tools/vm --add-from reads them.
 GUEST_ADD	= $(foreach f,$(GUEST_BINS),$(f):/usr/bin/$(notdir $(f))) $(GUEST_FILES)
 GUEST_SOURCES	= $(foreach p,$(GUEST_ADD),$(firstword $(subst :, ,$(p))))
 
@@ -36,7 +36,7 @@ SAME_ON_RT	= $(filter-out %/test_cli_trace,$(filter selftests/cli/%,$(GUEST_TEST
 RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
 RT_TESTS	= $(filter-out $(SAME_ON_RT),$(GUEST_TESTS))
 PROBE_TESTS_OF_VM = $(O)/selftests/vm/test_probe_%
-# What comes last is in halves, so that no processor is idle in the end.
+# The last tests are in halves, so that no processor is idle in the end.
 VM_SECTIONS	= vm $(filter-out %-rt,$(TEST_KERNELS)) : $(GUEST_TESTS) \
 		  $(if $(RT_TEST_KERNELS),\
 			-- vm $(RT_TEST_KERNELS) : $(filter-out $(PROBE_TESTS_OF_VM),$(RT_TESTS)) \

@@ -211,6 +211,11 @@ function plain(text) {
 		flush()
 		sub(/^ *([-*]|[0-9]+\.|@[A-Za-z_, @]+:|Context:|Return:|Errors:) */, "", text)
 	}
+	# A row of a table: a label, a gap, a text.
+	if (match(text, /[^ \t.](   |\t)[ \t]*[^ \t]/)) {
+		flush()
+		text = substr(text, RSTART + 1)
+	}
 	gsub(/^[ \t]+/, "", text)
 	gsub(/`[^`]*`/, "\001", text)
 	add(text)

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154,SC2034 # variables of tools/vm
 # SPDX-License-Identifier: GPL-2.0
 #
-# What goes into the guest. Two cpio archives, one behind the other, which the
-# kernel unpacks in that order:
+# The files that go into the guest. Two cpio archives, one behind the other, which the kernel
+# unpacks in that order:
 #
 #   base     busybox, init, the splat lists, bpftool: the same for every run, kept
 #            in the build folder and made anew when one of its sources is newer

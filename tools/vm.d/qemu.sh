@@ -4,7 +4,7 @@
 # Starting the machine, its time limits and its end. Sourced by tools/vm; uses
 # its variables.
 #
-# What the guest's init reports on ttyS2, one line each (tools/guest/init):
+# The guest's init reports these on ttyS2, one line each (tools/guest/init):
 #   START          the command starts now
 #   STATUS N       it ended with N; the machine reboots, which ends QEMU
 #   FAIL text      the guest could not be set up
@@ -26,10 +26,10 @@ name_log() {
 }
 
 # The kernel's command line. A panic or an oops ends the machine at once; a slow
-# host is no reason to cry soft lockup or RCU stall early. QEMU's serial port
-# raises an interrupt for every byte, most of which find nothing left to do when
-# a threaded handler (PREEMPT_RT) comes to look: noirqdebug keeps the kernel from
-# taking that for a stuck interrupt line and switching it off.
+# host is no reason to cry soft lockup or RCU stall early. QEMU's serial port raises an
+# interrupt for every byte. Most of them find nothing left to do when a threaded handler
+# (PREEMPT_RT) comes to look. noirqdebug keeps the kernel from taking that for a stuck interrupt
+# line and switching it off.
 kernel_arguments() {
 	# no_timer_check: the kernel tests the timer by waiting for ten ticks, which a
 	# busy host does not always give an emulated machine in time.
@@ -42,14 +42,14 @@ kernel_arguments() {
 	echo "$arguments$append"
 }
 
-# The CPU's model and features. The guest must not have cmpxchg16b. QEMU 7.2's TCG
-# computes the flags for it from the state that the block before left behind, and if
-# that ended in popf or iret, an operand of the last arithmetic ends up in the flags
-# (popf; add %rdi, %rsi; cmpxchg16b; pushf pushes bits of rdi). A probe makes such
-# blocks: at 6.12's kmem_cache_alloc_noprof+0x9f it lets the guest die of a double
-# fault, the kernel's own kprobe too. Without cx16 the kernel patches calls of
-# this_cpu_cmpxchg16b_emu over the instruction, and SLUB changes a slab's freelist
-# under a lock. clearcpuid=cx16 on its command line does the same but is a taint.
+# The CPU's model and features. The guest must not have cmpxchg16b. QEMU 7.2's TCG computes the
+# flags for it from the state that the block before left behind. If that ended in popf or iret,
+# an operand of the last arithmetic ends up in the flags (popf; add %rdi, %rsi; cmpxchg16b;
+# pushf pushes bits of rdi). A probe makes such blocks: at 6.12's kmem_cache_alloc_noprof+0x9f
+# it lets the guest die of a double fault, the kernel's own kprobe too. Without cx16 the kernel
+# patches calls of this_cpu_cmpxchg16b_emu over the instruction, and SLUB changes a slab's
+# freelist under a lock. The option clearcpuid=cx16 on its command line does the same but is a
+# taint.
 cpu_model() {
 	case $cpu in
 	*cx16*) echo "$cpu" ;;
@@ -57,11 +57,11 @@ cpu_model() {
 	esac
 }
 
-# The CPUs take turns on one host thread unless --mttcg is given. QEMU 7.2, which
-# Debian 12 has, loses a write to code that another CPU is just translating (it
-# locks the page only after that; 8.1 is the first to do so before). A kernel that
-# patches its text while another CPU runs there, as ftrace and jump labels do,
-# then keeps executing an int3 that is not in memory any more, and oopses.
+# The CPUs take turns on one host thread unless --mttcg is given. QEMU 7.2, which Debian 12 has,
+# loses a write to code that another CPU is just translating. (It locks the page only after
+# that; 8.1 is the first to do so before.) A kernel patches its text while another CPU runs
+# there, as ftrace and jump labels do. It then keeps executing an int3 that is not in memory any
+# more, and oopses.
 start_qemu() {
 	local accel=tcg,thread=single port options
 

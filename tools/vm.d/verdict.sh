@@ -5,7 +5,7 @@
 # tools/vm; uses its variables.
 #
 # The kernel log counts from the line that init writes before it loads the module
-# and starts the command. What the boot itself had to say does not.
+# and starts the command. Lines of the boot itself do not.
 
 LOG_MARK='tramp-vm: the kernel log counts from here'
 
@@ -18,7 +18,7 @@ counting_log() {
 	fi
 }
 
-# What one wants to see of the log: the lines around the first splat, where it all
+# The part of the log that one wants to see: the lines around the first splat, where it all
 # began, or the last ones if there is none.
 print_log() {
 	local first line

@@ -5,9 +5,9 @@
  * Two plain libbpf programs on one function. Nothing in them knows that the
  * trampoline module will attach them: bpf_program__attach() could do it as well.
  *
- * The entry program keeps the event under the thread's id, and the exit program
- * completes it: do_unlinkat() gives its struct filename back before it returns,
- * so that the name can be read at entry only.
+ * The entry program keeps the event under the thread's id, and the exit program completes it.
+ * The name can be read at entry only: do_unlinkat() gives its struct filename back before it
+ * returns.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>

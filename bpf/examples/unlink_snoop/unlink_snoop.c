@@ -22,7 +22,7 @@
 
 static volatile sig_atomic_t stop;
 
-/* What the callback counts for the main loop. */
+/* The callback's counts, for the main loop. */
 struct progress {
 	unsigned long exits, wanted;
 	bool write_failed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the BPF programs and the program that reads them have to agree on.
+ * The BPF programs and the program that reads them have to agree on this.
  */
 #ifndef UNLINK_SNOOP_H
 #define UNLINK_SNOOP_H

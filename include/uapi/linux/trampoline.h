@@ -5,12 +5,11 @@
  * General rules, the same for every command (they follow the iommufd model,
  * include/uapi/linux/iommufd.h in the kernel):
  *
- *  - Every command is an ioctl() on a file opened from /dev/trampoline, with a
- *    pointer to a struct whose first member, @size, is the size of the struct
- *    the caller was compiled with. The kernel may know a longer or a shorter
- *    one: a longer tail from the caller must be zero (E2BIG otherwise), a
- *    shorter one is read as if followed by zeroes, down to each command's first
- *    published size (EINVAL below it).
+ *  - Every command is an ioctl() on a file opened from /dev/trampoline, with a pointer to a
+ *    struct. Its first member, @size, is the size of the struct the caller was compiled with.
+ *    The kernel may know a longer or a shorter one. A longer tail from the caller must be zero
+ *    (E2BIG otherwise). A shorter struct is read as if followed by zeroes, down to each
+ *    command's first published size (EINVAL below it).
  *  - All of a struct's members are inputs unless marked "out". Padding and
  *    out members must be zero on entry or are ignored; reserved members must
  *    be zero (EINVAL).
@@ -151,7 +150,7 @@ struct tramp_refusal {
 	char detail[TRAMP_DETAIL_LEN];
 };
 
-/* What a link's program is attached as. */
+/* How a link's program is attached. */
 enum tramp_kind {
 	TRAMP_KIND_NONE		= 0,
 	TRAMP_KIND_FENTRY	= 1,
@@ -249,10 +248,10 @@ struct tramp_info {
  * struct tramp_attach - ATTACH: attach one program
  * @size: sizeof(struct tramp_attach)
  * @flags: TRAMP_ATTACH_F_*
- * @prog_fd: a loaded program: BPF_PROG_TYPE_TRACING with attach type BPF_TRACE_FENTRY,
- *	BPF_TRACE_FEXIT or BPF_MODIFY_RETURN, attached to the function it was loaded
- *	for; or BPF_PROG_TYPE_KPROBE, attached to the instruction that @addr, or @symbol,
- *	@module and @offset, name
+ * @prog_fd: a loaded program. BPF_PROG_TYPE_TRACING with attach type BPF_TRACE_FENTRY,
+ *	BPF_TRACE_FEXIT or BPF_MODIFY_RETURN is attached to the function it was loaded for.
+ *	BPF_PROG_TYPE_KPROBE is attached to the instruction that @addr, or @symbol, @module and
+ *	@offset, name
  * @__reserved: 0
  * @cookie: what bpf_get_attach_cookie() returns in this attachment
  * @link_fd: (out) a bpf_link: close it, detach it or unpin it to detach
@@ -271,13 +270,12 @@ struct tramp_info {
  * @mode_reason: (out) a probe that is no jump: enum tramp_reason why not
  * @__reserved2: 0
  *
- * A tracing program runs on every call of the function that enters after ATTACH
- * returned, a kprobe program whenever the instruction is about to be executed; its
- * context is a struct pt_regs with the registers as they are there and ip one byte
- * behind the address, as after an int3. A probe starts as an int3; becoming a jump
- * comes a little later (QUERY tells). A probe in a module goes when the module goes: the
- * link stays, with mode NONE and MODULE_GONE as the reason. On failure nothing is left
- * behind and no fd was handed out.
+ * A tracing program runs on every call of the function that enters after ATTACH returned. A
+ * kprobe program runs whenever the instruction is about to be executed. Its context is a struct
+ * pt_regs with the registers as they are there and ip one byte behind the address, as after an
+ * int3. A probe starts as an int3; becoming a jump comes a little later (QUERY tells). A probe
+ * in a module goes when the module goes: the link stays, with mode NONE and MODULE_GONE as the
+ * reason. On failure nothing is left behind and no fd was handed out.
  *
  * Errors besides those in the file's head, each with its reason:
  *  EBADF       BAD_PROG_FD
