@@ -39,6 +39,7 @@ static char *reason;
 #define REASON_SIZE	4096
 
 static unsigned int failures;
+static void (*at_end)(const char *test);
 
 /* One line of output cannot be taken for another. */
 static void vprint_note(const char *fmt, va_list ap)
@@ -120,6 +121,11 @@ void ktap_skip(const char *fmt, ...)
 	exit(EXIT_SKIPPED);
 }
 
+void ktap_at_end(void (*fn)(const char *test))
+{
+	at_end = fn;
+}
+
 unsigned int ktap_failures(void)
 {
 	return failures;
@@ -141,6 +147,8 @@ static int run_test(const struct ktap_test *t)
 	if (pid == 0) {
 		alarm(time_limit(t));
 		t->run();
+		if (at_end)
+			at_end(t->name);
 		exit(failures ? EXIT_FAILED : EXIT_PASSED);
 	}
 	while (waitpid(pid, &status, 0) < 0) {

@@ -63,6 +63,12 @@ void ktap_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2), noretu
 /* The test ends as failed. */
 void ktap_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
+/*
+ * @fn is called with the name of each test that has returned, in its process; checks that
+ * fail there are the test's.
+ */
+void ktap_at_end(void (*fn)(const char *test));
+
 /* How often the running test has failed so far. */
 unsigned int ktap_failures(void);
 

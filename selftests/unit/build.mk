@@ -13,6 +13,12 @@ UNIT_X86_TESTS	= $(patsubst selftests/unit/%.c,$(O)/selftests/unit/%,$(wildcard 
 
 UNIT_TESTS	+= $(UNIT_X86_TESTS)
 
+# The tests whose images are held against golden.txt, and how (golden.h).
+UNIT_GOLDEN_TESTS = $(filter-out %/test_fentry_abi,$(UNIT_X86_TESTS))
+UNIT_GOLDEN	= $(O)/selftests/unit/golden.o
+UNIT_WRAP	= $(patsubst %,-Wl$(comma)--wrap=tramp_x86_%,emit_fentry emit_detour relocate)
+comma		= ,
+
 $(UNIT_X86_CORE): CFLAGS += -fsanitize=undefined -fno-sanitize-recover=undefined
 
 $(O)/selftests/unit/%.o: selftests/unit/%.S
@@ -20,6 +26,15 @@ $(O)/selftests/unit/%.o: selftests/unit/%.S
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -g -c -o $@ $<
 
+$(UNIT_GOLDEN): selftests/unit/golden.txt
+$(UNIT_GOLDEN_TESTS): $(UNIT_GOLDEN)
+$(UNIT_GOLDEN_TESTS): UNIT_LDFLAGS = $(UNIT_WRAP)
+
 $(UNIT_X86_TESTS): %: %.o $(UNIT_X86_LIB) $(UNIT_X86_CORE)
 	$(call msg,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -fsanitize=undefined -o $@ $^ -lZydis
+	$(Q)$(CC) $(LDFLAGS) $(UNIT_LDFLAGS) -fsanitize=undefined -o $@ $^ -lZydis
+
+.PHONY: update-golden
+
+update-golden: $(filter-out %/test_golden,$(UNIT_GOLDEN_TESTS))
+	$(Q)selftests/unit/update-golden $(O) $^

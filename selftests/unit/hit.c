@@ -32,9 +32,6 @@ static const u8 gp_reg[] = {
 	R15, R14, R13, R12, RBP, RBX, R11, R10, R9, R8, RAX, RCX, RDX, RSI, RDI,
 };
 
-/* What programs that read no register find. */
-static const u64 no_regs[NR_PT];
-
 /* The one that is being executed. */
 static struct hit *on;
 
@@ -115,7 +112,7 @@ void hit_init(struct hit *h, const char *name, struct rng *rng)
 		.stats_exit = machine_thunk(T_STATS_EXIT),
 		.resched = machine_thunk(T_RESCHED),
 		.missed = machine_thunk(T_MISSED),
-		.no_regs = (u64)no_regs,
+		.no_regs = MACHINE_ZEROS,	/* what programs that read no register find */
 		.cs = 0x10,
 		.ss = 0x18,
 	};

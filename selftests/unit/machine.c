@@ -91,6 +91,7 @@ void machine_init(void)
 	memset(machine_area + AREA_DATA, 0, 512 * sizeof(u64));
 	for (i = 0; i < 3; i++)
 		map_at(percpu_base[i], PERCPU_SIZE, PROT_READ | PROT_WRITE);
+	map_at(MACHINE_ZEROS, 0x1000, PROT_READ);
 	if (syscall(SYS_arch_prctl, ARCH_SET_GS, GS_BASE))
 		ktap_die("arch_prctl(ARCH_SET_GS): %m");
 

@@ -42,6 +42,9 @@ enum percpu_where {
 
 #define PERCPU_SIZE	0x20000UL
 
+/* A page of zeros that nobody can write to. */
+#define MACHINE_ZEROS	0x8000000000UL
+
 /* Registers by their number in the instruction set. */
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15, NR_REGS };
 

@@ -265,8 +265,11 @@ static void percpu_offsets(void)
 	for (i = 0; i < 500; i++) {
 		hit_init(&h, "per-CPU offsets", &rng);
 		hit_scatter(&h, &rng);
-		for (j = 0; j < 4; j++)
-			hit_add(&h, rng_chance(&rng, 50) ? COOKIE : INLINE, rng_below(&rng, 3));
+		for (j = 0; j < 4; j++) {
+			enum percpu_where where = rng_below(&rng, 3);
+
+			hit_add(&h, rng_chance(&rng, 50) ? COOKIE : INLINE, where);
+		}
 		h.stats_on = i & 1;
 		h.env.has_call_depth = i & 2;
 		if (!hit_run(&h))

@@ -114,11 +114,12 @@ static void random_programs(struct rng *r)
 
 	for (kind = 0; kind < 3; kind++) {
 		for (i = 0; i < nr[kind]; i++) {
+			/* one draw after the other: compilers order arguments as they like */
+			enum percpu_where hits = same ? where : rng_below(r, 3);
 			struct scene_prog *p;
 			struct tramp_x86_call *c;
 
-			p = scene_add(&s, kind, random_flags(r, guarded),
-				      same ? where : rng_below(r, 3));
+			p = scene_add(&s, kind, random_flags(r, guarded), hits);
 			c = scene_call(&s, p);
 			c->cookie = odd_number(r);
 			if (rng_chance(r, 10))

@@ -43,6 +43,7 @@ struct twice {
 		u64 addr, value;
 	} pokes[TWICE_MAX_POKES];	/* words of data or stack */
 	u32 nr_pokes;
+	bool alien;		/* this CPU has no such instruction: copied, not executed */
 
 	/* what came out, the same each time */
 	enum twice_place place;

@@ -12,6 +12,7 @@ Goals:
   shell        an interactive shell in a guest with the module loaded
   test         all tests: unit tests, tests that boot machines, tests in the guests
   test-unit    tests that need no machine; seconds
+  update-golden  after images were changed on purpose: write selftests/unit/golden.txt anew
   test-host    tests that run here and boot machines: the VM runner, the demo
   test-vm      tests inside the guests
   debug-kernel a 6.1 kernel with KASAN, lockdep and their like, as the kernel called debug; a
