@@ -5,7 +5,7 @@
 # finding ends the test.
 
 UNIT_X86_CORE	= $(patsubst %,$(O)/kernel/x86/%.o,fentry_image fentry_req guard detour_image insn relocate \
-		  safety)
+		  safety form)
 UNIT_X86_LIB	= $(patsubst %,$(O)/selftests/unit/%.o,machine stubs oracle scene scene_setup scene_lint lint hit twice \
 		  emission) \
 		  $(O)/selftests/lib/ktap.o $(O)/selftests/lib/decode.o
