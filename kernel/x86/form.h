@@ -10,6 +10,8 @@
  * The further int3s are never executed. They keep a decoder that begins at the function's
  * start in step with it, as the kernel's kprobes do at every registration; and they keep
  * kprobes from being put there: the kernel registers none on an int3.
+ *
+ * How one form becomes another while the code runs: plan.h.
  */
 #ifndef TRAMP_X86_FORM_H
 #define TRAMP_X86_FORM_H
