@@ -12,7 +12,7 @@
  *		sync or wait, once for all
  *
  * It must see to it that nobody else changes the bytes meanwhile, from the check to the end;
- * only a wait comes before that. In the kernel probe_text.c executes the plans. Nothing in
+ * only a wait comes before that. In the kernel probe/poke.c executes the plans. Nothing in
  * them is about a kernel: whoever can write, sync and wait can execute them.
  *
  * Who may be executing what:
