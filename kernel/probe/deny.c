@@ -28,8 +28,8 @@
  * Part of a function (foo.cold) has no entry: it belongs to foo, which must have a
  * site. If several functions are called foo, all of them must.
  *
- * The list: functions with a site. selftests/vm/test_probe_gate.c computes from the text of the
- * kernel that runs what must be in it.
+ * The list: functions with a site. selftests/vm/probe/test_probe_gate.c computes from the text
+ * of the kernel that runs what must be in it.
  *
  * The trap path. Our int3 handler is a die notifier. What the kernel calls before it
  * reaches a notifier must not trap again: notify_die() and the notifier chain are on the

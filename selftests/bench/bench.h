@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <bpf/bpf.h>
 #include <linux/trampoline.h>
-#include "../vm/vmtest.h"
+#include "../vm/lib/vmtest.h"
 #include "kmod/trampoline_bench.h"
 
 /* -------------------------------------------------------------- programs -- */

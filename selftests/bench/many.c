@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "../vm/memory.h"
+#include "../vm/lib/memory.h"
 #include "bench.h"
 
 static const unsigned int counts[] = { 1, 10, 100, 300, 1000 };

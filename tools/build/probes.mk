@@ -10,8 +10,8 @@ PROBE_KERNELS	= $(or $(K),6.1 6.12)
 # Those in whose surroundings the kernels differ.
 HOSTILE_KERNELS	= $(TEST_KERNELS)
 STRESS_KERNELS	= $(sort $(PROBE_KERNELS) $(HOSTILE_KERNELS))
-PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/test_probe_%,judges sweep load hostile context) \
-		  $(O)/selftests/vm/test_extend
+PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/probe/test_probe_%,judges sweep load hostile context) \
+		  $(O)/selftests/vm/link/test_extend
 PROBE_READY	= $(call vm-images,$(STRESS_KERNELS)) $(call vm-modules,$(STRESS_KERNELS)) \
 		  $(TRAMPCTL) $(PROBE_TESTS)
 

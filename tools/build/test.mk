@@ -35,7 +35,7 @@ VM_SECTION	= vm $(TEST_KERNELS) : $(GUEST_TESTS)
 SAME_ON_RT	= $(filter-out %/test_cli_trace,$(filter selftests/cli/%,$(GUEST_TESTS)))
 RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
 RT_TESTS	= $(filter-out $(SAME_ON_RT),$(GUEST_TESTS))
-PROBE_TESTS_OF_VM = $(O)/selftests/vm/test_probe_%
+PROBE_TESTS_OF_VM = $(O)/selftests/vm/probe/%
 # The last tests are in halves, so that no processor is idle in the end.
 VM_SECTIONS	= vm $(filter-out %-rt,$(TEST_KERNELS)) : $(GUEST_TESTS) \
 		  $(if $(RT_TEST_KERNELS),\

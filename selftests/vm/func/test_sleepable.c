@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sleepable programs. The verifier allows them on functions that are in an error
+ * injection list, which Debian's kernels do not have, or (since 6.3) in a set of
+ * modifiable functions marked sleepable: the test module registers such a set.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/types.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../../kmod/trampoline_test.h"
+#include "vmtest.h"
+#include "sleepable.h"
+#include "selftests/vm/func/sleepable.skel.h"
+
+static struct sleepable *skel;
+static int dev;
+
+static void setup(void)
+{
+	dev = tt_open();
+	if (kernel_version() < 6003)
+		ktap_skip("before 6.3 the verifier allows sleepable programs only on functions of "
+			  "an error injection list, which this kernel is built without");
+	skel = sleepable__open_and_load();
+	REQUIRE(skel, "sleepable.bpf.o: %s", strerror(errno));
+}
+
+#define FD(prog) bpf_program__fd(skel->progs.prog)
+
+/* A page of a file that is not mapped in: reading it sleeps. */
+static uint64_t *paged_out(uint64_t value)
+{
+	static char path[] = "/tmp/paged_out.XXXXXX";
+	uint64_t words[512];
+	void *page;
+	int fd, i;
+
+	for (i = 0; i < 512; i++)
+		words[i] = value;
+	strcpy(path + sizeof(path) - 7, "XXXXXX");
+	fd = mkstemp(path);
+	REQUIRE(fd >= 0, "%s: %s", path, strerror(errno));
+	REQUIRE(write(fd, words, sizeof(words)) == sizeof(words), "write: %s", strerror(errno));
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	REQUIRE(page != MAP_FAILED, "mmap: %s", strerror(errno));
+	close(fd);
+	unlink(path);
+	return page;
+}
+
+static void copies(enum how how)
+{
+	struct att a = att_do(how, FD(sleep_entry), NULL);
+	struct att b = att_do(how, FD(sleep_mod), NULL);
+	struct att c = att_do(how, FD(sleep_exit), NULL);
+	struct tt_reply r;
+	uint64_t *page = paged_out(0x1122334455667788ULL);
+	int result = (int)TT_MIX(TT_MIX(0ULL, 3), (unsigned long)page);
+
+	memset(skel->bss, 0, sizeof(*skel->bss));
+	r = tt_call(dev, "tt_sleepable 3 %lu", (unsigned long)page);
+	CHECK_EQ((int)r.result, result, "result");
+	CHECK_EQ(r.ran, 1, "the function");
+	CHECK_EQ(skel->bss->on_entry.runs, 1, "entry");
+	CHECK_EQ(skel->bss->on_entry.err, 0, "bpf_copy_from_user() at entry");
+	CHECK_EQ(skel->bss->on_entry.value, 0x1122334455667788ULL, "at entry");
+	CHECK_EQ(skel->bss->on_mod.err, 0, "bpf_copy_from_user() in fmod_ret");
+	CHECK_EQ(skel->bss->on_mod.value, 0x1122334455667788ULL, "in fmod_ret");
+	CHECK_EQ(skel->bss->on_exit.err, 0, "bpf_copy_from_user() at exit");
+	CHECK_EQ(skel->bss->on_exit.value, 0x1122334455667788ULL, "at exit");
+	CHECK_EQ((int)skel->bss->exit_ret, result, "result at exit");
+
+	skel->bss->mod_result = -77;
+	r = tt_call(dev, "tt_sleepable 3 %lu", (unsigned long)page);
+	CHECK_EQ((int)r.result, -77, "modified result");
+	CHECK_EQ(r.ran, 0, "the function is skipped");
+	CHECK_EQ((int)skel->bss->exit_ret, -77, "result at exit");
+	/* An address nothing is mapped at: the program gets an error, no more. */
+	r = tt_call(dev, "tt_sleepable 3 0x1000");
+	CHECK_EQ(skel->bss->on_entry.err, -EFAULT, "bpf_copy_from_user() of nothing");
+	if (a.how == OURS)
+		CHECK_EQ(tramp_query_link(tramp_link__id(a.link)).sleepable, 1, "QUERY");
+	att_drop(&a);
+	att_drop(&b);
+	att_drop(&c);
+	munmap(page, 4096);
+}
+
+static void test_copy_from_user(void)
+{
+	setup();
+	copies(OURS);
+	copies(KERNEL);
+	check_nothing_left();
+}
+
+/* Beside programs that may not sleep, attached before and after. */
+static void test_beside_plain(void)
+{
+	struct att a, b, c;
+	uint64_t *page;
+
+	setup();
+	page = paged_out(5);
+	a = att_do(OURS, FD(plain_entry), NULL);
+	b = att_do(OURS, FD(sleep_entry), NULL);
+	c = att_do(OURS, FD(sleep_exit), NULL);
+	tt_call(dev, "tt_sleepable n=50 3 %lu", (unsigned long)page);
+	CHECK_EQ(skel->bss->plain_runs, 50, "plain program");
+	CHECK_EQ(skel->bss->on_entry.runs, 50, "sleepable entry program");
+	CHECK_EQ(skel->bss->on_exit.runs, 50, "sleepable exit program");
+	att_drop(&a);
+	tt_call(dev, "tt_sleepable n=50 3 %lu", (unsigned long)page);
+	CHECK_EQ(skel->bss->plain_runs, 50, "plain program");
+	CHECK_EQ(skel->bss->on_entry.runs, 100, "sleepable entry program");
+	att_drop(&b);
+	att_drop(&c);
+	check_nothing_left();
+}
+
+/* ------------------------------- asleep inside a program while it is detached --- */
+
+static void *call_it(void *page)
+{
+	int own = tt_open();
+	static struct tt_reply r;
+
+	r = tt_call(own, "tt_sleepable 3 %lu", (unsigned long)page);
+	close(own);
+	return &r;
+}
+
+/*
+ * A task faults in bpf_copy_from_user(), on a page that only we can supply, and
+ * sleeps there for as long as we like: the image it will return into has to stay.
+ */
+static void test_detached_asleep(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_copy copy = { .len = 4096 };
+	static uint64_t words[512] = { 4242 };
+	struct tt_reply *r;
+	struct uffd_msg msg;
+	struct att a, b;
+	pthread_t thread;
+	void *page;
+	int fd;
+
+	setup();
+	fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (fd < 0)
+		ktap_skip("userfaultfd: %s", strerror(errno));
+	REQUIRE(!ioctl(fd, UFFDIO_API, &api), "UFFDIO_API: %s", strerror(errno));
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(page != MAP_FAILED, "mmap: %s", strerror(errno));
+	reg.range.start = (uintptr_t)page;
+	reg.range.len = 4096;
+	REQUIRE(!ioctl(fd, UFFDIO_REGISTER, &reg), "UFFDIO_REGISTER: %s", strerror(errno));
+
+	a = att_do(OURS, FD(sleep_entry), NULL);
+	b = att_do(OURS, FD(sleep_exit), NULL);
+	REQUIRE(!pthread_create(&thread, NULL, call_it, page), "thread");
+	REQUIRE(read(fd, &msg, sizeof(msg)) == sizeof(msg), "userfaultfd: %s", strerror(errno));
+	CHECK_EQ(msg.event, UFFD_EVENT_PAGEFAULT, "event");
+	/* It sleeps in the entry program now. */
+	att_drop(&a);
+	att_drop(&b);
+	sleep(2);
+	if (!vmtest_oracle()) {
+		struct tramp_info info = tramp_module();
+
+		CHECK_EQ(info.links, 0, "links");
+		CHECK(info.images, "the image a task sleeps in was freed");
+		CHECK(module_unload("trampoline") < 0, "the module let itself be unloaded");
+	}
+	copy.dst = (uintptr_t)page;
+	copy.src = (uintptr_t)words;
+	REQUIRE(!ioctl(fd, UFFDIO_COPY, &copy), "UFFDIO_COPY: %s", strerror(errno));
+	pthread_join(thread, (void **)&r);
+	CHECK_EQ(skel->bss->on_entry.value, 4242, "what the program read in the end");
+	CHECK_EQ((int)r->result, (int)TT_MIX(TT_MIX(0ULL, 3), (unsigned long)page), "result");
+	CHECK_EQ(r->ran, 1, "the function");
+	check_nothing_left();
+}
+
+static const struct ktap_test tests[] = {
+	{ "copy_from_user", test_copy_from_user, 60 },
+	{ "beside_plain", test_beside_plain, 60 },
+	{ "detached_asleep", test_detached_asleep, 60 },
+};
+
+KTAP_MAIN(tests)

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Attaching to instructions, and asking about them: see probe.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/perf_event.h>
+#include "probe.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+
+#define OPTIMIZE "/sys/kernel/debug/trampoline/optimize"
+
+struct probe_progs *probe_skel;
+
+void probe_setup(void)
+{
+	probe_skel = probe_progs__open_and_load();
+	REQUIRE(probe_skel, "probe_progs.bpf.o: %s", strerror(errno));
+	probe_skel->bss->only_pid = getpid();
+}
+
+struct probe probe_try(int prog_fd, struct tramp_attach *want)
+{
+	struct probe p = { .how = OURS, .fd = -1 };
+
+	want->size = sizeof(*want);
+	want->prog_fd = prog_fd;
+	if (ioctl(tramp_device(), TRAMP_IOC_ATTACH, want))
+		p.err = -errno;
+	else
+		p.fd = want->link_fd;
+	p.reply = *want;
+	return p;
+}
+
+/* The kernel's: a perf event of the kprobe PMU, with a link for the cookie. */
+static struct probe attach_kernel(int prog_fd, uint64_t addr, uint64_t cookie)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .config2 = addr };
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
+	struct probe p = { .how = KERNEL, .fd = -1 };
+	char *type = read_file("/sys/bus/event_source/devices/kprobe/type");
+	int event;
+
+	attr.type = atoi(type);
+	free(type);
+	event = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event < 0) {
+		p.err = -errno;
+		return p;
+	}
+	p.fd = bpf_link_create(prog_fd, event, BPF_PERF_EVENT, &opts);
+	if (p.fd < 0)
+		p.err = p.fd;
+	else if (ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
+		p.err = -errno;
+	close(event);
+	return p;
+}
+
+struct probe probe_at(enum how how, int prog_fd, uint64_t addr, uint32_t flags, uint64_t cookie)
+{
+	struct tramp_attach want = { .addr = addr, .cookie = cookie,
+				     .flags = flags | TRAMP_ATTACH_F_COOKIE };
+
+	if (how == KERNEL || vmtest_oracle())
+		return attach_kernel(prog_fd, addr, cookie);
+	return probe_try(prog_fd, &want);
+}
+
+struct probe probe_do(enum how how, int prog_fd, uint64_t addr, uint32_t flags, uint64_t cookie)
+{
+	struct probe p = probe_at(how, prog_fd, addr, flags, cookie);
+	char name[128];
+
+	REQUIRE(!p.err, "attach to %s (%s): %s, %s %s", ksym_name(addr, name, sizeof(name)),
+		p.how == KERNEL ? "kernel" : "ours", strerror(-p.err),
+		probe_reason(p.reply.refusal.reason), p.reply.refusal.detail);
+	return p;
+}
+
+void probe_drop(struct probe *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+	p->err = -EBADF;
+}
+
+struct tramp_query probe_query(const struct probe *p)
+{
+	return tramp_query_link(p->reply.link_id);
+}
+
+void probe_flush(void)
+{
+	int err = vmtest_oracle() ? 0 : write_file(OPTIMIZE, "1");
+
+	REQUIRE(!err, "%s: %s", OPTIMIZE, strerror(-err));
+}
+
+void probe_optimiser(bool on)
+{
+	int err = vmtest_oracle() ? 0 : write_file(OPTIMIZE, "%d", on);
+
+	REQUIRE(!err, "%s: %s", OPTIMIZE, strerror(-err));
+}
+
+const char *probe_reason(uint32_t reason)
+{
+	switch (reason) {
+#define REASON_CASE(value, NAME, name, error, sentence) case value: return name;
+	TRAMP_REASONS(REASON_CASE)
+	}
+	return "?";
+}
+
+const char *probe_mode(uint32_t mode)
+{
+	static const char *const names[] = { "none", "direct", "ftrace-ops", "jump", "int3", "kprobe" };
+
+	return mode < sizeof(names) / sizeof(names[0]) ? names[mode] : "?";
+}
+
+bool probe_expect(const struct probe *p, uint32_t mode, uint32_t reason, const char *what)
+{
+	struct tramp_query q;
+
+	if (vmtest_oracle())
+		return true;
+	q = probe_query(p);
+	return CHECK(q.mode == mode && q.mode_reason == reason,
+		     "%s: %s+%#llx is %s (%s), not %s (%s)", what, q.func_name,
+		     (unsigned long long)q.offset, probe_mode(q.mode), probe_reason(q.mode_reason),
+		     probe_mode(mode), probe_reason(reason));
+}
+
+void function_tracer(const char *function)
+{
+	if (function) {
+		REQUIRE(!write_file(TRACING "set_ftrace_filter", function), "set_ftrace_filter");
+		REQUIRE(!write_file(TRACING "current_tracer", "function"), "current_tracer");
+	} else {
+		write_file(TRACING "current_tracer", "nop");
+		write_file(TRACING "set_ftrace_filter", "\n");
+		write_file(TRACING "trace", "\n");
+	}
+}
+
+void probe_many_files(void)
+{
+	struct rlimit limit = { 100000, 100000 };
+
+	write_file("/proc/sys/fs/nr_open", "200000");
+	write_file("/proc/sys/fs/file-max", "200000");
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &limit), "RLIMIT_NOFILE: %s", strerror(errno));
+}
+
+int probe_explain(struct probe_func *f, uint64_t addr, const char *symbol, bool with_code)
+{
+	struct tramp_explain_code ex = { .size = sizeof(ex), .addr = addr };
+	uint32_t insns = 256, code = 2048;
+
+	memset(f, 0, sizeof(*f));
+	if (symbol)
+		snprintf(ex.symbol, sizeof(ex.symbol), "%s", symbol);
+	for (;;) {
+		f->insns = realloc(f->insns, insns * sizeof(*f->insns));
+		f->code = realloc(f->code, code);
+		REQUIRE(f->insns && f->code, "out of memory");
+		ex.insns = (uintptr_t)f->insns;
+		ex.nr_insns = insns;
+		ex.code = with_code ? (uintptr_t)f->code : 0;
+		ex.code_len = with_code ? code : 0;
+		if (!ioctl(tramp_device(), TRAMP_IOC_EXPLAIN_CODE, &ex))
+			break;
+		if (errno != EMSGSIZE || (ex.nr_insns <= insns && ex.code_len <= code)) {
+			int err = -errno;
+
+			f->reason = ex.refusal.reason;
+			probe_func_free(f);
+			return err;
+		}
+		insns = ex.nr_insns > insns ? ex.nr_insns : insns;
+		code = ex.code_len > code ? ex.code_len : code;
+		/* What was written over is asked anew. */
+		ex.addr = addr;
+		ex.module[0] = '\0';
+		if (!symbol)
+			ex.symbol[0] = '\0';
+	}
+	f->addr = ex.func_addr;
+	f->size = ex.func_size;
+	f->nr = ex.nr_insns;
+	f->code_len = with_code ? ex.code_len : 0;
+	memcpy(f->name, ex.symbol, sizeof(f->name));
+	memcpy(f->module, ex.module, sizeof(f->module));
+	return 0;
+}
+
+void probe_func_free(struct probe_func *f)
+{
+	free(f->insns);
+	free(f->code);
+	f->insns = NULL;
+	f->code = NULL;
+}
+
+/* --------------------------------------------------------- the test module -- */
+
+int form_info(int fd, uint32_t index, struct tt_form_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->index = index;
+	return ioctl(fd, TT_IOC_FORM_INFO, info) ? -errno : 0;
+}
+
+int probe_clone(const struct bpf_program *prog)
+{
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, bpf_program__name(prog), "GPL",
+			       bpf_program__insns(prog), bpf_program__insn_cnt(prog), NULL);
+
+	REQUIRE(fd >= 0, "a copy of %s: %s", bpf_program__name(prog), strerror(-fd));
+	return fd;
+}
+
+struct tt_form_info form_named(int fd, const char *name)
+{
+	struct tt_form_info info;
+	uint32_t i;
+
+	for (i = 0; !form_info(fd, i, &info); i++)
+		if (!strcmp(info.name, name))
+			return info;
+	ktap_die("no form %s", name);
+}
+
+uint64_t form_run(int fd, uint32_t index, uint32_t times, uint64_t seed)
+{
+	struct tt_form_run run = { .index = index, .times = times };
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		run.regs.gpr[i] = rnd(&seed);
+	/* Not the direction flag: the kernel's own jump kprobes run their handlers with it. */
+	run.regs.flags = (rnd(&seed) | 0x200) & ~0x400ULL;
+	for (i = 0; i < TT_FORM_WORDS; i++)
+		run.memory[i] = run.data[i] = rnd(&seed);
+	REQUIRE(!ioctl(fd, TT_IOC_FORM_RUN, &run), "form %u: %s", index, strerror(errno));
+	CHECK_EQ(run.different, 0, "form %u: runs unlike the first", index);
+	for (i = 0; i < 16; i++)
+		sum = (sum << 5 | sum >> 59) + run.regs.gpr[i];
+	for (i = 0; i < TT_FORM_WORDS; i++)
+		sum = (sum << 5 | sum >> 59) + run.memory[i] + run.data[i];
+	return sum ^ run.regs.flags;
+}
+
+void judge(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, uint32_t nr)
+{
+	uint32_t at, some;
+
+	for (at = 0; at < nr; at += some) {
+		struct tt_addrs a = { .what = what };
+
+		some = nr - at < TT_MAX_ADDRS ? nr - at : TT_MAX_ADDRS;
+		a.nr = some;
+		a.addrs = (uintptr_t)(addrs + at);
+		a.results = (uintptr_t)(results + at);
+		REQUIRE(!ioctl(fd, TT_IOC_JUDGE, &a), "JUDGE %u: %s", what, strerror(errno));
+	}
+}
+
+void kprobes_on(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, uint32_t nr)
+{
+	struct tt_addrs a = { .what = what, .nr = nr, .addrs = (uintptr_t)addrs,
+			      .results = (uintptr_t)results };
+
+	REQUIRE(!ioctl(fd, TT_IOC_KPROBES_ON, &a), "KPROBES_ON: %s", strerror(errno));
+}
+
+void kprobes_off(int fd, uint64_t *hits, uint64_t *missed, uint64_t *regs, uint32_t nr)
+{
+	struct tt_addrs a = {
+		.nr = nr, .hits = (uintptr_t)hits, .missed = (uintptr_t)missed,
+		.regs = (uintptr_t)regs,
+	};
+
+	REQUIRE(!ioctl(fd, TT_IOC_KPROBES_OFF, &a), "KPROBES_OFF: %s", strerror(errno));
+}
+
+int text_try(int fd, uint64_t addr, void *buf, uint64_t len)
+{
+	struct tt_text t = { .addr = addr, .len = len, .buf = (uintptr_t)buf };
+
+	return ioctl(fd, TT_IOC_TEXT, &t) ? -errno : 0;
+}
+
+void text_read(int fd, uint64_t addr, void *buf, uint64_t len)
+{
+	int err = text_try(fd, addr, buf, len);
+
+	REQUIRE(!err, "text at %#lx: %s", addr, strerror(-err));
+}
+
+void toggle(int fd, uint64_t times)
+{
+	struct tt_toggle t = { .times = times };
+
+	REQUIRE(!ioctl(fd, TT_IOC_TOGGLE, &t), "TOGGLE: %s", strerror(errno));
+}
+
+static int text_by_addr(const void *a, const void *b)
+{
+	const struct text_sym *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+struct text_sym *text_symbols(size_t *nr)
+{
+	char *text = read_file("/proc/kallsyms"), *rest = text, *line;
+	struct text_sym *syms = NULL, *s;
+	size_t room = 0;
+
+	*nr = 0;
+	while ((line = strsep(&rest, "\n"))) {
+		unsigned long long addr;
+		char type, name[512], module[128] = "";
+
+		if (sscanf(line, "%llx %c %511s [%127[^]]", &addr, &type, name, module) < 3 ||
+		    !strchr("tTwW", type) || !strncmp(module, "bpf", 3) ||
+		    !strcmp(module, "__builtin__kprobes") || !strcmp(module, "__builtin__ftrace"))
+			continue;
+		if (*nr == room) {
+			room = room ? room * 2 : 1 << 16;
+			syms = realloc(syms, room * sizeof(*syms));
+			REQUIRE(syms, "out of memory");
+		}
+		s = &syms[(*nr)++];
+		memset(s, 0, sizeof(*s));
+		s->addr = addr;
+		s->type = type;
+		snprintf(s->name, sizeof(s->name), "%.127s", name);
+		snprintf(s->module, sizeof(s->module), "%.63s", module);
+	}
+	free(text);
+	REQUIRE(*nr > 1000, "/proc/kallsyms has %zu functions", *nr);
+	qsort(syms, *nr, sizeof(*syms), text_by_addr);
+	return syms;
+}
+
+/* ------------------------------------------------------------------ others -- */
+
+uint64_t rnd(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+uint64_t rnd_seed(void)
+{
+	const char *text = getenv("PROBE_SEED");
+	uint64_t seed;
+
+	if (text)
+		seed = strtoull(text, NULL, 0);
+	else if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		seed = now_ns();
+	ktap_note("PROBE_SEED=%#lx", seed);
+	return seed;
+}
+
+int env_int(const char *name, int otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? atoi(text) : otherwise;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of probes share: attaching a kprobe program to an instruction,
+ * through our module or through the kernel, asking what became of it, and the ioctls
+ * of the test module.
+ */
+#ifndef PROBE_H
+#define PROBE_H
+
+#include <linux/types.h>
+#include "vmtest.h"
+#include "probe_progs.h"
+#include "../../kmod/probe_abi.h"
+
+/* An attachment, or why there is none. */
+struct probe {
+	enum how how;
+	int fd;				/* the link's, -1: none */
+	int err;			/* 0 or a negative errno */
+	struct tramp_attach reply;	/* what ATTACH gave back (ours only) */
+};
+
+/* The programs, loaded; ends the test on failure. */
+extern struct probe_progs *probe_skel;
+void probe_setup(void);
+
+/* Attach as @want says (its size and prog_fd are filled in). */
+struct probe probe_try(int prog_fd, struct tramp_attach *want);
+/* Attach to an address; failing ends the test. A kernel one: through perf's kprobe PMU. */
+struct probe probe_do(enum how how, int prog_fd, uint64_t addr, uint32_t flags, uint64_t cookie);
+/* The same, but says why not. */
+struct probe probe_at(enum how how, int prog_fd, uint64_t addr, uint32_t flags, uint64_t cookie);
+void probe_drop(struct probe *p);
+struct tramp_query probe_query(const struct probe *p);
+/*
+ * Have the optimiser do all it has to do: probes get the form they will have in the end,
+ * and the text of those that are gone is as it was.
+ */
+void probe_flush(void);
+/* Switch the optimiser off (false) and on. */
+void probe_optimiser(bool on);
+/* "region-call" */
+const char *probe_reason(uint32_t reason);
+const char *probe_mode(uint32_t mode);
+/* Checks mode and reason of a probe. */
+bool probe_expect(const struct probe *p, uint32_t mode, uint32_t reason, const char *what);
+
+#define TRACING	"/sys/kernel/tracing/"
+/* Have ftrace's function tracer trace one function; NULL: switch it off, empty the trace. */
+void function_tracer(const char *function);
+
+/* As many files as the system allows. */
+void probe_many_files(void);
+
+/* The instructions of a function, as EXPLAIN_CODE lists them; @insns is to be freed. */
+struct probe_func {
+	uint64_t addr, size;
+	char name[TRAMP_SYM_LEN], module[TRAMP_MOD_LEN];
+	struct tramp_insn_info *insns;
+	uint32_t nr;
+	uint8_t *code;			/* its original bytes, if they were wanted */
+	uint32_t code_len;
+	uint32_t reason;		/* if it could not be explained */
+};
+/* Of the function at @addr, or named @symbol; 0 or a negative errno. */
+int probe_explain(struct probe_func *f, uint64_t addr, const char *symbol, bool with_code);
+void probe_func_free(struct probe_func *f);
+
+/* --------------------------------------------------------- the test module -- */
+
+int form_info(int fd, uint32_t index, struct tt_form_info *info);
+/* A program of its own with the same instructions; maps are shared. */
+int probe_clone(const struct bpf_program *prog);
+/* A form by its name ("tt_form_inc_1"); ends the test if there is none. */
+struct tt_form_info form_named(int fd, const char *name);
+/* Run a form with inputs that follow from @seed; returns what its registers come to, mixed. */
+uint64_t form_run(int fd, uint32_t index, uint32_t times, uint64_t seed);
+/* Asks the kernel's kprobes about addresses; errnos (positive) in @results. */
+void judge(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, uint32_t nr);
+/* Kernel kprobes that count. */
+void kprobes_on(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, uint32_t nr);
+/* @regs: 21 words for each, may be NULL. */
+void kprobes_off(int fd, uint64_t *hits, uint64_t *missed, uint64_t *regs, uint32_t nr);
+/* Kernel memory as it is now; 0 or a negative errno. */
+int text_try(int fd, uint64_t addr, void *buf, uint64_t len);
+void text_read(int fd, uint64_t addr, void *buf, uint64_t len);
+void toggle(int fd, uint64_t times);
+
+/* Functions of /proc/kallsyms, sorted by address, BPF programs and images left out. */
+struct text_sym {
+	uint64_t addr;
+	char type;
+	char name[TRAMP_SYM_LEN];
+	char module[TRAMP_MOD_LEN];	/* empty: the kernel proper */
+};
+/* Read anew; to be freed. */
+struct text_sym *text_symbols(size_t *nr);
+
+/* ------------------------------------------------------------------ others -- */
+
+/* A random number generator of our own: the same everywhere, from one seed. */
+uint64_t rnd(uint64_t *state);
+/* The seed: from the environment (PROBE_SEED), or a new one; printed. */
+uint64_t rnd_seed(void);
+int env_int(const char *name, int otherwise);
+
+#endif /* PROBE_H */

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests that run in the virtual machine share: having the functions of
+ * the test module called, attaching a program through our module or through the
+ * kernel, and looking at the kernel from outside (symbols, text, memory).
+ *
+ * Each test runs in a child process of its own (selftests/lib/ktap.h): what it
+ * leaves open is closed when it ends.
+ *
+ * Environment:
+ *   VMTEST_ORACLE=kernel  what the tests call "ours" is attached by the kernel
+ *	too. Says whether a test itself is right; needs no trampoline.ko.
+ */
+#ifndef VMTEST_H
+#define VMTEST_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/trampoline.h>
+#include <trampoline/trampoline.h>
+#include "../../lib/ktap.h"
+
+/* True if the tests are being tried with the kernel's own attachment. */
+bool vmtest_oracle(void);
+
+/* ------------------------------------------------------- the test module -- */
+
+/* Have trampoline_test.ko loaded, and give a file to talk to it; ends the test on failure. */
+int tt_open(void);
+/* finit_module() and delete_module(); 0 or a negative errno. */
+int module_load(const char *path);
+int module_unload(const char *name);
+bool module_loaded(const char *name);
+#define TT_KO		"/opt/trampoline/trampoline_test.ko"
+#define TRAMPOLINE_KO	"/opt/trampoline/trampoline.ko"
+
+struct tt_reply {
+	uint64_t result, calls, different, ran;
+};
+
+/* One command; the reply as text in @reply (may be NULL). 0 or a negative errno. */
+int tt_command(int fd, char *reply, size_t len, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* "call ..." with the numbers of its reply; ends the test if it cannot be called. */
+struct tt_reply tt_call(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Calls of a target so far. */
+uint64_t tt_calls(int fd, const char *name);
+/* Call bpf_fentry_test1..8 once, through a loaded fentry or fexit program. */
+int run_fentry_tests(int prog_fd);
+
+/* ---------------------------------------------------------------- attach -- */
+
+enum how {
+	OURS,		/* through trampoline.ko */
+	KERNEL,		/* through the kernel's own trampoline */
+};
+
+struct att {
+	enum how how;
+	struct tramp_link *link;
+	int fd;		/* the link's */
+	int err;	/* 0 or a negative errno */
+};
+
+/* Attach; ->err says whether it worked. Detach by closing the link. */
+struct att att_try(enum how how, int prog_fd, const uint64_t *cookie);
+/* As att_try(), but failing ends the test. */
+struct att att_do(enum how how, int prog_fd, const uint64_t *cookie);
+void att_drop(struct att *a);
+/* hits and misses as the module counts them (0 for the kernel's). */
+void att_counts(const struct att *a, uint64_t *hits, uint64_t *misses);
+
+/* A loaded function: where BTF describes it. */
+struct func_btf {
+	int obj_fd;	/* 0: the kernel proper */
+	uint32_t obj_id;
+	int id;		/* negative: not described */
+};
+struct func_btf func_btf(const char *func);
+
+/*
+ * Load the same instructions as @prog, which libbpf has loaded, for another
+ * function and kind; maps are shared. Ends the test on failure; _try gives a
+ * negative errno.
+ */
+int prog_clone(const struct bpf_program *prog, const char *func, enum bpf_attach_type type);
+int prog_clone_try(const struct bpf_program *prog, const char *func, enum bpf_attach_type type);
+
+/* --------------------------------------------------------- our module --- */
+
+/* An open /dev/trampoline; ends the test if there is none. */
+int tramp_device(void);
+struct tramp_info tramp_module(void);
+/* Wait until nothing waits to be freed; false after about 30 s. */
+bool tramp_settle(void);
+/* Settle, and check that no link, target, image is left. */
+void check_nothing_left(void);
+/* Mode, hits, ... of a link; ends the test on failure. */
+struct tramp_query tramp_query_link(uint32_t id);
+
+/* ------------------------------------------------------------ the kernel -- */
+
+/* Address of a kernel symbol, 0 if there is none. */
+uint64_t ksym_addr(const char *name);
+/* "name+0x12" of an address, for messages and comparisons. */
+const char *ksym_name(uint64_t addr, char *buf, size_t len);
+/* Forget what was read of kallsyms. */
+void ksym_reload(void);
+/* Images of ours in /proc/kallsyms, read anew: trampoline_<digits>... */
+int ksym_images(void);
+/* Copy kernel memory through /proc/kcore; ends the test on failure. */
+void kcore_read(uint64_t addr, void *buf, size_t len);
+/* Files this process has open, and a constant: to be compared. */
+int open_fds(void);
+/* kernel.ftrace_enabled; waits for what still holds it, ends the test if it stays so. */
+void ftrace_switch(bool on);
+bool kernel_is_rt(void);
+/* uname -r as 6 * 1000 + 12. */
+int kernel_version(void);
+int nr_cpus(void);
+void pin_to_cpu(int cpu);
+
+/*
+ * A thread on each CPU that does @what over and over, with a file of its own to the test
+ * module and the number of the round; returns how many they are. Pauses are up to
+ * @what: a slow virtual machine's CPUs must be left to the test now and then.
+ */
+int callers_start(void (*what)(int fd, unsigned int round));
+void callers_stop(void);
+
+uint64_t now_ns(void);
+
+/* Files. write_file: 0 or a negative errno. read_file: ends the test on failure. */
+int write_file(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *read_file(const char *path);
+/* Run a shell command; its stdout (and stderr) in memory to be freed. */
+char *run_command(int *status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* First number after @word in @text; @otherwise if there is none. */
+uint64_t number_after(const char *text, const char *word, uint64_t otherwise);
+
+#endif /* VMTEST_H */

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Images leave out what a program does not use. So a program must not become another behind
+ * their back: while it is attached the kernel refuses to extend it (freplace); one that is
+ * extended already gets all there is. And what a program uses is found where it is hidden.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include "probe.h"
+#include "selftests/vm/link/extend.skel.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+
+#define COOKIE 0x1234567890abcdefULL
+
+static int dev;
+static uint64_t di;	/* in the form, at the probe */
+static struct tt_form_info form;
+
+/* As an int3 and as a jump. */
+static const uint32_t flags_of[] = { TRAMP_ATTACH_F_NO_JUMP, 0 };
+
+static void run(int nr)
+{
+	form_run(dev, form.index, nr, 1);
+}
+
+static struct probe attach(int prog, int which)
+{
+	struct probe p = probe_do(OURS, prog, form.probe, flags_of[which], COOKIE);
+
+	probe_flush();
+	CHECK_EQ(probe_query(&p).mode, which ? TRAMP_MODE_JUMP : TRAMP_MODE_INT3, "mode");
+	return p;
+}
+
+static void setup(void)
+{
+	struct probe p;
+
+	if (vmtest_oracle())
+		ktap_skip("the kernel's kprobes have no images");
+	dev = tt_open();
+	probe_setup();
+	form = form_named(dev, "tt_form_inc_2");
+	p = probe_do(OURS, bpf_program__fd(probe_skel->progs.regs_all), form.probe, 0, 0);
+	run(1);
+	di = probe_skel->bss->seen[0].regs[14];
+	probe_drop(&p);
+	probe_flush();
+}
+
+static struct extend *load(const char *program)
+{
+	struct extend *skel = extend__open();
+	int err;
+
+	REQUIRE(skel, "%s", strerror(errno));
+	bpf_program__set_autoload(bpf_object__find_program_by_name(skel->obj, program), true);
+	err = extend__load(skel);
+	REQUIRE(!err, "%s: %s", program, strerror(-err));
+	return skel;
+}
+
+/* What is to take the place of plain in another object. */
+static struct extend *load_extension(const struct extend *victim)
+{
+	struct extend *skel = extend__open();
+	int err;
+
+	REQUIRE(skel, "%s", strerror(errno));
+	bpf_program__set_autoload(skel->progs.extension, true);
+	err = bpf_program__set_attach_target(skel->progs.extension,
+					     bpf_program__fd(victim->progs.plain), "plain");
+	REQUIRE(!err, "its target: %s", strerror(-err));
+	err = extend__load(skel);
+	REQUIRE(!err, "the extension: %s", strerror(-err));
+	return skel;
+}
+
+/* NULL and errno on failure. */
+static struct bpf_link *extend(const struct extend *with)
+{
+	return bpf_program__attach_freplace(with->progs.extension, 0, NULL);
+}
+
+static void test_later(void)
+{
+	struct extend *victim, *with;
+	struct bpf_link *link;
+	struct probe p;
+	int i;
+
+	setup();
+	victim = load("plain");
+	with = load_extension(victim);
+	p = attach(bpf_program__fd(victim->progs.plain), 1);
+	link = extend(with);
+	CHECK(!link && errno == EBUSY, "extended while it is attached: %s",
+	      link ? "yes" : strerror(errno));
+	bpf_link__destroy(link);
+	run(10);
+	CHECK_EQ(victim->bss->plain_runs, 10, "it runs");
+	probe_drop(&p);
+	/* Until nobody can be in the image any more. */
+	for (i = 0, link = NULL; i < 100 && !link; i++) {
+		link = extend(with);
+		usleep(link ? 0 : 100000);
+	}
+	CHECK(link, "extended once it is not: %s", strerror(errno));
+	bpf_link__destroy(link);
+	check_nothing_left();
+}
+
+static void test_before(void)
+{
+	struct extend *victim, *with;
+	struct bpf_link *link;
+	struct probe p;
+	int i;
+
+	setup();
+	victim = load("plain");
+	with = load_extension(victim);
+	link = extend(with);
+	REQUIRE(link, "freplace: %s", strerror(errno));
+	for (i = 0; i < 2; i++) {
+		p = attach(bpf_program__fd(victim->progs.plain), i);
+		memset(with->bss, 0, sizeof(*with->bss));
+		run(10);
+		CHECK_EQ(with->bss->extension_runs, 10, "the extension runs");
+		CHECK_EQ(with->bss->extension_di, di, "di");
+		CHECK_EQ(with->bss->extension_ip, form.probe + 1, "ip");
+		CHECK_EQ(with->bss->extension_cookie, COOKIE, "cookie");
+		probe_drop(&p);
+		probe_flush();
+	}
+	CHECK_EQ(victim->bss->plain_runs, 0, "in its place");
+	bpf_link__destroy(link);
+	check_nothing_left();
+}
+
+static void test_hidden(void)
+{
+	struct extend *skel;
+	struct probe p;
+	int i;
+
+	setup();
+	skel = load("hidden");
+	for (i = 0; i < 2; i++) {
+		p = attach(bpf_program__fd(skel->progs.hidden), i);
+		skel->bss->hidden_di = 0;
+		run(1);
+		CHECK_EQ(skel->bss->hidden_di, (uint32_t)di, "half of di");
+		probe_drop(&p);
+		probe_flush();
+	}
+	check_nothing_left();
+}
+
+static const struct ktap_test tests[] = {
+	{ "later", test_later, 60 },
+	{ "before", test_before, 60 },
+	{ "hidden", test_hidden, 60 },
+};
+
+KTAP_MAIN(tests)

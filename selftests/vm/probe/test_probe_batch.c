@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Many probes at once: what they cost together.
+ *
+ * Grace periods are counted by the module itself (INFO). Times are compared with
+ * each other within one run, since a virtual machine's own speed says nothing.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "probe.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+
+#define MANY	1000
+#define FEW	100
+
+static int dev, prog;
+static uint64_t addr[MANY];
+static struct probe at[MANY];
+static struct probe_func f;
+static uint8_t *before, *after;
+
+/*
+ * MANY addresses in one long straight function, with room between them, so that
+ * all of them can be jumps.
+ */
+static void setup(void)
+{
+	uint64_t end = 0;
+	uint32_t i, n = 0;
+	int err;
+
+	if (vmtest_oracle())
+		ktap_skip("the kernel's own takes 0.15 s a detach");
+	dev = tt_open();
+	probe_setup();
+	probe_many_files();
+	prog = bpf_program__fd(probe_skel->progs.count);
+	err = probe_explain(&f, 0, "tt_long", false);
+	REQUIRE(!err, "tt_long: %s", strerror(-err));
+	for (i = 0; i < f.nr && n < MANY; i++) {
+		uint64_t at_insn = f.addr + f.insns[i].offset;
+
+		if (f.insns[i].mode != TRAMP_MODE_JUMP || at_insn < end)
+			continue;
+		addr[n++] = at_insn;
+		end = at_insn + f.insns[i].region_len;
+	}
+	REQUIRE(n == MANY, "tt_long has %u places for a jump", n);
+	before = malloc(f.size);
+	after = malloc(f.size);
+	REQUIRE(before && after, "out of memory");
+	probe_flush();
+	text_read(dev, f.addr, before, f.size);
+}
+
+static void expect_text(const char *when)
+{
+	uint32_t i;
+
+	text_read(dev, f.addr, after, f.size);
+	for (i = 0; i < f.size; i++)
+		if (!CHECK(before[i] == after[i], "%s: byte at tt_long+%#x is %#x, was %#x", when, i,
+			   after[i], before[i]))
+			return;
+}
+
+static uint64_t run_long(int times)
+{
+	struct tt_reply r = tt_call(dev, "tt_long n=%d 12345", times);
+
+	CHECK_EQ(r.different, 0, "results");
+	return r.result;
+}
+
+/* Every probe was hit so often since the counters were cleared. */
+static void expect_hits(int nr, uint64_t want, const char *when)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		CHECK_EQ(probe_skel->bss->counted[i], want, "%s: probe %d", when, i);
+	memset(probe_skel->bss->counted, 0, sizeof(probe_skel->bss->counted));
+}
+
+static uint64_t grace_periods(void)
+{
+	return tramp_module().grace_periods;
+}
+
+/* Of what came one by one since @start: the optimiser waits two seconds for more, at most. */
+static uint64_t batches(uint64_t start)
+{
+	return 1 + (now_ns() - start) / 2000000000;
+}
+
+static void test_grace_periods(void)
+{
+	uint64_t result, periods, allowed, start, jumps = 0;
+	int i;
+
+	setup();
+	result = run_long(1);
+	periods = grace_periods();
+	start = now_ns();
+	for (i = 0; i < MANY; i++)
+		at[i] = probe_do(OURS, prog, addr[i], 0, i);
+	allowed = 5 * batches(start);
+	probe_flush();
+	periods = grace_periods() - periods;
+	ktap_note("%d probes attached and optimised: %lu grace periods", MANY, periods);
+	CHECK(periods <= allowed, "%lu grace periods, not %lu", periods, allowed);
+	for (i = 0; i < MANY; i++)
+		jumps += probe_query(&at[i]).mode == TRAMP_MODE_JUMP;
+	CHECK_EQ(jumps, MANY, "jumps");
+	CHECK_EQ(tramp_module().probes, MANY, "probes as INFO counts them");
+	CHECK_EQ(tramp_module().optimised, MANY, "jumps as INFO counts them");
+	CHECK_EQ(run_long(10), result, "result with %d jumps", MANY);
+	expect_hits(MANY, 10, "as jumps");
+
+	/* Off and on again, all of them. */
+	periods = grace_periods();
+	probe_optimiser(false);
+	CHECK_EQ(tramp_module().optimised, 0, "jumps with the optimiser off");
+	CHECK_EQ(run_long(10), result, "result with %d int3s", MANY);
+	expect_hits(MANY, 10, "as int3s");
+	probe_optimiser(true);
+	periods = grace_periods() - periods;
+	ktap_note("optimiser off and on: %lu grace periods", periods);
+	CHECK(periods <= 10, "%lu grace periods", periods);
+	CHECK_EQ(tramp_module().optimised, MANY, "jumps with the optimiser on");
+	CHECK_EQ(run_long(10), result, "result");
+	expect_hits(MANY, 10, "as jumps again");
+
+	periods = grace_periods();
+	start = now_ns();
+	for (i = 0; i < MANY; i++)
+		probe_drop(&at[i]);
+	allowed = 5 * batches(start);
+	probe_flush();
+	CHECK_EQ(run_long(10), result, "result without probes");
+	expect_hits(MANY, 0, "detached");
+	check_nothing_left();
+	periods = grace_periods() - periods;
+	ktap_note("detached: %lu grace periods", periods);
+	CHECK(periods <= allowed, "%lu grace periods, not %lu", periods, allowed);
+	expect_text("at the end");
+}
+
+struct cost {
+	uint64_t attach, optimise, detach;
+};
+
+/*
+ * Attach, wait for the jumps, detach, wait for the text: nanoseconds of each. The optimiser,
+ * which would otherwise begin at some moment in between, is off while they come.
+ */
+static struct cost measure(int nr)
+{
+	struct cost c;
+	uint64_t start, t;
+	int i;
+
+	probe_optimiser(false);
+	start = now_ns();
+	for (i = 0; i < nr; i++)
+		at[i] = probe_do(OURS, prog, addr[i * (MANY / nr)], 0, i);
+	t = now_ns();
+	c.attach = t - start;
+	probe_optimiser(true);
+	start = now_ns();
+	c.optimise = start - t;
+	CHECK_EQ(tramp_module().optimised, nr, "jumps");
+	for (i = 0; i < nr; i++)
+		probe_drop(&at[i]);
+	probe_flush();
+	c.detach = now_ns() - start;
+	return c;
+}
+
+/* Addresses in so many functions of the kernel, one each, all over it. */
+static void spread(void)
+{
+	struct text_sym *syms;
+	struct probe_func g;
+	uint64_t seed = 4711;
+	int n = 0, tries = 0;
+	size_t nr;
+
+	syms = text_symbols(&nr);
+	while (n < MANY && tries++ < 20 * MANY) {
+		struct text_sym *s = &syms[rnd(&seed) % nr];
+		uint32_t k;
+		int i;
+
+		if (s->module[0] || probe_explain(&g, s->addr, NULL, false))
+			continue;
+		for (k = g.nr / 2; k < g.nr; k++)
+			if (g.insns[k].mode == TRAMP_MODE_JUMP)
+				break;
+		if (k < g.nr) {
+			addr[n] = g.addr + g.insns[k].offset;
+			for (i = 0; i < n && addr[i] != addr[n]; i++)
+				;
+			n += i == n;
+		}
+		probe_func_free(&g);
+	}
+	free(syms);
+	REQUIRE(n == MANY, "only %d places", n);
+}
+
+/* Nothing that grows with the square of their number. */
+static void linear(void)
+{
+	struct cost few = { ~0ULL, ~0ULL, ~0ULL }, many = few, c;
+	int round;
+
+	/* What is allocated once is there after the first round; then the best of three. */
+	measure(FEW);
+	for (round = 0; round < 3; round++) {
+		c = measure(FEW);
+		few.attach = c.attach < few.attach ? c.attach : few.attach;
+		few.detach = c.detach < few.detach ? c.detach : few.detach;
+		few.optimise = c.optimise < few.optimise ? c.optimise : few.optimise;
+		c = measure(MANY);
+		many.attach = c.attach < many.attach ? c.attach : many.attach;
+		many.detach = c.detach < many.detach ? c.detach : many.detach;
+		many.optimise = c.optimise < many.optimise ? c.optimise : many.optimise;
+	}
+	ktap_note("attach:   %6lu us for %d, %6lu us for %d", few.attach / 1000, FEW,
+		  many.attach / 1000, MANY);
+	ktap_note("optimise: %6lu us for %d, %6lu us for %d", few.optimise / 1000, FEW,
+		  many.optimise / 1000, MANY);
+	ktap_note("detach:   %6lu us for %d, %6lu us for %d", few.detach / 1000, FEW,
+		  many.detach / 1000, MANY);
+	CHECK(many.attach <= 15 * few.attach, "attaching %d takes %lu times as long as %d", MANY,
+	      many.attach / few.attach, FEW);
+	CHECK(many.optimise <= 15 * few.optimise, "optimising %d takes %lu times as long as %d",
+	      MANY, many.optimise / few.optimise, FEW);
+	CHECK(many.detach <= 15 * few.detach, "detaching %d takes %lu times as long as %d", MANY,
+	      many.detach / few.detach, FEW);
+	check_nothing_left();
+}
+
+static void test_linear(void)
+{
+	setup();
+	spread();
+	prog = bpf_program__fd(probe_skel->progs.nothing);
+	linear();
+}
+
+/* All in one function, which would have to be decoded again and again. */
+static void test_linear_long(void)
+{
+	setup();
+	linear();
+	expect_text("at the end");
+}
+
+/* Every instruction of the function at once: regions all over each other. */
+static void test_dense(void)
+{
+	struct probe *all;
+	uint64_t result;
+	uint32_t i, nr = 0;
+
+	setup();
+	result = run_long(1);
+	all = calloc(f.nr, sizeof(*all));
+	REQUIRE(all, "out of memory");
+	for (i = 0; i < f.nr && nr < PROBE_COUNTERS; i++) {
+		/* A probe on ENDBR is one on what is behind it. */
+		if (f.insns[i].mode == TRAMP_MODE_NONE ||
+		    (!f.insns[i].offset && f.insns[1].mode == TRAMP_MODE_FTRACE_OPS))
+			continue;
+		all[nr] = probe_do(OURS, prog, f.addr + f.insns[i].offset, 0, nr);
+		nr++;
+		/* Meanwhile some have become jumps, which now must give way. */
+		if (nr == 500)
+			probe_flush();
+	}
+	memset(probe_skel->bss->counted, 0, sizeof(probe_skel->bss->counted));
+	CHECK_EQ(run_long(3), result, "result with a probe on each of %u instructions", nr);
+	probe_flush();
+	ktap_note("%u of %u probes are jumps", tramp_module().optimised, nr);
+	CHECK_EQ(run_long(7), result, "result with a probe on each of %u instructions", nr);
+	expect_hits(nr, 10, "all");
+	/* Every other one goes: more room for the others. */
+	for (i = 0; i < nr; i += 2)
+		probe_drop(&all[i]);
+	probe_flush();
+	ktap_note("%u of %u probes are jumps", tramp_module().optimised, nr / 2);
+	CHECK_EQ(run_long(10), result, "result with a probe on every other instruction");
+	for (i = 0; i < nr; i++)
+		CHECK_EQ(probe_skel->bss->counted[i], i % 2 ? 10 : 0, "probe %u", i);
+	for (i = 1; i < nr; i += 2)
+		probe_drop(&all[i]);
+	probe_flush();
+	CHECK_EQ(run_long(10), result, "result without probes");
+	check_nothing_left();
+	expect_text("at the end");
+}
+
+static const struct ktap_test tests[] = {
+	{ "grace_periods", test_grace_periods, 120 },
+	{ "linear", test_linear, 200 },
+	{ "linear_long", test_linear_long, 200 },
+	{ "dense", test_dense, 200 },
+};
+
+KTAP_MAIN(tests)

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The short way from an int3 to a probe (kernel/probe/trap_fast.c): taken when there is a
+ * probe, given back when there is none, and not missed when somebody else is at the
+ * kernel's int3 handler.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "probe.h"
+#include "selftests/vm/lib/probe_fentry.skel.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+
+#define HANDLER	"kprobe_int3_handler"
+#define TIMES	25
+
+static int dev, prog;
+static struct tt_form_info form;
+
+static void setup(void)
+{
+	if (vmtest_oracle())
+		ktap_skip("is about our own way in");
+	dev = tt_open();
+	probe_setup();
+	prog = bpf_program__fd(probe_skel->progs.count);
+	form = form_named(dev, "tt_form_inc_3");
+	probe_flush();
+}
+
+/* What ftrace says of the handler: does it call us? */
+static bool calls_us(void)
+{
+	char *list = read_file(TRACING "enabled_functions");
+	char *at = strstr(list, HANDLER " "), *end;
+	bool us = false;
+
+	if (at) {
+		end = strchr(at, '\n');
+		if (end)
+			*end = 0;
+		us = strstr(at, "direct") || strstr(at, " D ");
+	}
+	free(list);
+	return us;
+}
+
+/* It is given back about a second after the last probe. */
+static void expect_given_back(void)
+{
+	int i;
+
+	probe_flush();
+	for (i = 0; i < 100 && calls_us(); i++)
+		usleep(100000);
+	CHECK(!calls_us(), "the handler still calls us without a probe");
+}
+
+static struct probe int3_probe(void)
+{
+	struct probe p = probe_do(OURS, prog, form.probe, TRAMP_ATTACH_F_NO_JUMP, 0);
+
+	probe_flush();
+	probe_expect(&p, TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF, form.name);
+	return p;
+}
+
+static void expect_hits(const char *when)
+{
+	static uint64_t right;
+	uint64_t result;
+
+	probe_skel->bss->counted[0] = 0;
+	result = form_run(dev, form.index, TIMES, 3);
+	right = right ?: result;
+	CHECK_EQ(probe_skel->bss->counted[0], TIMES, "%s: hits", when);
+	CHECK_EQ(result, right, "%s: result", when);
+}
+
+static volatile sig_atomic_t trapped;
+
+static void on_trap(int sig)
+{
+	(void)sig;
+	trapped++;
+}
+
+static void test_taken_and_given_back(void)
+{
+	struct tt_form_info other;
+	struct probe p, q;
+
+	setup();
+	expect_given_back();
+	p = int3_probe();
+	CHECK(calls_us(), "the handler does not call us");
+	expect_hits("by the short way");
+	/* What is not ours goes where it always went. */
+	signal(SIGTRAP, on_trap);
+	asm volatile("int3");
+	CHECK_EQ(trapped, 1, "a SIGTRAP of our own");
+	other = form_named(dev, "tt_form_inc_2");
+	q = probe_do(KERNEL, prog, other.probe, 0, 1);
+	probe_skel->bss->counted[1] = 0;
+	form_run(dev, other.index, TIMES, 3);
+	CHECK_EQ(probe_skel->bss->counted[1], TIMES, "a kprobe of the kernel's");
+	probe_drop(&q);
+	probe_drop(&p);
+	expect_given_back();
+	/* Again, before it has been given back. */
+	p = int3_probe();
+	probe_drop(&p);
+	probe_flush();
+	p = int3_probe();
+	usleep(1500000);
+	CHECK(calls_us(), "given back while there is a probe");
+	expect_hits("the second time");
+	probe_drop(&p);
+	expect_given_back();
+	check_nothing_left();
+}
+
+static void test_traced(void)
+{
+	struct probe p;
+	char *trace;
+	int round;
+
+	setup();
+	for (round = 0; round < 2; round++) {
+		/* The tracer first, then last. */
+		if (!round)
+			function_tracer(HANDLER);
+		p = int3_probe();
+		if (round)
+			function_tracer(HANDLER);
+		expect_hits("with the tracer");
+		trace = read_file(TRACING "trace");
+		/* 6.1 puts our call before the tracer's, which then sees no hit of ours. */
+		ktap_note("the tracer has seen the handler: %d",
+			  !!strstr(trace, ": " HANDLER " <-"));
+		free(trace);
+		function_tracer(NULL);
+		expect_hits("without the tracer");
+		probe_drop(&p);
+		expect_given_back();
+	}
+	check_nothing_left();
+}
+
+/* Who was there first keeps the handler; hits come by the notifiers. */
+static void test_held(void)
+{
+	struct probe_fentry *skel = probe_fentry__open();
+	struct att kernel;
+	struct probe p;
+
+	setup();
+	REQUIRE(skel, "probe_fentry.bpf.o: %s", strerror(errno));
+	bpf_program__set_autoload(skel->progs.fentry_ours, false);
+	REQUIRE(!bpf_program__set_attach_target(skel->progs.fentry_kernel, 0, HANDLER),
+		"no BTF for " HANDLER);
+	REQUIRE(!probe_fentry__load(skel), "fentry on " HANDLER ": %s", strerror(errno));
+	expect_given_back();
+	kernel = att_do(KERNEL, bpf_program__fd(skel->progs.fentry_kernel), NULL);
+	p = int3_probe();
+	expect_hits("by the notifiers");
+	CHECK(skel->bss->kernels >= TIMES, "the kernel's fentry saw %llu of %d",
+	      (unsigned long long)skel->bss->kernels, TIMES);
+	att_drop(&kernel);
+	expect_hits("still by the notifiers");
+	probe_drop(&p);
+	probe_flush();
+	p = int3_probe();
+	CHECK(calls_us(), "free again, and not taken");
+	expect_hits("by the short way");
+	probe_drop(&p);
+	expect_given_back();
+	probe_fentry__destroy(skel);
+	check_nothing_left();
+}
+
+#define FTRACE_ENABLED	"/proc/sys/kernel/ftrace_enabled"
+
+/*
+ * Taking an ops from ftrace while that is switched off leaves a mark that it stumbles
+ * over later, and shuts down for good. So it cannot be, as long as we have one there.
+ */
+static void test_ftrace_off(void)
+{
+	struct probe p;
+	int round;
+
+	setup();
+	for (round = 0; round < 3; round++) {
+		p = int3_probe();
+		CHECK_EQ(write_file(FTRACE_ENABLED, "0"), -EBUSY, "with a probe");
+		expect_hits("all the same");
+		probe_drop(&p);
+		probe_flush();
+		CHECK_EQ(write_file(FTRACE_ENABLED, "0"), -EBUSY, "right behind a probe");
+		ftrace_switch(false);
+		usleep(1500000);
+		ftrace_switch(true);
+		/* The last user to go has ftrace look at all its records. */
+		function_tracer(HANDLER);
+		function_tracer(NULL);
+	}
+	check_nothing_left();
+}
+
+static const struct ktap_test tests[] = {
+	{ "taken_and_given_back", test_taken_and_given_back, 60 },
+	{ "traced", test_traced, 60 },
+	{ "held", test_held, 60 },
+	{ "ftrace_off", test_ftrace_off, 60 },
+};
+
+KTAP_MAIN(tests)

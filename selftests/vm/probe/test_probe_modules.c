@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes in a module that goes away, and comes again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "probe.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+
+#define MODULE	"trampoline_test"
+#define KINDS	4
+
+static int dev, prog;
+static uint64_t addr[KINDS];
+static const char *const kind[KINDS] = { "int3", "jump", "entry", "kernel's kprobe" };
+static const uint32_t mode[KINDS] = {
+	TRAMP_MODE_INT3, TRAMP_MODE_JUMP, TRAMP_MODE_FTRACE_OPS, TRAMP_MODE_KPROBE,
+};
+
+/* A place of each kind in the module as it is loaded now. */
+static void find_places(void)
+{
+	struct tt_form_info inc;
+	struct probe_func f;
+	uint32_t i;
+
+	ksym_reload();
+	dev = tt_open();
+	inc = form_named(dev, "tt_form_inc_2");
+	addr[0] = form_named(dev, "tt_form_add_mem_1").probe;
+	addr[1] = inc.probe;
+	addr[2] = ksym_addr("tt_hot0");
+	REQUIRE(!probe_explain(&f, 0, "tt_extable", false), "tt_extable");
+	for (addr[3] = 0, i = 0; i < f.nr; i++)
+		if (f.insns[i].reason == TRAMP_REASON_INSN_FIXUP)
+			addr[3] = f.addr + f.insns[i].offset;
+	probe_func_free(&f);
+	REQUIRE(addr[3], "tt_extable has no fix-up");
+}
+
+static void attach(struct probe *at)
+{
+	int i;
+
+	for (i = 0; i < KINDS; i++)
+		at[i] = probe_do(OURS, prog, addr[i], i ? 0 : TRAMP_ATTACH_F_NO_JUMP, i);
+	probe_flush();
+	for (i = 0; i < KINDS; i++)
+		CHECK_EQ(probe_query(&at[i]).mode, mode[i], "%s", kind[i]);
+}
+
+/* Executes each place once, by what it belongs to. */
+static void execute(void)
+{
+	memset(probe_skel->bss->counted, 0, sizeof(probe_skel->bss->counted));
+	form_run(dev, form_named(dev, "tt_form_add_mem_1").index, 1, 1);
+	form_run(dev, form_named(dev, "tt_form_inc_2").index, 1, 1);
+	tt_call(dev, "tt_hot0 1");
+	tt_call(dev, "tt_extable %#lx", ksym_addr("jiffies"));
+}
+
+static void setup(void)
+{
+	if (vmtest_oracle())
+		ktap_skip("about our links");
+	probe_setup();
+	prog = bpf_program__fd(probe_skel->progs.count);
+	find_places();
+}
+
+static void unload(void)
+{
+	int err, tries;
+
+	close(dev);
+	for (tries = 0; tries < 50; tries++) {
+		err = module_unload(MODULE);
+		if (err != -EAGAIN && err != -EBUSY)
+			break;
+		usleep(100000);
+	}
+	REQUIRE(!err, "unloading %s: %s", MODULE, strerror(-err));
+}
+
+/* The links stay, and say what happened; detaching them is as always. */
+static void test_unload(void)
+{
+	struct probe at[KINDS];
+	struct tramp_query q;
+	uint64_t gone[KINDS];
+	int i, round;
+
+	setup();
+	for (round = 0; round < 3; round++) {
+		attach(at);
+		execute();
+		for (i = 0; i < KINDS; i++)
+			CHECK_EQ(probe_skel->bss->counted[i], 1, "%s", kind[i]);
+		memcpy(gone, addr, sizeof(gone));
+		unload();
+		for (i = 0; i < KINDS; i++) {
+			q = probe_query(&at[i]);
+			CHECK_EQ(q.mode, TRAMP_MODE_NONE, "%s: mode", kind[i]);
+			CHECK_EQ(q.mode_reason, TRAMP_REASON_MODULE_GONE, "%s: %s", kind[i],
+				 probe_reason(q.mode_reason));
+			CHECK_EQ(q.hits, 1, "%s: hits", kind[i]);
+			CHECK_EQ(q.misses, 0, "%s: misses", kind[i]);
+		}
+		free(read_file("/sys/kernel/debug/trampoline/list"));
+		/* The place is gone. */
+		if (!round)
+			for (i = 0; i < KINDS; i++) {
+				struct probe p = probe_at(OURS, prog, gone[i], 0, 0);
+
+				CHECK(p.err == -EINVAL &&
+				      p.reply.refusal.reason == TRAMP_REASON_NOT_TEXT,
+				      "%s: attaching where it was: %s, %s", kind[i],
+				      strerror(-p.err), probe_reason(p.reply.refusal.reason));
+				probe_drop(&p);
+			}
+		/* Links of old and new at once, or the old ones closed before. */
+		if (round == 1)
+			for (i = 0; i < KINDS; i++)
+				probe_drop(&at[i]);
+		find_places();
+		execute();
+		for (i = 0; i < KINDS; i++)
+			CHECK_EQ(probe_skel->bss->counted[i], 0, "%s: loaded again", kind[i]);
+		if (round == 2) {
+			struct probe new[KINDS];
+
+			for (i = 0; i < KINDS; i++)
+				CHECK_EQ(probe_query(&at[i]).mode, TRAMP_MODE_NONE, "%s", kind[i]);
+			attach(new);
+			execute();
+			for (i = 0; i < KINDS; i++)
+				CHECK_EQ(probe_skel->bss->counted[i], 1, "%s: attached again",
+					 kind[i]);
+			for (i = 0; i < KINDS; i++)
+				probe_drop(&new[i]);
+		}
+		for (i = 0; i < KINDS; i++)
+			probe_drop(&at[i]);
+	}
+	check_nothing_left();
+}
+
+/* Unloaded when the optimiser has work to do there, of either sort. */
+static void test_pending(void)
+{
+	struct probe_func f;
+	struct probe at[64];
+	uint32_t i;
+	int round, n;
+
+	setup();
+	probe_many_files();
+	for (round = 0; round < 6; round++) {
+		REQUIRE(!probe_explain(&f, 0, "tt_long", false), "tt_long");
+		for (n = 0, i = 10; i < f.nr && n < 64; i += 7)
+			if (f.insns[i].mode == TRAMP_MODE_JUMP)
+				at[n++] = probe_do(OURS, prog, f.addr + f.insns[i].offset, 0, 0);
+		probe_func_free(&f);
+		CHECK_EQ(n, 64, "places");
+		/* Waiting to become jumps; jumps; waiting to be restored. */
+		if (round % 3)
+			probe_flush();
+		if (round % 3 == 2)
+			while (n)
+				probe_drop(&at[--n]);
+		unload();
+		while (n)
+			probe_drop(&at[--n]);
+		find_places();
+		CHECK_EQ(tt_call(dev, "tt_long n=10 5").different, 0, "results");
+	}
+	check_nothing_left();
+}
+
+/* By name: the module named, any module, and no module any more. */
+static void test_names(void)
+{
+	struct tramp_attach want = { .symbol = "tt_steps", .module = MODULE };
+	struct tramp_query q;
+	struct probe p;
+
+	setup();
+	p = probe_try(prog, &want);
+	REQUIRE(!p.err, "%s: %s", strerror(-p.err), p.reply.refusal.detail);
+	q = probe_query(&p);
+	CHECK(!strcmp(q.func_name, "tt_steps") && !strcmp(q.module, MODULE), "'%s' in '%s'",
+	      q.func_name, q.module);
+	unload();
+	q = probe_query(&p);
+	CHECK_EQ(q.mode, TRAMP_MODE_NONE, "gone");
+	probe_drop(&p);
+	memset(&want, 0, sizeof(want));
+	strcpy(want.symbol, "tt_steps");
+	p = probe_try(prog, &want);
+	CHECK(p.err == -ENOENT && p.reply.refusal.reason == TRAMP_REASON_NO_SUCH_FUNCTION,
+	      "%s, %s", strerror(-p.err), probe_reason(p.reply.refusal.reason));
+	find_places();
+	memset(&want, 0, sizeof(want));
+	strcpy(want.symbol, "tt_steps");
+	p = probe_try(prog, &want);
+	CHECK(!p.err, "%s: %s", strerror(-p.err), p.reply.refusal.detail);
+	probe_drop(&p);
+	check_nothing_left();
+}
+
+static const struct ktap_test tests[] = {
+	{ "unload", test_unload, 120 },
+	{ "pending", test_pending, 120 },
+	{ "names", test_names, 60 },
+};
+
+KTAP_MAIN(tests)

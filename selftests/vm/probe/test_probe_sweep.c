@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes at random instructions of the whole kernel, hundreds at a time: attached,
+ * made jumps where they can be, run over, detached. No splat, no byte changed,
+ * no result of the workload spoilt; what the kernel's register_kprobe() takes, we take, but in
+ * functions without an ftrace site (test_probe_notrace.c) and in those by the module's list; and
+ * where it is quiet enough to compare, hits are as many as its kprobes get.
+ *
+ * Environment: PROBE_SWEEP, how many instructions, default 5000, on -rt 2000; PROBE_BATCH, how
+ * many at a time, default 1000; PROBE_SEED. selftests/stress/probes passes them on.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "probe.h"
+#include "probe_sample.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+
+#define OPTIMIZATION	"/proc/sys/debug/kprobes-optimization"
+#define MAX_BATCH	PROBE_COUNTERS
+#define JUMP_SIZE	5
+/* Kprobes of the kernel in one comparison. */
+#define MAX_COMPARED	100
+
+static int dev, prog;
+static volatile uint32_t *gate;
+static struct sample sample[MAX_BATCH];
+static struct probe at[MAX_BATCH];
+static uint64_t first[MAX_BATCH];
+static int32_t kernel_says[MAX_BATCH];
+
+static struct {
+	unsigned int mode[8], refused, listed, untraced, wrong, hit, compared, again, unequal;
+	uint64_t hits, missed;
+	unsigned int reason[TRAMP_REASON_COUNT];
+} total;
+
+/* Two runs of the workload: whether they hit as often, and how often. */
+struct twice {
+	bool quiet;
+	uint64_t hits;
+};
+
+/*
+ * The workload, and how often each of the first @nr programs ran meanwhile. Programs and kprobes
+ * of the kernel count nothing else: two words in memory that is shared say so, with no system
+ * call and no page fault that would be counted with one kind and not with the other.
+ */
+static void run(int nr, uint64_t *hits)
+{
+	const volatile __u64 *counted = probe_skel->bss->counted;
+	volatile int *shut = &probe_skel->bss->count_shut;
+	int i;
+
+	for (i = 0; i < nr; i++)
+		hits[i] = counted[i];
+	*shut = 0;
+	*gate = 1;
+	workload(1);
+	*gate = 0;
+	*shut = 1;
+	for (i = 0; i < nr; i++)
+		hits[i] = counted[i] - hits[i];
+}
+
+static void attach_all(int nr)
+{
+	char name[160];
+	bool listed, untraced, wrong;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		at[i] = probe_at(OURS, prog, sample[i].addr, 0, i);
+		if (!at[i].err)
+			continue;
+		total.refused++;
+		total.reason[at[i].reply.refusal.reason]++;
+		/* Where kprobes do harm, by the name of the function: kernel/probe/deny.c. */
+		listed = strstr(at[i].reply.refusal.detail, "listed by");
+		total.listed += listed;
+		/* Where register_kprobe() goes, but the kernel's own BPF kprobes do not, either. */
+		untraced = at[i].reply.refusal.reason == TRAMP_REASON_NOTRACE;
+		total.untraced += untraced;
+		/* Far returns, where register_kprobe() goes and the next hit does harm. */
+		wrong = strstr(at[i].reply.refusal.detail, "take it for a plain return");
+		total.wrong += wrong;
+		CHECK(kernel_says[i] || listed || untraced || wrong,
+		      "%s: the kernel takes a kprobe, we refuse: %s, %s %s",
+		      sample_name(&sample[i], name, sizeof(name)), strerror(-at[i].err),
+		      probe_reason(at[i].reply.refusal.reason), at[i].reply.refusal.detail);
+	}
+}
+
+/*
+ * Whether @reason of one of the sample is another one of it, which came after the forecast: one
+ * in its region, or a kprobe close before it, whose jump might reach it.
+ */
+static bool neighbour(int i, uint32_t reason)
+{
+	int k;
+
+	if (reason != TRAMP_REASON_KPROBE_THERE)
+		return reason == TRAMP_REASON_REGION_PROBE;
+	for (k = i - 1; k >= 0 && sample[i].addr - sample[k].addr < JUMP_SIZE; k--)
+		if (!at[k].err && probe_query(&at[k]).mode == TRAMP_MODE_KPROBE)
+			return true;
+	return false;
+}
+
+/* Modes as they have come out, and whether EXPLAIN_CODE foretold them. */
+static void look_at_modes(int nr)
+{
+	char name[160];
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		struct tramp_query q;
+
+		if (at[i].err)
+			continue;
+		q = probe_query(&at[i]);
+		total.mode[q.mode]++;
+		CHECK(q.mode == sample[i].mode || neighbour(i, q.mode_reason),
+		      "%s is %s (%s), foretold was %s (%s)",
+		      sample_name(&sample[i], name, sizeof(name)), probe_mode(q.mode),
+		      probe_reason(q.mode_reason), probe_mode(sample[i].mode),
+		      probe_reason(sample[i].reason));
+	}
+}
+
+/*
+ * Its optimiser lets go of kprobes that it had in hand when it is switched off, but frees
+ * them a moment later: until then they are there for us.
+ */
+static void wait_for_kernel(void)
+{
+	bool empty = false;
+	char *list;
+	int i;
+
+	REQUIRE(!write_file(OPTIMIZATION, "0") && !write_file(OPTIMIZATION, "1"), OPTIMIZATION);
+	for (i = 0; i < 500 && !empty; i++) {
+		list = read_file("/sys/kernel/debug/kprobes/list");
+		empty = !list[0];
+		free(list);
+		usleep(empty ? 0 : 10000);
+	}
+	CHECK(empty, "the kernel still has kprobes");
+}
+
+/*
+ * Hits of the kernel's kprobes at @n addresses, each time, in two runs of the workload. One that
+ * is missed now and then is no measure.
+ */
+static void kernel_hits(const uint64_t *addr, int n, struct twice *twice)
+{
+	static uint64_t missed[MAX_COMPARED], hits[2][MAX_COMPARED];
+	static int32_t err[MAX_COMPARED];
+	int i, k;
+
+	for (k = 0; k < 2; k++) {
+		kprobes_on(dev, TT_KPROBE_COUNT, addr, err, n);
+		workload(1);	/* what is done once for them */
+		run(0, hits[k]);
+		kprobes_off(dev, hits[k], missed, NULL, n);
+		for (i = 0; i < n; i++)
+			twice[i].quiet = !err[i] && !missed[i] && (!k || twice[i].quiet);
+	}
+	for (i = 0; i < n; i++) {
+		twice[i].quiet &= hits[0][i] == hits[1][i];
+		twice[i].hits = hits[0][i];
+	}
+}
+
+/* The same by programs of ours. */
+static void our_hits(const uint64_t *addr, int n, struct twice *twice)
+{
+	static struct probe probe[MAX_COMPARED];
+	static uint64_t hits[2][MAX_COMPARED];
+	int i, k;
+
+	for (i = 0; i < n; i++)
+		probe[i] = probe_at(OURS, prog, addr[i], 0, i);
+	workload(1);
+	probe_flush();
+	for (k = 0; k < 2; k++)
+		run(n, hits[k]);
+	for (i = 0; i < n; i++) {
+		twice[i].quiet = !probe[i].err && hits[0][i] == hits[1][i];
+		twice[i].hits = hits[0][i];
+		probe_drop(&probe[i]);
+	}
+	probe_flush();
+}
+
+/* As many descriptors as there were links: the workload's children close them, which counts. */
+static void open_some(int *file, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		file[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void close_some(int *file, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		close(file[i]);
+}
+
+/*
+ * @n instructions whose hits came out the same each time with ours, and the same each time with
+ * the kernel's, but not the same: both again, some times over. What is quiet is equal then; what
+ * never is has something to it.
+ */
+static void compare_again(const int *which, int n)
+{
+	static uint64_t addr[MAX_COMPARED];
+	static struct twice ours[MAX_COMPARED], kernels[MAX_COMPARED];
+	static int file[MAX_COMPARED];
+	bool equal[MAX_COMPARED] = {}, quiet[MAX_COMPARED] = {};
+	char name[160];
+	int i, k;
+
+	for (i = 0; i < n; i++)
+		addr[i] = sample[which[i]].addr;
+	for (k = 0; k < 3 && n; k++) {
+		our_hits(addr, n, ours);
+		open_some(file, n);
+		wait_for_kernel();
+		kernel_hits(addr, n, kernels);
+		close_some(file, n);
+		for (i = 0; i < n; i++) {
+			if (!ours[i].quiet || !kernels[i].quiet)
+				continue;
+			quiet[i] = true;
+			equal[i] |= ours[i].hits == kernels[i].hits;
+			if (ours[i].hits == kernels[i].hits)
+				continue;
+			ktap_note("%s: %lu hits of ours each time, %lu of the kernel's kprobe",
+				  sample_name(&sample[which[i]], name, sizeof(name)), ours[i].hits,
+				  kernels[i].hits);
+		}
+	}
+	for (i = 0; i < n; i++) {
+		total.compared += quiet[i];
+		total.unequal += quiet[i] && !equal[i];
+	}
+}
+
+/* Those hit as often each time, and by kprobes of the kernel: as often by those. */
+static void compare(int nr)
+{
+	static struct twice kernels[MAX_COMPARED];
+	static uint64_t addr[MAX_COMPARED];
+	static int which[MAX_COMPARED];
+	int i, n = 0, again = 0;
+
+	for (i = 0; i < nr && n < MAX_COMPARED; i++)
+		if (first[i]) {
+			addr[n] = sample[i].addr;
+			which[n++] = i;
+		}
+	if (!n)
+		return;
+	kernel_hits(addr, n, kernels);
+	for (i = 0; i < n; i++) {
+		if (!kernels[i].quiet)
+			continue;
+		if (kernels[i].hits == first[which[i]])
+			total.compared++;
+		else
+			which[again++] = which[i];
+	}
+	total.again += again;
+	compare_again(which, again);
+}
+
+static void batch(int nr, uint64_t *state)
+{
+	static uint64_t addrs[MAX_BATCH], second[MAX_BATCH];
+	static int files[MAX_BATCH];
+	char name[160];
+	int i;
+
+	sample_draw(sample, nr, state);
+	for (i = 0; i < nr; i++)
+		addrs[i] = sample[i].addr;
+	judge(dev, TT_JUDGE_REGISTER, addrs, kernel_says, nr);
+	wait_for_kernel();
+
+	attach_all(nr);
+	workload(1);		/* some as int3s, some meanwhile jumps */
+	probe_flush();
+	look_at_modes(nr);
+	run(nr, first);
+	run(nr, second);
+	for (i = 0; i < nr; i++) {
+		struct tramp_query q;
+
+		if (at[i].err)
+			continue;
+		q = probe_query(&at[i]);
+		total.hits += q.hits;
+		total.missed += q.misses;
+		total.hit += !!q.hits;
+		/* Not the same twice: too much going on there. */
+		if (first[i] != second[i])
+			first[i] = 0;
+	}
+	for (i = 0; i < nr; i++)
+		probe_drop(&at[i]);
+	probe_flush();
+	open_some(files, nr);
+	for (i = 0; i < nr; i++)
+		CHECK(sample_unchanged(dev, &sample[i]), "%s: bytes have changed",
+		      sample_name(&sample[i], name, sizeof(name)));
+	compare(nr);
+	close_some(files, nr);
+}
+
+static void test_sweep(void)
+{
+	int wanted = env_int("PROBE_SWEEP", kernel_is_rt() ? 2000 : 5000);
+	int size = env_int("PROBE_BATCH", 1000), done, i;
+	uint64_t state, start = now_ns();
+
+	if (vmtest_oracle())
+		ktap_skip("the kernel's own takes 0.15 s a detach");
+	REQUIRE(size > 0 && size <= MAX_BATCH, "PROBE_BATCH is at most %d", MAX_BATCH);
+	dev = tt_open();
+	gate = mmap(NULL, sizeof(*gate), PROT_READ | PROT_WRITE, MAP_SHARED, dev, 0);
+	REQUIRE(gate != MAP_FAILED, "mmap: %s", strerror(errno));
+	*gate = 0;
+	probe_setup();
+	probe_many_files();
+	probe_skel->bss->only_pid = 0;
+	probe_skel->bss->count_shut = 1;
+	prog = bpf_program__fd(probe_skel->progs.count);
+	state = rnd_seed();
+	workload(1);
+	for (done = 0; done < wanted; done += size)
+		batch(size, &state);
+	ktap_note("%d instructions in %lu s: %u jumps, %u int3s, %u through ftrace, %u kprobes, "
+		  "%u refused", done, (now_ns() - start) / 1000000000, total.mode[TRAMP_MODE_JUMP],
+		  total.mode[TRAMP_MODE_INT3], total.mode[TRAMP_MODE_FTRACE_OPS],
+		  total.mode[TRAMP_MODE_KPROBE], total.refused);
+	for (i = 1; i < TRAMP_REASON_COUNT; i++)
+		if (total.reason[i])
+			ktap_note("  refused, %s: %u", probe_reason(i), total.reason[i]);
+	ktap_note("  by the module's own list: %u", total.listed);
+	CHECK(total.listed * 100 < (unsigned int)done, "the list is too long");
+	ktap_note("  in functions without an ftrace site: %u", total.untraced);
+	CHECK(total.untraced * 100 < 15 * (unsigned int)done, "too many have no site");
+	ktap_note("  far returns: %u", total.wrong);
+	ktap_note("%u of them were hit, %lu times; %lu times missed", total.hit, total.hits,
+		  total.missed);
+	ktap_note("%u compared with the kernel's kprobes, %u of them again, %u counted otherwise",
+		  total.compared, total.again, total.unequal);
+	CHECK(total.hit > (unsigned int)done / 50, "only %u were hit", total.hit);
+	CHECK(total.compared > (unsigned int)done / 200, "only %u were compared", total.compared);
+	CHECK(!total.unequal, "%u of %u counted otherwise", total.unequal, total.compared);
+	check_nothing_left();
+}
+
+static const struct ktap_test tests[] = {
+	{ "sweep", test_sweep, 1500 },
+};
+
+KTAP_MAIN(tests)

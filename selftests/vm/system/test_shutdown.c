@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ftrace has found something wrong with the kernel's text and shut down: it takes no
+ * more calls, and what it has written stays. Here the test module says so to it. There
+ * is no way back, so each test needs a machine of its own: selftests/vm/system/alone.
+ *
+ * What is attached goes on; nothing new comes; a program that is detached does not run
+ * any more, although the function's call to us stays; and the module, which that leads
+ * into, stays too.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "probe.h"
+#include "record.h"
+#include "selftests/vm/lib/probe_fentry.skel.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+#include "selftests/vm/lib/record.skel.h"
+
+static struct record *skel;
+static struct tt_form_info form;	/* and what is probed of it */
+static int dev, prog;
+
+static void setup(void)
+{
+	if (vmtest_oracle())
+		ktap_skip("is about our module");
+	dev = tt_open();
+	skel = record__open_and_load();
+	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	probe_setup();
+}
+
+static void shut_down(void)
+{
+	int err = tt_command(dev, NULL, 0, "ftrace_kill");
+
+	REQUIRE(!err, "ftrace_kill: %s", strerror(-err));
+}
+
+/* A program that counts in @skel->bss->counted[@nr]. */
+static struct tramp_link *attach(const char *func, uint64_t nr)
+{
+	TRAMP_OPTS(tramp_attach_opts, opts, .cookie = nr, .flags = TRAMP_ATTACH_F_COOKIE);
+	int fd = prog_clone(skel->progs.count_entry, func, BPF_TRACE_FENTRY);
+	struct tramp_link *link = tramp_attach_fd(fd, &opts);
+
+	close(fd);
+	return link;
+}
+
+static void expect_refused(const char *func)
+{
+	CHECK(!attach(func, 7), "%s can be attached to", func);
+	CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_FTRACE_DISABLED, "%s: %s", func,
+		 tramp_last_error()->message);
+}
+
+static void expect_counts(uint64_t first, uint64_t second, const char *when)
+{
+	tt_call(dev, "tt_hot0 n=10 1");
+	CHECK_EQ(skel->bss->counted[0], first, "%s", when);
+	CHECK_EQ(skel->bss->counted[1], second, "%s", when);
+}
+
+static void test_functions(void)
+{
+	struct tramp_link *link[2];
+	int i, err;
+
+	setup();
+	for (i = 0; i < 2; i++) {
+		link[i] = attach("tt_hot0", i);
+		REQUIRE(link[i], "%s", tramp_last_error()->message);
+	}
+	expect_counts(10, 10, "before");
+	shut_down();
+	expect_counts(20, 20, "what is attached goes on");
+	expect_refused("tt_hot0");
+	expect_refused("tt_hot1");
+	expect_counts(30, 30, "after what was refused");
+	tramp_link__destroy(link[0]);
+	expect_counts(30, 40, "one of them detached");
+	tramp_link__destroy(link[1]);
+	expect_counts(30, 40, "both detached");
+	CHECK_EQ(tramp_module().links, 0, "links");
+
+	close(tramp_device());
+	err = module_unload("trampoline");
+	CHECK_EQ(err, -EWOULDBLOCK, "the function still calls into the module");
+	expect_counts(30, 40, "and does so well");
+}
+
+/* Executes the probed instruction ten times. */
+static void expect_hits(uint64_t hits, const char *when)
+{
+	static uint64_t right;
+	uint64_t result;
+
+	probe_skel->bss->counted[0] = 0;
+	result = form_run(dev, form.index, 10, 3);
+	right = right ?: result;
+	CHECK_EQ(probe_skel->bss->counted[0], hits, "%s: hits", when);
+	CHECK_EQ(result, right, "%s: result", when);
+}
+
+static void setup_probes(void)
+{
+	setup();
+	form = form_named(dev, "tt_form_inc_3");
+	prog = bpf_program__fd(probe_skel->progs.count);
+}
+
+/*
+ * A probe that was there before ftrace shut down, and what is left when it has gone.
+ * @kernel: a program of the kernel's own that stays until the probe is there
+ */
+static void outlive(struct att *kernel)
+{
+	struct probe probe = probe_do(OURS, prog, form.probe, TRAMP_ATTACH_F_NO_JUMP, 0);
+
+	probe_flush();
+	if (kernel)
+		att_drop(kernel);
+	expect_hits(10, "before");
+	shut_down();
+	expect_hits(10, "what is attached goes on");
+	probe_drop(&probe);
+	expect_hits(0, "detached");
+	probe = probe_do(OURS, prog, form.probe, 0, 0);
+	probe_flush();
+	probe_expect(&probe, TRAMP_MODE_JUMP, 0, form.name);
+	expect_hits(10, "a jump, while what the last one had is not given back");
+	probe_drop(&probe);
+	probe_flush();
+	expect_hits(0, "detached");
+	/* It is given back a second later, which fails. */
+	sleep(3);
+}
+
+/*
+ * Probes do without ftrace, but what keeps the kernel's kprobes off them does not; then
+ * they are kprobes of the kernel.
+ */
+static void test_instructions(void)
+{
+	struct tramp_attach want = { .flags = TRAMP_ATTACH_F_NO_KPROBE };
+	struct probe probe;
+
+	setup_probes();
+	outlive(NULL);
+	probe = probe_do(OURS, prog, form.probe, 0, 0);
+	probe_expect(&probe, TRAMP_MODE_KPROBE, TRAMP_REASON_FTRACE_DISABLED, form.name);
+	expect_hits(10, "by a kprobe of the kernel");
+	probe_drop(&probe);
+	expect_hits(0, "detached");
+	want.addr = form.probe;
+	probe = probe_try(prog, &want);
+	CHECK_EQ(probe.err, -ENODEV, "%s", strerror(-probe.err));
+	CHECK_EQ(probe.reply.refusal.reason, TRAMP_REASON_FTRACE_DISABLED, "%s",
+		 probe_reason(probe.reply.refusal.reason));
+	close(tramp_device());
+	CHECK_EQ(module_unload("trampoline"), -EWOULDBLOCK, "int3s still come by");
+}
+
+/*
+ * The kernel's int3 handler was somebody else's when the probe came. All that is left of
+ * ours then is the hook in the kernel's optimiser, for which no reference to the module is
+ * held: unloading does not end.
+ */
+static void test_unloading(void)
+{
+	struct probe_fentry *fentry = probe_fentry__open();
+	int32_t err = 0;
+	uint64_t hits = 0, addr;
+	struct att kernel;
+	pid_t child;
+
+	setup_probes();
+	REQUIRE(fentry, "probe_fentry.bpf.o: %s", strerror(errno));
+	bpf_program__set_autoload(fentry->progs.fentry_ours, false);
+	REQUIRE(!bpf_program__set_attach_target(fentry->progs.fentry_kernel, 0,
+						"kprobe_int3_handler"), "no BTF");
+	REQUIRE(!probe_fentry__load(fentry), "%s", strerror(errno));
+	kernel = att_do(KERNEL, bpf_program__fd(fentry->progs.fentry_kernel), NULL);
+	/* Loading has attached something, for which ftrace is held for a second. */
+	sleep(2);
+	outlive(&kernel);
+
+	close(tramp_device());
+	fflush(stdout);
+	child = fork();
+	if (!child)
+		_exit(module_unload("trampoline") ? 1 : 0);
+	sleep(2);
+	kill(child, SIGKILL);
+	sleep(1);
+	CHECK_EQ(waitpid(child, NULL, WNOHANG), 0, "unloading has ended");
+	CHECK(module_loaded("trampoline"), "the module has gone");
+
+	/* The kernel makes a jump of a kprobe of its own: by way of the hook. */
+	addr = form.probe;
+	kprobes_on(dev, TT_KPROBE_COUNT, &addr, &err, 1);
+	CHECK_EQ(err, 0, "a kprobe of the kernel");
+	sleep(1);
+	expect_hits(0, "with a kprobe of the kernel");
+	kprobes_off(dev, &hits, &addr, NULL, 1);
+	CHECK_EQ(hits, 10, "of the kernel's kprobe");
+}
+
+static const struct ktap_test tests[] = {
+	{ "functions", test_functions, 60 },
+	{ "instructions", test_instructions, 60 },
+	{ "unloading", test_unloading, 60 },
+};
+
+KTAP_MAIN(tests)

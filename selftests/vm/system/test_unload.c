@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unloading our module right after a detach: it is gone or in use within a second, whoever is
+ * asleep or has died in what was traced, and whatever kprobe stands on what was probed.
+ *
+ * Functions in which tasks die keep nothing: what a dead task was in is freed.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "ownmod.h"
+#include "probe.h"
+#include "record.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+#include "selftests/vm/lib/record.skel.h"
+
+static struct record *skel;
+static int dev;		/* the test module's */
+static int link_fd = -1;
+
+static void attach_exit(const char *func)
+{
+	int prog = prog_clone(skel->progs.count_exit, func, BPF_TRACE_FEXIT);
+
+	link_fd = ownmod_must_attach(prog, 0);
+	close(prog);
+}
+
+static void detach(void)
+{
+	close(link_fd);
+	link_fd = -1;
+	CHECK_EQ(ownmod_info().links, 0, "links after the detach");
+}
+
+static void setup(void)
+{
+	ownmod_setup();
+	dev = tt_open();
+	skel = record__open_and_load();
+	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+}
+
+/*
+ * Ask once, in a child, since it might not come back. Returns 0 or a negative errno; the
+ * answer must be there within a second.
+ */
+static int unload_now(const char *when)
+{
+	uint64_t limit = 1000000000ull * (uint64_t)env_int("TIME_SCALE", 1), begun = now_ns();
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0, "fork");
+	if (!pid)
+		_exit(-module_unload("trampoline"));
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		if (now_ns() - begun > 10 * limit)
+			ktap_die("%s: unloading has not ended after ten seconds", when);
+		usleep(2000);
+	}
+	ktap_note("%s: %s after %llu ms", when, status ? strerror(WEXITSTATUS(status)) : "gone",
+		  (unsigned long long)(now_ns() - begun) / 1000000);
+	CHECK(now_ns() - begun < limit, "%s: the answer took more than a second", when);
+	return -WEXITSTATUS(status);
+}
+
+/* Somebody is inside for as long as he likes: it must be in use, at once. */
+static void expect_in_use(const char *when)
+{
+	int err = unload_now(when);
+
+	CHECK(ownmod_busy(err), "%s: %s", when, err ? strerror(-err) : "unloaded");
+}
+
+static void expect_gone(void)
+{
+	CHECK(ownmod_settle(), "images stay");
+	CHECK_EQ(ownmod_unload("trampoline", 50), 0, "unloading when nobody is inside");
+	ownmod_reload();
+	CHECK(ownmod_settle(), "images of the self-test stay");
+}
+
+/* --------------------------------------------------------- asleep and well --- */
+
+static pid_t start_child(void (*what)(void))
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0, "fork");
+	if (!pid) {
+		/* Or it would keep the program attached. */
+		close(link_fd);
+		what();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void sleep_long(void)
+{
+	struct timespec ts = { .tv_sec = 60 };
+
+	nanosleep(&ts, NULL);
+}
+
+static void read_long(void)
+{
+	int fd[2];
+	char c;
+
+	if (!pipe(fd) && read(fd[0], &c, 1) < 0)
+		pause();
+}
+
+static void wait_long(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sleep_long();
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void test_asleep(void)
+{
+	static const struct {
+		const char *func;
+		void (*what)(void);
+	} places[] = {
+		{ "do_nanosleep", sleep_long },
+		{ "vfs_read", read_long },
+		{ "do_wait", wait_long },
+	};
+	struct ownmod_sleeper s;
+	unsigned int i;
+	pid_t pid;
+
+	setup();
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		attach_exit(places[i].func);
+		pid = start_child(places[i].what);
+		usleep(300000);
+		detach();
+		expect_in_use(places[i].func);
+		end_child(pid);
+		expect_gone();
+	}
+
+	/* In the test module's function, twice. */
+	for (i = 0; i < 2; i++) {
+		attach_exit("tt_sleep");
+		ownmod_sleep(&s, 7);
+		ownmod_wait_for_sleepers(dev, 1);
+		detach();
+		expect_in_use("tt_sleep");
+		REQUIRE(!tt_command(dev, NULL, 0, "wake"), "wake");
+		ownmod_join(&s);
+		expect_gone();
+	}
+}
+
+/* Nobody is inside: in use for a moment, or gone. */
+static void test_retiring(void)
+{
+	int link[8], i, err, round;
+	bool exit;
+
+	setup();
+	for (round = 0; round < 4; round++) {
+		/* With exit programs it is in use for a moment; without, it is waited for. */
+		for (i = 0; i < 8; i++) {
+			exit = round % 2 && i % 2;
+			link[i] = ownmod_must_attach(prog_clone(exit ? skel->progs.count_exit :
+								skel->progs.count_entry, "tt_hot0",
+								exit ? BPF_TRACE_FEXIT :
+								BPF_TRACE_FENTRY), i);
+		}
+		tt_call(dev, "tt_hot0 n=5 1");
+		for (i = 0; i < 8; i++)
+			close(link[i]);
+		err = unload_now("images retiring");
+		CHECK(!err || ownmod_busy(err), "%s", strerror(-err));
+		if (!err)
+			ownmod_reload();
+		expect_gone();
+	}
+}
+
+/* A kernel kprobe on a jump of ours: ours stays in the text until it has gone. */
+static void test_foreign_kprobe(void)
+{
+	struct tramp_attach want = { .size = sizeof(want), .flags = TRAMP_ATTACH_F_COOKIE };
+	struct tt_form_info form;
+	uint64_t addr, hits, missed;
+	int32_t result;
+	int err;
+
+	setup();
+	form = form_named(dev, "tt_form_inc_2");
+	probe_setup();
+	want.prog_fd = bpf_program__fd(probe_skel->progs.regs_all);
+	addr = form.probe;
+	want.addr = addr;
+	err = ownmod_ioctl(TRAMP_IOC_ATTACH, &want);
+	REQUIRE(!err, "attach: %s", strerror(-err));
+	probe_flush();
+	kprobes_on(dev, 0, &addr, &result, 1);
+	REQUIRE(!result, "the kernel's kprobe: %s", strerror(result));
+	close(want.link_fd);
+	expect_in_use("a kprobe on a jump of ours");
+	kprobes_off(dev, &hits, &missed, NULL, 1);
+	expect_gone();
+}
+
+/* ------------------------------------------------------------------ the dead --- */
+
+static void die_by_seccomp(void)
+{
+	if (!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		syscall(SYS_getpid);
+}
+
+static void die_by_signal(void)
+{
+	kill(getpid(), SIGKILL);
+	pause();
+}
+
+static void die_as_thread(void)
+{
+	int fd = tt_open();
+
+	/* A kernel thread that ends in tt_noreturn(). */
+	tt_call(fd, "tt_exits n=2 1");
+}
+
+static void die_in_io_uring(void)
+{
+	struct io_uring_params p = { .flags = IORING_SETUP_SQPOLL };
+	int fd = syscall(SYS_io_uring_setup, 4, &p);
+
+	if (fd >= 0)
+		usleep(100000);
+	close(fd);
+}
+
+static void test_dead(void)
+{
+	static const struct {
+		const char *func;
+		void (*die)(void);
+	} ends[] = {
+		{ "__secure_computing", die_by_seccomp },
+		{ "__seccomp_filter", die_by_seccomp },
+		{ "syscall_trace_enter", die_by_seccomp },
+		{ "get_signal", die_by_signal },
+		{ "arch_do_signal_or_restart", die_by_signal },
+		{ "exit_to_user_mode_loop", die_by_signal },
+		{ "tt_noreturn", die_as_thread },
+		{ "kthread", die_as_thread },
+		{ "ret_from_fork", die_by_signal },
+		{ "io_sq_thread", die_in_io_uring },
+	};
+	unsigned int i, n, tried = 0;
+	int prog;
+
+	setup();
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		/* ret_from_fork is assembly before 6.8. */
+		prog = func_btf(ends[i].func).id < 0 ? -ENOENT :
+		       prog_clone_try(skel->progs.count_exit, ends[i].func, BPF_TRACE_FEXIT);
+		link_fd = prog < 0 ? prog : ownmod_attach(prog, 0, NULL);
+		if (link_fd < 0) {
+			ktap_note("%s: not on this kernel: %s", ends[i].func, strerror(-link_fd));
+			continue;
+		}
+		tried++;
+		CHECK_EQ(ownmod_info().images, 1, "%s: images", ends[i].func);
+		for (n = 0; n < 4; n++)
+			waitpid(start_child(ends[i].die), NULL, 0);
+		detach();
+		for (n = 0; n < 2; n++)
+			waitpid(start_child(ends[i].die), NULL, 0);
+		if (!CHECK(ownmod_settle(), "%s: its image stays though all are dead", ends[i].func))
+			break;
+		close(prog);
+	}
+	CHECK(tried >= 4, "only %u of the functions could be tried", tried);
+	expect_gone();
+}
+
+/* Some have died inside, others are inside and alive: the image stays for those. */
+static void test_dead_and_alive(void)
+{
+	pid_t stopped[3], pid;
+	int i, status;
+
+	setup();
+	attach_exit("get_signal");
+	for (i = 0; i < 3; i++) {
+		stopped[i] = start_child(sleep_long);
+		usleep(100000);
+		kill(stopped[i], SIGSTOP);
+		waitpid(stopped[i], &status, WUNTRACED);
+		CHECK(WIFSTOPPED(status), "not stopped");
+		waitpid(start_child(die_by_signal), NULL, 0);
+		waitpid(start_child(die_by_signal), NULL, 0);
+		waitpid(start_child(die_by_signal), NULL, 0);
+	}
+	detach();
+	expect_in_use("three are stopped in get_signal()");
+	for (i = 0; i < 3; i++) {
+		sleep(2);
+		CHECK(ownmod_info().images, "freed with %d tasks inside", 3 - i);
+		/* The first dies where it is, the others go on and come out. */
+		pid = stopped[i];
+		kill(pid, i ? SIGCONT : SIGKILL);
+		if (!i)
+			waitpid(pid, NULL, 0);
+	}
+	CHECK(ownmod_settle(), "images stay though nobody is inside");
+	for (i = 1; i < 3; i++)
+		end_child(stopped[i]);
+	expect_gone();
+}
+
+static const struct ktap_test tests[] = {
+	{ "asleep", test_asleep, 120 },
+	{ "retiring", test_retiring, 60 },
+	{ "foreign_kprobe", test_foreign_kprobe, 60 },
+	{ "dead", test_dead, 180 },
+	{ "dead_and_alive", test_dead_and_alive, 120 },
+};
+
+KTAP_MAIN(tests)
