@@ -2,7 +2,7 @@
 /*
  * Functions that may run while RCU does not watch: in the idle functions, and on a CPU on its
  * way out. Before 6.3 some of them are ordinary functions outside of .cpuidle.text, so they
- * are found by name; selftests/vm/test_probe_gate.c computes what must be among the names.
+ * are found by name; selftests/vm/probe/test_probe_gate.c computes what must be among the names.
  */
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>

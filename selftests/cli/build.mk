@@ -4,6 +4,7 @@
 # guest, with the BPF objects they attach and two helpers.
 
 UNIT_TESTS	+= selftests/cli/docs.sh
+selftests/cli/docs.sh: | $(TRAMPCTL)
 
 CLI_OBJECTS	= $(patsubst %.c,$(O)/%.o,$(wildcard selftests/cli/*.bpf.c))
 CLI_HELPERS	= $(O)/selftests/cli/plain-libbpf $(O)/selftests/cli/bad-pointer

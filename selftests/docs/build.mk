@@ -13,4 +13,4 @@ $(DOCS_REASONS): $(O)/selftests/docs/reasons.o $(LIBTRAMP_A)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS_BPF)
 
 # test_pages asks both.
-test-unit test: $(DOCS_REASONS) $(TRAMPCTL)
+selftests/docs/test_pages: | $(DOCS_REASONS) $(TRAMPCTL)

@@ -22,9 +22,9 @@ $(O)/kernels/debug/vmlinuz $(O)/kernels/debug/vmlinux: $(O)/kernels/debug/releas
 debug-kernel: $(call vm-images,debug) $(call vm-modules,debug)
 
 # Tests that boot machines of their own to test the module in them.
-DEBUG_HOST_TESTS = $(filter selftests/vm/%,$(HOST_TESTS))
+DEBUG_HOST_TESTS = $(filter selftests/vm/%,$(CHOSEN_HOST))
 # The last one looks at what all the others have left, whatever T= narrows them to.
-DEBUG_GUEST_TESTS = $(GUEST_TESTS) selftests/debug/test_checkers
+DEBUG_GUEST_TESTS = $(CHOSEN_GUEST) selftests/debug/test_checkers
 
 test-debug: $(call vm-images,debug) $(call vm-modules,debug) $(TRAMPCTL) $(O)/guest-files \
 		$(DEBUG_GUEST_TESTS) $(DEBUG_HOST_TESTS)

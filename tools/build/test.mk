@@ -24,11 +24,26 @@ vm-images	= $(1:%=$(O)/kernels/%/vmlinuz)
 vm-modules	= $(foreach k,$(1),$(MODULE_NAMES:%=$(O)/modules/$(k)/%))
 
 # Everything the VM tiers need.
-VM_READY	= $(call vm-images,$(TEST_KERNELS)) $(call vm-modules,$(TEST_KERNELS)) \
-		  $(TRAMPCTL) $(O)/guest-files $(GUEST_TESTS)
+MACHINES_READY	= $(call vm-images,$(TEST_KERNELS)) $(call vm-modules,$(TEST_KERNELS))
+GUEST_READY	= $(TRAMPCTL) $(O)/guest-files
+VM_READY	= $(MACHINES_READY) $(GUEST_READY) $(GUEST_TESTS)
 
 RUN_TESTS	= O=$(O) TEST_KERNELS='$(TEST_KERNELS)' tools/test $(if $(T),--match '$(T)')
-VM_SECTION	= vm $(TEST_KERNELS) : $(GUEST_TESTS)
+
+# With T=, a tier builds what T= can match, and what that needs.
+ifdef T
+CHOSEN_UNIT	:= $(shell O=$(O) tools/build/select-tests '$(T)' $(UNIT_TESTS))
+CHOSEN_HOST	:= $(shell O=$(O) tools/build/select-tests '$(T)' $(HOST_TESTS))
+CHOSEN_GUEST	:= $(shell O=$(O) tools/build/select-tests '$(T)' $(GUEST_TESTS))
+else
+CHOSEN_UNIT	= $(UNIT_TESTS)
+CHOSEN_HOST	= $(HOST_TESTS)
+CHOSEN_GUEST	= $(GUEST_TESTS)
+endif
+# Programs of selftests/vm bring all they use.
+more-than-vm	= $(filter-out $(O)/selftests/vm/% selftests/vm/% $(TEXT_TEST),$(1))
+guest-ready	= $(if $(call more-than-vm,$(1)),$(GUEST_READY))
+machines-ready	= $(if $(filter-out $(TEXT_TEST),$(1)),$(MACHINES_READY))
 
 # For all tests in one go: of the command line's tests, -rt has only the one in which what
 # is traced sleeps. (And some tests do less of the same there, which is slower.)
@@ -42,14 +57,16 @@ VM_SECTIONS	= vm $(filter-out %-rt,$(TEST_KERNELS)) : $(GUEST_TESTS) \
 			-- vm $(RT_TEST_KERNELS) : $(filter-out $(PROBE_TESTS_OF_VM),$(RT_TESTS)) \
 			-- vm $(RT_TEST_KERNELS) : $(filter $(PROBE_TESTS_OF_VM),$(RT_TESTS)))
 
-test-unit: $(UNIT_TESTS)
-	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS)
+test-unit: $(CHOSEN_UNIT)
+	$(Q)$(RUN_TESTS) unit $(CHOSEN_UNIT)
 
-test-host: $(ALL) $(HOST_TESTS) $(VM_READY)
-	$(Q)$(RUN_TESTS) host $(HOST_TESTS)
+test-host: $(CHOSEN_HOST) $(call machines-ready,$(CHOSEN_HOST)) $(call guest-ready,$(CHOSEN_HOST)) \
+		$(if $(call more-than-vm,$(CHOSEN_HOST)),$(ALL))
+	$(Q)$(RUN_TESTS) host $(CHOSEN_HOST)
 
-test-vm: $(VM_READY)
-	$(Q)$(RUN_TESTS) $(VM_SECTION)
+test-vm: $(CHOSEN_GUEST) $(call machines-ready,$(CHOSEN_GUEST)) $(call guest-ready,$(CHOSEN_GUEST))
+	$(Q)$(if $(call guest-ready,$(CHOSEN_GUEST)),,GUEST_FILES=/dev/null) \
+		$(RUN_TESTS) vm $(TEST_KERNELS) : $(CHOSEN_GUEST)
 
 shell: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMPCTL) $(O)/guest-files
 	$(Q)O=$(O) tools/vm shell --kernel $(DEMO_KERNEL) --add-from $(O)/guest-files
