@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <linux/types.h>
-#include "vmtest.h"
+#include "attachment.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -47,9 +47,9 @@ static int exit_prog(void)
 	return prog_clone(skel->progs.count_exit, FUNC, BPF_TRACE_FEXIT);
 }
 
-static struct att put(enum how how, int prog, uint64_t cookie)
+static struct attachment put(enum how how, int prog, uint64_t cookie)
 {
-	return att_do(how, prog, &cookie);
+	return attach_func(how, prog, &cookie);
 }
 
 /* Calls the function and checks how often each program ran; -1: not attached. */
@@ -76,9 +76,9 @@ static bool has_ops(void)
 	return tramp_module().features & TRAMP_FEAT_FTRACE_OPS;
 }
 
-static unsigned int mode_of(const struct att *a)
+static unsigned int mode_of(const struct attachment *a)
 {
-	return tramp_query_link(tramp_link__id(a->link)).mode;
+	return attachment_query(a).mode;
 }
 
 /* ------------------------------------------------------- the function tracer --- */
@@ -112,7 +112,7 @@ static int traced_calls(void)
 
 static void test_function_tracer(void)
 {
-	struct att a, b;
+	struct attachment a, b;
 
 	setup();
 	/* The tracer first. */
@@ -129,14 +129,14 @@ static void test_function_tracer(void)
 	expect("tracer second", 1, 1, 0, 0);
 	CHECK_EQ(traced_calls(), CALLS, "tracer second");
 	/* Ours come and go under it. */
-	att_drop(&a);
+	detach(&a);
 	expect("one gone", 0, 1, 0, 0);
-	att_drop(&b);
+	detach(&b);
 	expect("both gone", 0, 0, 0, 0);
 	CHECK_EQ(traced_calls(), CALLS, "tracer stays");
 	a = put(OURS, exit_prog(), OUR_EXIT);
 	expect("attached again", 0, 1, 0, 0);
-	att_drop(&a);
+	detach(&a);
 	function_tracer(false);
 	expect("nobody", 0, 0, 0, 0);
 	check_nothing_left();
@@ -145,7 +145,7 @@ static void test_function_tracer(void)
 /* The function graph tracer takes over the return address, as our exit image does. */
 static void test_graph_tracer(void)
 {
-	struct att a, b;
+	struct attachment a, b;
 	int err;
 
 	setup();
@@ -160,8 +160,8 @@ static void test_graph_tracer(void)
 	expect("graph tracer gone", 1, 1, 0, 0);
 	REQUIRE(!write_file(TRACING "current_tracer", "function_graph"), "function_graph");
 	expect("graph tracer second", 1, 1, 0, 0);
-	att_drop(&a);
-	att_drop(&b);
+	detach(&a);
+	detach(&b);
 	expect("ours gone", 0, 0, 0, 0);
 	write_file(TRACING "current_tracer", "nop");
 	write_file(TRACING "set_graph_function", "\n");
@@ -193,7 +193,7 @@ static uint64_t kprobe_hits(void)
 
 static void test_kprobe(void)
 {
-	struct att a, b;
+	struct attachment a, b;
 	uint64_t hits;
 
 	setup();
@@ -211,8 +211,8 @@ static void test_kprobe(void)
 	hits = kprobe_hits();
 	expect("kprobe second", 1, 1, 0, 0);
 	CHECK_EQ(kprobe_hits() - hits, CALLS, "kprobe second");
-	att_drop(&a);
-	att_drop(&b);
+	detach(&a);
+	detach(&b);
 	hits = kprobe_hits();
 	expect("ours gone", 0, 0, 0, 0);
 	CHECK_EQ(kprobe_hits() - hits, CALLS, "ours gone");
@@ -223,7 +223,7 @@ static void test_kprobe(void)
 /* A kretprobe replaces the return address. */
 static void test_kretprobe(void)
 {
-	struct att a, b;
+	struct attachment a, b;
 	int round;
 
 	setup();
@@ -241,8 +241,8 @@ static void test_kretprobe(void)
 		CHECK(kprobe_hits() >= CALLS, "kretprobe hits: %lu", kprobe_hits());
 		kprobes(false);
 		expect("kretprobe gone", 1, 1, 0, 0);
-		att_drop(&a);
-		att_drop(&b);
+		detach(&a);
+		detach(&b);
 	}
 	check_nothing_left();
 }
@@ -267,9 +267,9 @@ static void expect_held(const char *when, int prog, uint32_t flags)
 /* The kernel's is there first: our entry goes through ftrace, our exit is refused. */
 static void kernel_first(bool kernel_exit)
 {
-	struct att k = kernel_exit ? put(KERNEL, exit_prog(), KERNEL_EXIT) :
-		       put(KERNEL, entry_prog(), KERNEL_ENTRY);
-	struct att a, b;
+	struct attachment k = kernel_exit ? put(KERNEL, exit_prog(), KERNEL_EXIT) :
+					    put(KERNEL, entry_prog(), KERNEL_ENTRY);
+	struct attachment a, b;
 	int k_entry = !kernel_exit, k_exit = kernel_exit;
 
 	expect("kernel's alone", 0, 0, k_entry, k_exit);
@@ -279,10 +279,10 @@ static void kernel_first(bool kernel_exit)
 
 	if (!has_ops()) {
 		expect_held("our entry after the kernel's", entry_prog(), 0);
-		att_drop(&k);
+		detach(&k);
 		a = put(OURS, entry_prog(), OUR_ENTRY);
 		expect("kernel's gone", 1, 0, 0, 0);
-		att_drop(&a);
+		detach(&a);
 		return;
 	}
 	a = put(OURS, entry_prog(), OUR_ENTRY);
@@ -293,28 +293,28 @@ static void kernel_first(bool kernel_exit)
 	/* A second entry program of ours in the same mode. */
 	b = put(OURS, entry_prog(), OUR_EXIT);
 	expect("two of ours", 1, 1, k_entry, k_exit);
-	att_drop(&b);
+	detach(&b);
 
 	/* The kernel's goes first: ours keeps working. */
-	att_drop(&k);
+	detach(&k);
 	expect("kernel's gone", 1, 0, 0, 0);
-	att_drop(&a);
+	detach(&a);
 	expect("nobody", 0, 0, 0, 0);
 
 	/* Now there is room for an exit program. */
 	a = put(OURS, exit_prog(), OUR_EXIT);
 	CHECK_EQ(mode_of(&a), TRAMP_MODE_DIRECT, "mode alone");
 	expect("our exit alone", 0, 1, 0, 0);
-	att_drop(&a);
+	detach(&a);
 
 	/* And ours goes first. */
 	k = kernel_exit ? put(KERNEL, exit_prog(), KERNEL_EXIT) :
 	    put(KERNEL, entry_prog(), KERNEL_ENTRY);
 	a = put(OURS, entry_prog(), OUR_ENTRY);
 	expect("kernel's first, again", 1, 0, k_entry, k_exit);
-	att_drop(&a);
+	detach(&a);
 	expect("ours gone", 0, 0, k_entry, k_exit);
-	att_drop(&k);
+	detach(&k);
 	expect("nobody", 0, 0, 0, 0);
 }
 
@@ -335,25 +335,25 @@ static void test_kernel_fexit_first(void)
 /* Ours is there first: the kernel cannot have the site, and says EBUSY. */
 static void ours_first(bool our_exit)
 {
-	struct att a = our_exit ? put(OURS, exit_prog(), OUR_EXIT) :
-		       put(OURS, entry_prog(), OUR_ENTRY);
-	struct att k, k2;
+	struct attachment a = our_exit ? put(OURS, exit_prog(), OUR_EXIT) :
+					 put(OURS, entry_prog(), OUR_ENTRY);
+	struct attachment k, k2;
 
 	CHECK_EQ(mode_of(&a), TRAMP_MODE_DIRECT, "mode");
-	k = att_try(KERNEL, entry_prog(), &(uint64_t){ KERNEL_ENTRY });
-	k2 = att_try(KERNEL, exit_prog(), &(uint64_t){ KERNEL_EXIT });
+	k = attach_func_try(KERNEL, entry_prog(), &(uint64_t){ KERNEL_ENTRY });
+	k2 = attach_func_try(KERNEL, exit_prog(), &(uint64_t){ KERNEL_EXIT });
 	CHECK_EQ(k.err, -EBUSY, "the kernel's entry after ours");
 	CHECK_EQ(k2.err, -EBUSY, "the kernel's exit after ours");
 	expect("ours first", !our_exit, our_exit, !k.err, !k2.err);
-	att_drop(&k);
-	att_drop(&k2);
+	detach(&k);
+	detach(&k2);
 	expect("after the refusals", !our_exit, our_exit, 0, 0);
-	att_drop(&a);
+	detach(&a);
 	expect("nobody", 0, 0, 0, 0);
 	/* Nothing of ours is in the kernel's way after. */
 	k = put(KERNEL, exit_prog(), KERNEL_EXIT);
 	expect("kernel's after ours went", 0, 0, 0, 1);
-	att_drop(&k);
+	detach(&k);
 	expect("nobody", 0, 0, 0, 0);
 }
 
@@ -368,7 +368,7 @@ static void test_ours_first(void)
 /* All of them: tracer, kprobe, the kernel's exit program and our entry program. */
 static void test_everybody(void)
 {
-	struct att a, k;
+	struct attachment a, k;
 	uint64_t hits;
 
 	setup();
@@ -383,11 +383,11 @@ static void test_everybody(void)
 	CHECK_EQ(kprobe_hits() - hits, CALLS, "kprobe");
 	CHECK_EQ(traced_calls(), CALLS, "tracer");
 	kprobes(false);
-	att_drop(&k);
+	detach(&k);
 	expect("tracer and ours", 1, 0, 0, 0);
 	function_tracer(false);
 	expect("ours", 1, 0, 0, 0);
-	att_drop(&a);
+	detach(&a);
 	expect("nobody", 0, 0, 0, 0);
 	check_nothing_left();
 }
@@ -397,7 +397,7 @@ static void test_explain_holder(void)
 {
 	struct tramp_explain ex = { .size = sizeof(ex) };
 	struct func_btf f;
-	struct att k;
+	struct attachment k;
 
 	setup();
 	f = func_btf(FUNC);
@@ -418,7 +418,7 @@ static void test_explain_holder(void)
 	CHECK_EQ(ex.mode, has_ops() ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_NONE, "held");
 	CHECK_EQ(ex.fexit_reason, TRAMP_REASON_SITE_HELD, "held");
 	CHECK(strstr(ex.holder, "bpf"), "held by '%s'", ex.holder);
-	att_drop(&k);
+	detach(&k);
 	check_nothing_left();
 }
 
@@ -431,7 +431,7 @@ static void test_ftrace_toggled(void)
 {
 	unsigned int attached = 0, refused = 0, nr;
 	pid_t toggler;
-	struct att a;
+	struct attachment a;
 
 	setup();
 	fflush(stdout);
@@ -450,14 +450,14 @@ static void test_ftrace_toggled(void)
 
 		snprintf(func, sizeof(func), "tt_many%02u", nr);
 		prog = prog_clone(skel->progs.count_entry, func, BPF_TRACE_FENTRY);
-		a = att_try(OURS, prog, NULL);
+		a = attach_func_try(OURS, prog, NULL);
 		close(prog);
 		if (a.err)
-			CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_FTRACE_DISABLED, "%s",
-				 tramp_last_error()->message);
+			CHECK_EQ(a.reply.refusal.reason, TRAMP_REASON_FTRACE_DISABLED, "%s",
+				 a.reply.refusal.detail);
 		refused += !!a.err;
 		attached += !a.err;
-		att_drop(&a);
+		detach(&a);
 		/* For it to be switched off again, nothing of ours may hold it. */
 		if (!a.err && attached % 8 == 0)
 			usleep(1100000);
@@ -472,7 +472,7 @@ static void test_ftrace_toggled(void)
 	for (nr = 0; nr < 2; nr++) {
 		a = put(OURS, entry_prog(), OUR_ENTRY);
 		expect("after all that", 1, 0, 0, 0);
-		att_drop(&a);
+		detach(&a);
 		sleep(2);
 		CHECK(tramp_settle(), "images stay");
 	}

@@ -13,7 +13,7 @@
 #include <linux/bpf.h>
 #include <linux/types.h>
 #include "../../kmod/trampoline_test.h"
-#include "vmtest.h"
+#include "attachment.h"
 #include "helpers.h"
 #include "selftests/vm/func/helpers.skel.h"
 
@@ -56,16 +56,16 @@ static void for_both(void (*body)(enum how how))
 static void func_helpers(enum how how)
 {
 	uint64_t cookie = 0xfeedface12345678ULL;
-	struct att a[6];
+	struct attachment a[6];
 	struct tt_reply reply;
 	int i;
 
-	a[0] = att_do(how, FD(use_none), NULL);
-	a[1] = att_do(how, FD(use_cookie), &cookie);
-	a[2] = att_do(how, FD(use_arg), NULL);
-	a[3] = att_do(how, FD(use_cnt), NULL);
-	a[4] = att_do(how, FD(use_ret), NULL);
-	a[5] = att_do(how, FD(use_ip), NULL);
+	a[0] = attach_func(how, FD(use_none), NULL);
+	a[1] = attach_func(how, FD(use_cookie), &cookie);
+	a[2] = attach_func(how, FD(use_arg), NULL);
+	a[3] = attach_func(how, FD(use_cnt), NULL);
+	a[4] = attach_func(how, FD(use_ret), NULL);
+	a[5] = attach_func(how, FD(use_ip), NULL);
 	reply = tt_call(dev, "tt_args3 0x11 0x2200 0x330000");
 	CHECK_EQ(skel->bss->no_helper, 0x332211, "%s", who(how));
 	CHECK_EQ(skel->bss->only_arg, 0x330000, "%s: bpf_get_func_arg()", who(how));
@@ -74,7 +74,7 @@ static void func_helpers(enum how how)
 	CHECK_EQ(skel->bss->only_cookie, cookie, "%s: bpf_get_attach_cookie()", who(how));
 	CHECK_EQ(skel->bss->only_ip, ksym_addr("tt_args3"), "%s: bpf_get_func_ip()", who(how));
 	for (i = 0; i < 6; i++)
-		att_drop(&a[i]);
+		detach(&a[i]);
 }
 
 /* Each alone on the function: what an image leaves out for others it must keep here. */
@@ -87,10 +87,10 @@ static void func_helpers_alone(enum how how)
 	size_t i;
 
 	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-		struct att a = att_do(how, fds[i], &cookie);
+		struct attachment a = attach_func(how, fds[i], &cookie);
 
 		reply = tt_call(dev, "tt_args3 0x11 0x2200 0x330000");
-		att_drop(&a);
+		detach(&a);
 	}
 	CHECK_EQ(skel->bss->no_helper, 0x332211, "%s", who(how));
 	CHECK_EQ(skel->bss->only_arg, 0x330000, "%s: bpf_get_func_arg()", who(how));
@@ -103,14 +103,14 @@ static void func_helpers_alone(enum how how)
 static void in_subprogs(enum how how)
 {
 	uint64_t cookie = 77;
-	struct att a = att_do(how, FD(use_subprog), &cookie);
+	struct attachment a = attach_func(how, FD(use_subprog), &cookie);
 
 	tt_call(dev, "tt_args3 0x11 0x2200 0x330000");
 	CHECK_EQ(skel->bss->sub_cookie, cookie, "%s", who(how));
 	CHECK_EQ(skel->bss->sub_ip, ksym_addr("tt_args3"), "%s", who(how));
 	CHECK_EQ(skel->bss->sub_cnt, 3, "%s", who(how));
 	CHECK_EQ(skel->bss->sub_arg, 0x11, "%s", who(how));
-	att_drop(&a);
+	detach(&a);
 }
 
 static void tail_calls(enum how how)
@@ -118,9 +118,9 @@ static void tail_calls(enum how how)
 	int map = bpf_map__fd(skel->maps.tail_progs), callee = FD(tail_callee);
 	uint64_t cookie = 0xabcdef;
 	uint32_t zero = 0;
-	struct att a;
+	struct attachment a;
 
-	a = att_do(how, FD(tail_caller), &cookie);
+	a = attach_func(how, FD(tail_caller), &cookie);
 	tt_call(dev, "tt_args4 1 2 3 4");
 	CHECK_EQ(skel->bss->tail_after, 1, "%s: nothing in the map yet", who(how));
 	REQUIRE(!bpf_map_update_elem(map, &zero, &callee, 0), "prog array: %s", strerror(errno));
@@ -131,7 +131,7 @@ static void tail_calls(enum how how)
 	CHECK_EQ(skel->bss->tail_cookie, cookie, "%s: cookie in the called program", who(how));
 	CHECK_EQ(skel->bss->tail_cnt, 4, "%s: arguments in the called program", who(how));
 	CHECK_EQ(skel->bss->tail_arg, 4, "%s: argument in the called program", who(how));
-	att_drop(&a);
+	detach(&a);
 }
 
 /* ----------------------------------------------------------------- stacks --- */
@@ -161,8 +161,8 @@ static char stack_text[2][2][4096];
 
 static void stacks(enum how how)
 {
-	struct att a = att_do(how, FD(use_stack_entry), NULL);
-	struct att b = att_do(how, FD(use_stack_exit), NULL);
+	struct attachment a = attach_func(how, FD(use_stack_entry), NULL);
+	struct attachment b = attach_func(how, FD(use_stack_exit), NULL);
 	int map[2] = { bpf_map__fd(skel->maps.entry_stacks), bpf_map__fd(skel->maps.exit_stacks) };
 	struct stack_seen *seen[2];
 	int i;
@@ -192,8 +192,8 @@ static void stacks(enum how how)
 		CHECK(!strcmp(by_id, text), "%s, %s: by id: %s\nat once: %s", who(how), when, by_id,
 		      text);
 	}
-	att_drop(&a);
-	att_drop(&b);
+	detach(&a);
+	detach(&b);
 }
 
 static void test_stacks(void)
@@ -226,7 +226,7 @@ static int take_event(void *expected_ret, void *data, size_t len)
 
 static void ringbuf(enum how how)
 {
-	struct att a = att_do(how, FD(use_ringbuf), NULL);
+	struct attachment a = attach_func(how, FD(use_ringbuf), NULL);
 	struct tt_reply reply = tt_call(dev, "tt_args2 n=100 5 6");
 	struct ring_buffer *rb = ring_buffer__new(bpf_map__fd(skel->maps.ring), take_event,
 						  &reply.result, NULL);
@@ -236,7 +236,7 @@ static void ringbuf(enum how how)
 	CHECK_EQ(ring_buffer__poll(rb, 1000), 200, "%s: events", who(how));
 	CHECK_EQ(nr_events, 200, "%s: events", who(how));
 	ring_buffer__free(rb);
-	att_drop(&a);
+	detach(&a);
 }
 
 /* ------------------------------------------------------ locks on all CPUs --- */
@@ -256,7 +256,7 @@ static void *call_on_cpu(void *cpu)
 static void spin_locks(enum how how)
 {
 	struct { uint32_t lock; uint64_t one, two, torn; } l;
-	struct att a = att_do(how, FD(use_spin_lock), NULL);
+	struct attachment a = attach_func(how, FD(use_spin_lock), NULL);
 	uint64_t hits, misses, calls = (uint64_t)nr_cpus() * LOCK_CALLS;
 	pthread_t thread[64];
 	uint32_t zero = 0;
@@ -268,7 +268,7 @@ static void spin_locks(enum how how)
 		pthread_join(thread[cpu], NULL);
 	REQUIRE(!bpf_map_lookup_elem(bpf_map__fd(skel->maps.locks), &zero, &l), "map: %s",
 		strerror(errno));
-	att_counts(&a, &hits, &misses);
+	attachment_counts(&a, &hits, &misses);
 	CHECK_EQ(l.torn, 0, "%s: seen half done under the lock", who(how));
 	CHECK_EQ(l.two, 2 * l.one, "%s", who(how));
 	/*
@@ -283,7 +283,7 @@ static void spin_locks(enum how how)
 	} else {
 		CHECK(l.one <= calls && l.one > calls / 2, "%lu of %lu", l.one, calls);
 	}
-	att_drop(&a);
+	detach(&a);
 }
 
 /* ---------------------------------------------------- loops, maps, timers --- */
@@ -291,13 +291,13 @@ static void spin_locks(enum how how)
 static void loops(enum how how)
 {
 	uint64_t cookie = 99;
-	struct att a = att_do(how, FD(use_loop), &cookie);
+	struct attachment a = attach_func(how, FD(use_loop), &cookie);
 	struct tt_reply reply = tt_call(dev, "tt_u64 3");
 
 	CHECK_EQ(skel->bss->loop_sum, 3ULL * 999 * 1000 / 2, "%s", who(how));
 	CHECK_EQ(skel->bss->loop_ret, reply.result, "%s", who(how));
 	CHECK_EQ(skel->bss->loop_cookie, cookie, "%s", who(how));
-	att_drop(&a);
+	detach(&a);
 }
 
 static uint64_t sum_of(struct bpf_map *map, uint32_t key, bool per_cpu)
@@ -314,7 +314,7 @@ static uint64_t sum_of(struct bpf_map *map, uint32_t key, bool per_cpu)
 
 static void maps(enum how how)
 {
-	struct att a = att_do(how, FD(use_maps), NULL);
+	struct attachment a = attach_func(how, FD(use_maps), NULL);
 	int key, cpu;
 
 	for (key = 0; key < 8; key++) {
@@ -335,12 +335,12 @@ static void maps(enum how how)
 		CHECK_EQ(sum_of(skel->maps.in_lru_hash, key, false), calls, "%s: LRU hash",
 			 who(how));
 	}
-	att_drop(&a);
+	detach(&a);
 }
 
 static void timers(enum how how)
 {
-	struct att a = att_do(how, FD(use_timer), NULL);
+	struct attachment a = attach_func(how, FD(use_timer), NULL);
 	int i;
 
 	tt_call(dev, "tt_hot2 1");
@@ -349,19 +349,19 @@ static void timers(enum how how)
 	for (i = 0; i < 300 && !*(volatile __u64 *)&skel->bss->timer_fired; i++)
 		usleep(10000);
 	CHECK_EQ(skel->bss->timer_fired, 1, "%s: callbacks", who(how));
-	att_drop(&a);
+	detach(&a);
 }
 
 static void task(enum how how)
 {
-	struct att a = att_do(how, FD(use_task), NULL);
+	struct attachment a = attach_func(how, FD(use_task), NULL);
 
 	tt_call(dev, "tt_hot3 1");
 	CHECK_EQ(skel->bss->task_pid_tgid >> 32, getpid(), "%s", who(how));
 	CHECK_EQ(skel->bss->task_btf_pid, getpid(), "%s", who(how));
 	CHECK(!strncmp(skel->bss->task_comm, "test_helpers", 12), "%s: comm '%.16s'", who(how),
 	      skel->bss->task_comm);
-	att_drop(&a);
+	detach(&a);
 }
 
 static void test_func_helpers(void) { for_both(func_helpers); }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <linux/types.h>
 #include "../../kmod/trampoline_test.h"
-#include "vmtest.h"
+#include "attachment.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -47,13 +47,13 @@ static void syscall_result(enum how how)
 {
 	const char *path = "/tmp/fmod_ret";
 	int fd = prog_clone(skel->progs.record_mod, "security_inode_unlink", BPF_MODIFY_RETURN);
-	struct att a;
+	struct attachment a;
 
 	make_file(path);
 	memset(&skel->bss->on_mod, 0, sizeof(skel->bss->on_mod));
 	/* An error that unlink() on tmpfs does not give by itself. */
 	skel->bss->mod_result = -EXFULL;
-	a = att_do(how, fd, NULL);
+	a = attach_func(how, fd, NULL);
 	close(fd);
 	CHECK(unlink(path) < 0 && errno == EXFULL, "unlink: %s", strerror(errno));
 	CHECK(!access(path, F_OK), "the file is gone");
@@ -70,7 +70,7 @@ static void syscall_result(enum how how)
 
 	make_file(path);
 	skel->bss->mod_result = -EXFULL;
-	att_drop(&a);
+	detach(&a);
 	CHECK(!unlink(path), "unlink after detach: %s", strerror(errno));
 	CHECK_EQ(skel->bss->on_mod.calls, 2, "runs");
 }
@@ -89,11 +89,11 @@ static void skips_function(enum how how)
 	int mod = prog_clone(skel->progs.record_mod, "security_tt_check", BPF_MODIFY_RETURN);
 	int entry = prog_clone(skel->progs.record_entry, "security_tt_check", BPF_TRACE_FENTRY);
 	int exit_ = prog_clone(skel->progs.record_exit, "security_tt_check", BPF_TRACE_FEXIT);
-	struct att a, b, c;
+	struct attachment a, b, c;
 	struct tt_reply r;
 
 	memset(skel->bss, 0, sizeof(*skel->bss));
-	a = att_do(how, mod, NULL);
+	a = attach_func(how, mod, NULL);
 	skel->bss->mod_result = 0;
 	r = tt_call(dev, CHECK_CALL);
 	CHECK_EQ(r.ran, 1, "the function, with a program that returned 0");
@@ -105,8 +105,8 @@ static void skips_function(enum how how)
 	CHECK_EQ(skel->bss->on_mod.calls, 2, "runs");
 
 	/* Entry programs run before, exit programs run also if it was skipped. */
-	b = att_do(how, entry, NULL);
-	c = att_do(how, exit_, NULL);
+	b = attach_func(how, entry, NULL);
+	c = attach_func(how, exit_, NULL);
 	r = tt_call(dev, CHECK_CALL);
 	CHECK_EQ(r.ran, 0, "the function is skipped");
 	CHECK_EQ((int)r.result, -1234567, "the program's result");
@@ -117,9 +117,9 @@ static void skips_function(enum how how)
 	r = tt_call(dev, CHECK_CALL);
 	CHECK_EQ(r.ran, 1, "the function");
 	CHECK_EQ((int)skel->bss->on_exit.ret, check_result, "the result exit programs see");
-	att_drop(&a);
-	att_drop(&b);
-	att_drop(&c);
+	detach(&a);
+	detach(&b);
+	detach(&c);
 	r = tt_call(dev, CHECK_CALL);
 	CHECK_EQ((int)r.result, check_result, "after detach");
 	CHECK_EQ(skel->bss->on_mod.calls, 4, "runs");
@@ -141,7 +141,7 @@ static void first_result_counts(enum how how)
 {
 	/* Attached from the last to the first. */
 	static const int results[] = { 0, 0, -11, 0, -22 };
-	struct att a[5];
+	struct attachment a[5];
 	struct tt_reply r;
 	int i;
 
@@ -150,7 +150,7 @@ static void first_result_counts(enum how how)
 		int fd = prog_clone(skel->progs.order_mod, "security_tt_check", BPF_MODIFY_RETURN);
 		uint64_t cookie = (uint64_t)(uint32_t)results[i] << 32 | (i + 1);
 
-		a[i] = att_do(how, fd, &cookie);
+		a[i] = attach_func(how, fd, &cookie);
 		close(fd);
 	}
 	skel->bss->order_len = 0;
@@ -162,13 +162,13 @@ static void first_result_counts(enum how how)
 		CHECK_EQ((uint32_t)skel->bss->order[i], i + 1, "program %d", i);
 
 	/* Without the first that had one, the next does. */
-	att_drop(&a[2]);
+	detach(&a[2]);
 	skel->bss->order_len = 0;
 	r = tt_call(dev, CHECK_CALL);
 	CHECK_EQ((int)r.result, -22, "result");
 	CHECK_EQ(skel->bss->order_len, 4, "programs run");
 	for (i = 0; i < 5; i++)
-		att_drop(&a[i]);
+		detach(&a[i]);
 	check_nothing_left();
 }
 
@@ -212,7 +212,7 @@ static void order(enum how how)
 	static const int kind_of[NR_ORDER * 3] = { 2, 0, 1, 1, 0, 2, 2, 2, 0, 0, 1, 1, 0, 1, 2, 2,
 						   0, 1 };
 	int fd[NR_ORDER * 3], expected[NR_ORDER * 3], n = 0, i, kind;
-	struct att a[NR_ORDER * 3];
+	struct attachment a[NR_ORDER * 3];
 
 	setup();
 	for (i = 0; i < NR_ORDER * 3; i++) {
@@ -220,7 +220,7 @@ static void order(enum how how)
 
 		fd[i] = prog_clone(order_prog(kind_of[i]), "security_tt_check",
 				   kinds[kind_of[i]]);
-		a[i] = att_do(how, fd[i], &cookie);
+		a[i] = attach_func(how, fd[i], &cookie);
 	}
 	for (kind = 0; kind < 3; kind++)
 		for (i = NR_ORDER * 3 - 1; i >= 0; i--)
@@ -230,7 +230,7 @@ static void order(enum how how)
 
 	/* One of each kind leaves and comes back: now it is the first of its kind. */
 	for (i = 0; i < 3; i++)
-		att_drop(&a[i]);
+		detach(&a[i]);
 	n = 0;
 	for (kind = 0; kind < 3; kind++)
 		for (i = NR_ORDER * 3 - 1; i >= 3; i--)
@@ -240,7 +240,7 @@ static void order(enum how how)
 	for (i = 0; i < 3; i++) {
 		uint64_t cookie = i + 1;
 
-		a[i] = att_do(how, fd[i], &cookie);
+		a[i] = attach_func(how, fd[i], &cookie);
 	}
 	n = 0;
 	for (kind = 0; kind < 3; kind++) {
@@ -253,7 +253,7 @@ static void order(enum how how)
 	}
 	expect_order("attached again", expected, n);
 	for (i = 0; i < NR_ORDER * 3; i++)
-		att_drop(&a[i]);
+		detach(&a[i]);
 	expect_order("all detached", expected, 0);
 	check_nothing_left();
 }
@@ -288,13 +288,13 @@ static void test_detached_is_not_run(void)
 			volatile __u64 *count = &skel->bss->counted[1];
 			int fd = prog_clone(kind ? skel->progs.count_exit : skel->progs.count_entry,
 					    "tt_hot0", kind ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY);
-			struct att a = att_do(OURS, fd, &cookie);
+			struct attachment a = attach_func(OURS, fd, &cookie);
 
 			close(fd);
 			/* On a busy host a CPU may take its time to come round. */
 			for (i = 0; i < 2000 && !*count; i++)
 				usleep(1000);
-			att_drop(&a);
+			detach(&a);
 			seen = *count;
 			calls = tt_calls(dev, "tt_hot0") - calls;
 			CHECK(seen, "never run in %lu calls", calls);
@@ -318,7 +318,7 @@ static void test_detached_is_not_run(void)
 static void test_many_programs(void)
 {
 	static const char *const func = "tt_hot2";
-	struct att a[TRAMP_MAX_PROGS + 1];
+	struct attachment a[TRAMP_MAX_PROGS + 1];
 	int fd[TRAMP_MAX_PROGS + 1], i;
 	TRAMP_OPTS(tramp_attach_opts, opts);
 
@@ -332,11 +332,10 @@ static void test_many_programs(void)
 		fd[i] = prog_clone(is_exit ? skel->progs.count_exit : skel->progs.count_entry, func,
 				   is_exit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY);
 		if (i < TRAMP_MAX_PROGS)
-			a[i] = att_do(OURS, fd[i], &cookie);
+			a[i] = attach_func(OURS, fd[i], &cookie);
 	}
 	CHECK_EQ(tramp_module().links, TRAMP_MAX_PROGS, "links");
-	CHECK_EQ(tramp_query_link(tramp_link__id(a[0].link)).nr_progs, TRAMP_MAX_PROGS,
-		 "programs on the function");
+	CHECK_EQ(attachment_query(&a[0]).nr_progs, TRAMP_MAX_PROGS, "programs on the function");
 	CHECK(!tramp_attach_fd(fd[TRAMP_MAX_PROGS], &opts) && errno == E2BIG, "one too many: %s",
 	      strerror(errno));
 	CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_TOO_MANY_PROGS, "%s",
@@ -347,14 +346,14 @@ static void test_many_programs(void)
 		CHECK_EQ(skel->bss->counted[i], 7, "program %d", i);
 
 	/* With one gone there is room for another. */
-	att_drop(&a[10]);
-	a[10] = att_do(OURS, fd[TRAMP_MAX_PROGS], &(uint64_t){ 200 });
+	detach(&a[10]);
+	a[10] = attach_func(OURS, fd[TRAMP_MAX_PROGS], &(uint64_t){ 200 });
 	tt_call(dev, "%s n=3 1", func);
 	for (i = 0; i < TRAMP_MAX_PROGS; i++)
 		CHECK_EQ(skel->bss->counted[i], i == 10 ? 7 : 10, "program %d", i);
 	CHECK_EQ(skel->bss->counted[200], 3, "the 65th program");
 	for (i = 0; i < TRAMP_MAX_PROGS; i++)
-		att_drop(&a[i]);
+		detach(&a[i]);
 	check_nothing_left();
 }
 

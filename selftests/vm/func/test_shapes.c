@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <linux/types.h>
 #include "../../kmod/trampoline_test.h"
-#include "vmtest.h"
+#include "attachment.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -29,7 +29,7 @@ static void setup(void)
 
 /* Entry and exit programs that count under 2 * @slot and 2 * @slot + 1. */
 struct pair {
-	struct att entry, exit_;
+	struct attachment entry, exit_;
 	int slot;
 };
 
@@ -40,8 +40,8 @@ static struct pair watch(enum how how, const char *func, int slot)
 	uint64_t cookie[2] = { 2 * slot, 2 * slot + 1 };
 	struct pair p = { .slot = slot };
 
-	p.entry = att_do(how, entry, &cookie[0]);
-	p.exit_ = att_do(how, exit_, &cookie[1]);
+	p.entry = attach_func(how, entry, &cookie[0]);
+	p.exit_ = attach_func(how, exit_, &cookie[1]);
 	close(entry);
 	close(exit_);
 	return p;
@@ -49,8 +49,8 @@ static struct pair watch(enum how how, const char *func, int slot)
 
 static void unwatch(struct pair *p)
 {
-	att_drop(&p->entry);
-	att_drop(&p->exit_);
+	detach(&p->entry);
+	detach(&p->exit_);
 }
 
 static void reset_counts(void)
@@ -196,8 +196,8 @@ static void test_mixed_contexts(void)
 	for (i = 0; i < n; i++)
 		pthread_join(thread[i], NULL);
 	calls = tt_calls(dev, "tt_hot2") - calls;
-	att_counts(&p.entry, &hits[0], &misses[0]);
-	att_counts(&p.exit_, &hits[1], &misses[1]);
+	attachment_counts(&p.entry, &hits[0], &misses[0]);
+	attachment_counts(&p.exit_, &hits[1], &misses[1]);
 	ktap_note("%lu calls, missed %lu at entry, %lu at exit", calls, misses[0], misses[1]);
 	if (p.entry.how == OURS) {
 		CHECK_EQ(hits[0] + misses[0], calls, "entry: run or missed");
@@ -219,27 +219,27 @@ static void test_recursion(void)
 	struct bpf_prog_info info = {};
 	uint32_t len = sizeof(info);
 	uint64_t hits, misses;
-	struct att a;
+	struct attachment a;
 	int map, i, fd;
 
 	setup();
 	map = bpf_map__fd(skel->maps.recursed);
 	fd = bpf_program__fd(skel->progs.recurse);
 	skel->bss->only_pid = getpid();
-	a = att_do(OURS, fd, NULL);
+	a = attach_func(OURS, fd, NULL);
 	for (i = 0; i < 10; i++) {
 		REQUIRE(!bpf_map_update_elem(map, &key, &value, 0), "%s", strerror(errno));
 		bpf_map_delete_elem(map, &key);
 	}
 	CHECK_EQ(skel->bss->recursion_runs, 10, "runs");
 	REQUIRE(!bpf_obj_get_info_by_fd(fd, &info, &len), "%s", strerror(errno));
-	att_counts(&a, &hits, &misses);
+	attachment_counts(&a, &hits, &misses);
 	if (a.how == OURS) {
 		CHECK_EQ(hits, 10, "hits");
 		CHECK_EQ(misses, 10, "misses");
 	}
 	CHECK_EQ(info.recursion_misses, 10, "as bpftool prog shows them");
-	att_drop(&a);
+	detach(&a);
 	check_nothing_left();
 }
 
@@ -254,7 +254,7 @@ static void test_noreturn(void)
 	};
 	uint64_t cookie = 1;
 	int fd, tried = 0, by_verifier = 0;
-	struct att a;
+	struct attachment a;
 	size_t i;
 
 	if (vmtest_oracle())
@@ -268,12 +268,12 @@ static void test_noreturn(void)
 		if (fd < 0)
 			continue;
 		tried++;
-		a = att_try(OURS, fd, NULL);
+		a = attach_func_try(OURS, fd, NULL);
 		CHECK(a.err, "%s: an exit program was attached to what never returns", funcs[i]);
 		CHECK_EQ(a.err, -EINVAL, "%s", funcs[i]);
-		CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_NORETURN, "%s: %s", funcs[i],
-			 tramp_last_error()->message);
-		att_drop(&a);
+		CHECK_EQ(a.reply.refusal.reason, TRAMP_REASON_NORETURN, "%s: %s", funcs[i],
+			 a.reply.refusal.detail);
+		detach(&a);
 		close(fd);
 	}
 	ktap_note("%d functions that never return: %d refused by us, %d by the verifier",
@@ -282,10 +282,10 @@ static void test_noreturn(void)
 
 	/* Entry programs are fine, also where the task ends inside. */
 	fd = prog_clone(skel->progs.count_entry, "tt_noreturn", BPF_TRACE_FENTRY);
-	a = att_do(OURS, fd, &cookie);
+	a = attach_func(OURS, fd, &cookie);
 	CHECK_EQ(tt_call(dev, "tt_exits n=3 1").result, 0, "thread");
 	CHECK_EQ(skel->bss->counted[1], 3, "entries");
-	att_drop(&a);
+	detach(&a);
 	check_nothing_left();
 }
 
@@ -298,7 +298,7 @@ static void test_idle(void)
 		"arch_cpu_idle", "default_idle", "mwait_idle", "amd_e400_idle", "default_enter_idle",
 	};
 	uint64_t cookie[2] = { 0, 1 }, hits, misses, all_misses = 0;
-	struct att a[10];
+	struct attachment a[10];
 	int fd[10], nr = 0, i;
 
 	if (vmtest_oracle())
@@ -309,7 +309,7 @@ static void test_idle(void)
 					funcs[i / 2], i % 2 ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY);
 		if (fd[nr] < 0)
 			continue;
-		a[nr] = att_try(OURS, fd[nr], &cookie[i % 2]);
+		a[nr] = attach_func_try(OURS, fd[nr], &cookie[i % 2]);
 		if (a[nr].err)
 			continue;
 		nr++;
@@ -318,10 +318,10 @@ static void test_idle(void)
 		ktap_skip("idle functions cannot be traced on this kernel");
 	usleep(500000);
 	for (i = 0; i < nr; i++) {
-		att_counts(&a[i], &hits, &misses);
+		attachment_counts(&a[i], &hits, &misses);
 		CHECK_EQ(hits, 0, "runs of program %d", i);
 		all_misses += misses;
-		att_drop(&a[i]);
+		detach(&a[i]);
 	}
 	CHECK_EQ(skel->bss->counted[0] + skel->bss->counted[1], 0, "counted by the programs");
 	CHECK(all_misses > 10, "only %llu misses in %d programs", (unsigned long long)all_misses, nr);
@@ -334,16 +334,16 @@ static void expect_refusal(const struct bpf_program *prog, const char *func,
 			   enum bpf_attach_type type, int err, unsigned int reason)
 {
 	int fd = prog_clone_try(prog, func, type);
-	struct att a;
+	struct attachment a;
 
 	if (fd < 0) {
 		ktap_note("%s: the verifier refuses already: %s", func, strerror(-fd));
 		return;
 	}
-	a = att_try(OURS, fd, NULL);
+	a = attach_func_try(OURS, fd, NULL);
 	CHECK_EQ(a.err, err, "%s", func);
-	CHECK_EQ(tramp_last_error()->reason, reason, "%s: %s", func, tramp_last_error()->message);
-	att_drop(&a);
+	CHECK_EQ(a.reply.refusal.reason, reason, "%s: %s", func, a.reply.refusal.detail);
+	detach(&a);
 	close(fd);
 }
 
@@ -377,7 +377,8 @@ static void test_refused(void)
 static void test_packed_struct(void)
 {
 	const uint64_t result = TT_MIX(TT_MIX(TT_MIX(0ULL, 0x11), 0x2222222222222222ULL), 0x33);
-	struct att a, b;
+	struct attachment a, b;
+	int entry, exit_;
 	struct tt_reply r;
 
 	if (vmtest_oracle())
@@ -385,34 +386,35 @@ static void test_packed_struct(void)
 	setup();
 	CHECK_EQ(tt_call(dev, "tt_struct_packed 0x11 0x2222222222222222 0x33").result, result,
 		 "untraced");
-	a = att_try(OURS, prog_clone(skel->progs.record_entry, "tt_struct_packed",
-				     BPF_TRACE_FENTRY), NULL);
+	entry = prog_clone(skel->progs.record_entry, "tt_struct_packed", BPF_TRACE_FENTRY);
+	a = attach_func_try(OURS, entry, NULL);
 	if (a.err)
-		CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_ARG_TYPE, "%s",
-			 tramp_last_error()->message);
-	b = att_try(OURS, prog_clone(skel->progs.record_exit, "tt_struct_packed",
-				     BPF_TRACE_FEXIT), NULL);
+		CHECK_EQ(a.reply.refusal.reason, TRAMP_REASON_ARG_TYPE, "%s",
+			 a.reply.refusal.detail);
+	exit_ = prog_clone(skel->progs.record_exit, "tt_struct_packed", BPF_TRACE_FEXIT);
+	b = attach_func_try(OURS, exit_, NULL);
 	if (b.err)
-		CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_ARG_TYPE, "%s",
-			 tramp_last_error()->message);
+		CHECK_EQ(b.reply.refusal.reason, TRAMP_REASON_ARG_TYPE, "%s",
+			 b.reply.refusal.detail);
 	r = tt_call(dev, "tt_struct_packed 0x11 0x2222222222222222 0x33");
 	CHECK_EQ(r.result, result, "the traced function got wrong arguments");
 	if (!a.err) {
 		CHECK_EQ(skel->bss->on_entry.slot[0], 0x2222222222222211ULL, "first slot");
 		CHECK_EQ(skel->bss->on_entry.slot[2], 0x33, "the argument behind the struct");
 	}
-	att_drop(&a);
-	att_drop(&b);
+	detach(&a);
+	detach(&b);
 
 	r = tt_call(dev, "tt_int128 1 2 3 4 5 6 7 8 9");
 	CHECK_EQ(r.result, TT_MIX(TT_MIX(TT_MIX(TT_MIX(0ULL, 1), 7), 8), 9), "untraced");
-	a = att_try(OURS, prog_clone(skel->progs.record_exit, "tt_int128", BPF_TRACE_FEXIT), NULL);
+	a = attach_func_try(OURS, prog_clone(skel->progs.record_exit, "tt_int128", BPF_TRACE_FEXIT),
+			    NULL);
 	if (a.err)
-		CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_ARG_TYPE, "%s",
-			 tramp_last_error()->message);
+		CHECK_EQ(a.reply.refusal.reason, TRAMP_REASON_ARG_TYPE, "%s",
+			 a.reply.refusal.detail);
 	r = tt_call(dev, "tt_int128 1 2 3 4 5 6 7 8 9");
 	CHECK_EQ(r.result, TT_MIX(TT_MIX(TT_MIX(TT_MIX(0ULL, 1), 7), 8), 9), "traced");
-	att_drop(&a);
+	detach(&a);
 	check_nothing_left();
 }
 
@@ -445,10 +447,10 @@ static void test_overlapping_calls(void)
 	for (t = 0; t < 8; t++)
 		REQUIRE(!pthread_create(&thread[t], NULL, slow_calls, (void *)t), "thread");
 	for (i = 0; i < 60; i++) {
-		struct att a = att_do(OURS, prog, &(uint64_t){ 9 });
+		struct attachment a = attach_func(OURS, prog, &(uint64_t){ 9 });
 
 		usleep(2000);
-		att_drop(&a);
+		detach(&a);
 	}
 	stop_calling = true;
 	for (t = 0; t < 8; t++)
@@ -457,9 +459,9 @@ static void test_overlapping_calls(void)
 	if (always.entry.how == OURS) {
 		uint64_t hits, misses;
 
-		att_counts(&always.entry, &hits, &misses);
+		attachment_counts(&always.entry, &hits, &misses);
 		CHECK_EQ(hits + misses, calls, "entry");
-		att_counts(&always.exit_, &hits, &misses);
+		attachment_counts(&always.exit_, &hits, &misses);
 		CHECK_EQ(hits + misses, calls, "exit");
 		if (!kernel_is_rt())
 			expect_counts(&always, calls, "watched all the time");

@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "../../kmod/trampoline_test.h"
-#include "vmtest.h"
+#include "attachment.h"
 #include "sleepable.h"
 #include "selftests/vm/func/sleepable.skel.h"
 
@@ -60,9 +60,9 @@ static uint64_t *paged_out(uint64_t value)
 
 static void copies(enum how how)
 {
-	struct att a = att_do(how, FD(sleep_entry), NULL);
-	struct att b = att_do(how, FD(sleep_mod), NULL);
-	struct att c = att_do(how, FD(sleep_exit), NULL);
+	struct attachment a = attach_func(how, FD(sleep_entry), NULL);
+	struct attachment b = attach_func(how, FD(sleep_mod), NULL);
+	struct attachment c = attach_func(how, FD(sleep_exit), NULL);
 	struct tt_reply r;
 	uint64_t *page = paged_out(0x1122334455667788ULL);
 	int result = (int)TT_MIX(TT_MIX(0ULL, 3), (unsigned long)page);
@@ -89,10 +89,10 @@ static void copies(enum how how)
 	r = tt_call(dev, "tt_sleepable 3 0x1000");
 	CHECK_EQ(skel->bss->on_entry.err, -EFAULT, "bpf_copy_from_user() of nothing");
 	if (a.how == OURS)
-		CHECK_EQ(tramp_query_link(tramp_link__id(a.link)).sleepable, 1, "QUERY");
-	att_drop(&a);
-	att_drop(&b);
-	att_drop(&c);
+		CHECK_EQ(attachment_query(&a).sleepable, 1, "QUERY");
+	detach(&a);
+	detach(&b);
+	detach(&c);
 	munmap(page, 4096);
 }
 
@@ -107,24 +107,24 @@ static void test_copy_from_user(void)
 /* Beside programs that may not sleep, attached before and after. */
 static void test_beside_plain(void)
 {
-	struct att a, b, c;
+	struct attachment a, b, c;
 	uint64_t *page;
 
 	setup();
 	page = paged_out(5);
-	a = att_do(OURS, FD(plain_entry), NULL);
-	b = att_do(OURS, FD(sleep_entry), NULL);
-	c = att_do(OURS, FD(sleep_exit), NULL);
+	a = attach_func(OURS, FD(plain_entry), NULL);
+	b = attach_func(OURS, FD(sleep_entry), NULL);
+	c = attach_func(OURS, FD(sleep_exit), NULL);
 	tt_call(dev, "tt_sleepable n=50 3 %lu", (unsigned long)page);
 	CHECK_EQ(skel->bss->plain_runs, 50, "plain program");
 	CHECK_EQ(skel->bss->on_entry.runs, 50, "sleepable entry program");
 	CHECK_EQ(skel->bss->on_exit.runs, 50, "sleepable exit program");
-	att_drop(&a);
+	detach(&a);
 	tt_call(dev, "tt_sleepable n=50 3 %lu", (unsigned long)page);
 	CHECK_EQ(skel->bss->plain_runs, 50, "plain program");
 	CHECK_EQ(skel->bss->on_entry.runs, 100, "sleepable entry program");
-	att_drop(&b);
-	att_drop(&c);
+	detach(&b);
+	detach(&c);
 	check_nothing_left();
 }
 
@@ -152,7 +152,7 @@ static void test_detached_asleep(void)
 	static uint64_t words[512] = { 4242 };
 	struct tt_reply *r;
 	struct uffd_msg msg;
-	struct att a, b;
+	struct attachment a, b;
 	pthread_t thread;
 	void *page;
 	int fd;
@@ -168,14 +168,14 @@ static void test_detached_asleep(void)
 	reg.range.len = 4096;
 	REQUIRE(!ioctl(fd, UFFDIO_REGISTER, &reg), "UFFDIO_REGISTER: %s", strerror(errno));
 
-	a = att_do(OURS, FD(sleep_entry), NULL);
-	b = att_do(OURS, FD(sleep_exit), NULL);
+	a = attach_func(OURS, FD(sleep_entry), NULL);
+	b = attach_func(OURS, FD(sleep_exit), NULL);
 	REQUIRE(!pthread_create(&thread, NULL, call_it, page), "thread");
 	REQUIRE(read(fd, &msg, sizeof(msg)) == sizeof(msg), "userfaultfd: %s", strerror(errno));
 	CHECK_EQ(msg.event, UFFD_EVENT_PAGEFAULT, "event");
 	/* It sleeps in the entry program now. */
-	att_drop(&a);
-	att_drop(&b);
+	detach(&a);
+	detach(&b);
 	sleep(2);
 	if (!vmtest_oracle()) {
 		struct tramp_info info = tramp_module();

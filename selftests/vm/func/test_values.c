@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <linux/bpf.h>
 #include "../../kmod/trampoline_test.h"
-#include "vmtest.h"
+#include "attachment.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -181,12 +181,12 @@ static struct seen observe(const struct row *r, enum how how)
 	int exit_ = prog_clone_try(skel->progs.record_exit, r->name, BPF_TRACE_FEXIT);
 	uint64_t cookies[2] = { 0x1111222233334444ULL, 0x5555666677778888ULL };
 	struct seen seen = {};
-	struct att a, b;
+	struct attachment a, b;
 
 	REQUIRE(entry >= 0 && exit_ >= 0, "%s: programs for it: %s, %s", r->name, strerror(-entry),
 		strerror(-exit_));
-	a = att_try(how, entry, &cookies[0]);
-	b = att_try(how, exit_, &cookies[1]);
+	a = attach_func_try(how, entry, &cookies[0]);
+	b = attach_func_try(how, exit_, &cookies[1]);
 	if (!a.err && !b.err) {
 		seen.attached = true;
 		seen.reply = call_row(r);
@@ -197,11 +197,12 @@ static struct seen observe(const struct row *r, enum how how)
 		CHECK_EQ(seen.on_entry.cookie, cookies[0], "%s: %s", r->name, who);
 		CHECK_EQ(seen.on_exit.cookie, cookies[1], "%s: %s", r->name, who);
 	} else if (how == OURS) {
-		ktap_fail("%s: attach: entry %s, exit %s (%s)", r->name, strerror(-a.err),
-			    strerror(-b.err), tramp_last_error()->message);
+		ktap_fail("%s: attach: entry %s, exit %s (%s, %s)", r->name, strerror(-a.err),
+			  strerror(-b.err), tramp_reason_name(a.reply.refusal.reason),
+			  tramp_reason_name(b.reply.refusal.reason));
 	}
-	att_drop(&a);
-	att_drop(&b);
+	detach(&a);
+	detach(&b);
 	close(entry);
 	close(exit_);
 	return seen;
@@ -369,10 +370,10 @@ static bool observe_direct(const struct row *r, enum how how, bool is_exit, uint
 	int fd = direct_prog(r, direct_map, is_exit), i;
 	uint32_t zero = 0;
 	struct tt_reply reply;
-	struct att a;
+	struct attachment a;
 
 	REQUIRE(fd >= 0, "%s: program with direct access: %s", r->name, strerror(-fd));
-	a = att_try(how, fd, NULL);
+	a = attach_func_try(how, fd, NULL);
 	close(fd);
 	if (a.err) {
 		CHECK(how == KERNEL && r->nr_slots > 6, "%s: attach: %s", r->name,
@@ -382,7 +383,7 @@ static bool observe_direct(const struct row *r, enum how how, bool is_exit, uint
 	REQUIRE(!bpf_map_update_elem(direct_map, &zero, zeroes, 0), "map: %s", strerror(errno));
 	reply = call_row(r);
 	read_direct(values);
-	att_drop(&a);
+	detach(&a);
 	CHECK_EQ(values[DIRECT_CALLS], 1, "%s: calls", r->name);
 	for (i = 0; i < r->nr_slots; i++)
 		CHECK_EQ(values[i] & r->mask[i], r->slot[i], "%s: %s: ctx[%d]", r->name,
@@ -518,7 +519,8 @@ static void test_kernel_functions(void)
 		for (how = OURS; how <= KERNEL; how++) {
 			int entry = prog_clone(skel->progs.record_entry, c->func, BPF_TRACE_FENTRY);
 			int exit_ = prog_clone(skel->progs.record_exit, c->func, BPF_TRACE_FEXIT);
-			struct att a = att_do(how, entry, NULL), b = att_do(how, exit_, NULL);
+			struct attachment a = attach_func(how, entry, NULL);
+			struct attachment b = attach_func(how, exit_, NULL);
 			struct call_record *rec = seen[how];
 			int e;
 
@@ -528,8 +530,8 @@ static void test_kernel_functions(void)
 			      "are wrong", c->func);
 			rec[0] = skel->bss->on_entry;
 			rec[1] = skel->bss->on_exit;
-			att_drop(&a);
-			att_drop(&b);
+			detach(&a);
+			detach(&b);
 			close(entry);
 			close(exit_);
 			for (e = 0; e < 2; e++) {
@@ -564,17 +566,17 @@ static void test_modify_return(void)
 			    "CONFIG_FUNCTION_ERROR_INJECTION");
 	close(fd);
 	for (how = OURS; how <= KERNEL; how++) {
-		struct att a;
+		struct attachment a;
 
 		fd = prog_clone(skel->progs.record_mod, "bpf_modify_return_test",
 				BPF_MODIFY_RETURN);
 		skel->bss->mod_result = -7;
 		memset(&skel->bss->on_mod, 0, sizeof(struct call_record));
-		a = att_do(how, fd, NULL);
+		a = attach_func(how, fd, NULL);
 		run.retval = 0;
 		CHECK(!bpf_prog_test_run_opts(fd, &run), "%s", strerror(errno));
 		retval[how] = run.retval;
-		att_drop(&a);
+		detach(&a);
 		close(fd);
 		CHECK_EQ(skel->bss->on_mod.calls, 1, "calls");
 		CHECK_EQ((uint32_t)skel->bss->on_mod.slot[0], 1, "first argument");

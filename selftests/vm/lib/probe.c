@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attaching to instructions, and asking about them: see probe.h.
+ * Instructions, the optimiser, the forms of the test module: see probe.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,9 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#include <linux/perf_event.h>
 #include "probe.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
@@ -28,79 +26,6 @@ void probe_setup(void)
 	probe_skel->bss->only_pid = getpid();
 }
 
-struct probe probe_try(int prog_fd, struct tramp_attach *want)
-{
-	struct probe p = { .how = OURS, .fd = -1 };
-
-	want->size = sizeof(*want);
-	want->prog_fd = prog_fd;
-	if (ioctl(tramp_device(), TRAMP_IOC_ATTACH, want))
-		p.err = -errno;
-	else
-		p.fd = want->link_fd;
-	p.reply = *want;
-	return p;
-}
-
-/* The kernel's: a perf event of the kprobe PMU, with a link for the cookie. */
-static struct probe attach_kernel(int prog_fd, uint64_t addr, uint64_t cookie)
-{
-	struct perf_event_attr attr = { .size = sizeof(attr), .config2 = addr };
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
-	struct probe p = { .how = KERNEL, .fd = -1 };
-	char *type = read_file("/sys/bus/event_source/devices/kprobe/type");
-	int event;
-
-	attr.type = atoi(type);
-	free(type);
-	event = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	if (event < 0) {
-		p.err = -errno;
-		return p;
-	}
-	p.fd = bpf_link_create(prog_fd, event, BPF_PERF_EVENT, &opts);
-	if (p.fd < 0)
-		p.err = p.fd;
-	else if (ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
-		p.err = -errno;
-	close(event);
-	return p;
-}
-
-struct probe probe_at(enum how how, int prog_fd, uint64_t addr, uint32_t flags, uint64_t cookie)
-{
-	struct tramp_attach want = { .addr = addr, .cookie = cookie,
-				     .flags = flags | TRAMP_ATTACH_F_COOKIE };
-
-	if (how == KERNEL || vmtest_oracle())
-		return attach_kernel(prog_fd, addr, cookie);
-	return probe_try(prog_fd, &want);
-}
-
-struct probe probe_do(enum how how, int prog_fd, uint64_t addr, uint32_t flags, uint64_t cookie)
-{
-	struct probe p = probe_at(how, prog_fd, addr, flags, cookie);
-	char name[128];
-
-	REQUIRE(!p.err, "attach to %s (%s): %s, %s %s", ksym_name(addr, name, sizeof(name)),
-		p.how == KERNEL ? "kernel" : "ours", strerror(-p.err),
-		probe_reason(p.reply.refusal.reason), p.reply.refusal.detail);
-	return p;
-}
-
-void probe_drop(struct probe *p)
-{
-	if (p->fd >= 0)
-		close(p->fd);
-	p->fd = -1;
-	p->err = -EBADF;
-}
-
-struct tramp_query probe_query(const struct probe *p)
-{
-	return tramp_query_link(p->reply.link_id);
-}
-
 void probe_flush(void)
 {
 	int err = vmtest_oracle() ? 0 : write_file(OPTIMIZE, "1");
@@ -113,35 +38,6 @@ void probe_optimiser(bool on)
 	int err = vmtest_oracle() ? 0 : write_file(OPTIMIZE, "%d", on);
 
 	REQUIRE(!err, "%s: %s", OPTIMIZE, strerror(-err));
-}
-
-const char *probe_reason(uint32_t reason)
-{
-	switch (reason) {
-#define REASON_CASE(value, NAME, name, error, sentence) case value: return name;
-	TRAMP_REASONS(REASON_CASE)
-	}
-	return "?";
-}
-
-const char *probe_mode(uint32_t mode)
-{
-	static const char *const names[] = { "none", "direct", "ftrace-ops", "jump", "int3", "kprobe" };
-
-	return mode < sizeof(names) / sizeof(names[0]) ? names[mode] : "?";
-}
-
-bool probe_expect(const struct probe *p, uint32_t mode, uint32_t reason, const char *what)
-{
-	struct tramp_query q;
-
-	if (vmtest_oracle())
-		return true;
-	q = probe_query(p);
-	return CHECK(q.mode == mode && q.mode_reason == reason,
-		     "%s: %s+%#llx is %s (%s), not %s (%s)", what, q.func_name,
-		     (unsigned long long)q.offset, probe_mode(q.mode), probe_reason(q.mode_reason),
-		     probe_mode(mode), probe_reason(reason));
 }
 
 void function_tracer(const char *function)

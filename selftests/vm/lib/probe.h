@@ -1,37 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of probes share: attaching a kprobe program to an instruction,
- * through our module or through the kernel, asking what became of it, and the ioctls
- * of the test module.
+ * What the tests of probes share: their programs, the optimiser, instructions of functions,
+ * and the ioctls of the test module. attachment.h has how one is attached.
  */
 #ifndef PROBE_H
 #define PROBE_H
 
 #include <linux/types.h>
-#include "vmtest.h"
+#include "attachment.h"
 #include "probe_progs.h"
 #include "../../kmod/probe_abi.h"
-
-/* An attachment, or why there is none. */
-struct probe {
-	enum how how;
-	int fd;				/* the link's, -1: none */
-	int err;			/* 0 or a negative errno */
-	struct tramp_attach reply;	/* what ATTACH gave back (ours only) */
-};
 
 /* The programs, loaded; ends the test on failure. */
 extern struct probe_progs *probe_skel;
 void probe_setup(void);
 
-/* Attach as @want says (its size and prog_fd are filled in). */
-struct probe probe_try(int prog_fd, struct tramp_attach *want);
-/* Attach to an address; failing ends the test. A kernel one: through perf's kprobe PMU. */
-struct probe probe_do(enum how how, int prog_fd, uint64_t addr, uint32_t flags, uint64_t cookie);
-/* The same, but says why not. */
-struct probe probe_at(enum how how, int prog_fd, uint64_t addr, uint32_t flags, uint64_t cookie);
-void probe_drop(struct probe *p);
-struct tramp_query probe_query(const struct probe *p);
 /*
  * Have the optimiser do all it has to do: probes get the form they will have in the end,
  * and the text of those that are gone is as it was.
@@ -39,12 +22,6 @@ struct tramp_query probe_query(const struct probe *p);
 void probe_flush(void);
 /* Switch the optimiser off (false) and on. */
 void probe_optimiser(bool on);
-/* "region-call" */
-const char *probe_reason(uint32_t reason);
-const char *probe_mode(uint32_t mode);
-/* Checks mode and reason of a probe. */
-bool probe_expect(const struct probe *p, uint32_t mode, uint32_t reason, const char *what);
-
 #define TRACING	"/sys/kernel/tracing/"
 /* Have ftrace's function tracer trace one function; NULL: switch it off, empty the trace. */
 void function_tracer(const char *function);

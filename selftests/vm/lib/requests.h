@@ -9,7 +9,7 @@
 
 #include <linux/capability.h>
 #include <linux/types.h>
-#include "vmtest.h"
+#include "attachment.h"
 
 /* Any command's struct with room for a tail. */
 union arg {

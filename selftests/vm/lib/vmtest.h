@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the tests that run in the virtual machine share: having the functions of
- * the test module called, attaching a program through our module or through the
- * kernel, and looking at the kernel from outside (symbols, text, memory).
+ * the test module called, loading a program for many functions, asking our module, and
+ * looking at the kernel from outside (symbols, text, memory).
  *
  * Each test runs in a child process of its own (selftests/lib/ktap.h): what it
  * leaves open is closed when it ends.
@@ -52,27 +52,7 @@ uint64_t tt_calls(int fd, const char *name);
 /* Call bpf_fentry_test1..8 once, through a loaded fentry or fexit program. */
 int run_fentry_tests(int prog_fd);
 
-/* ---------------------------------------------------------------- attach -- */
-
-enum how {
-	OURS,		/* through trampoline.ko */
-	KERNEL,		/* through the kernel's own trampoline */
-};
-
-struct att {
-	enum how how;
-	struct tramp_link *link;
-	int fd;		/* the link's */
-	int err;	/* 0 or a negative errno */
-};
-
-/* Attach; ->err says whether it worked. Detach by closing the link. */
-struct att att_try(enum how how, int prog_fd, const uint64_t *cookie);
-/* As att_try(), but failing ends the test. */
-struct att att_do(enum how how, int prog_fd, const uint64_t *cookie);
-void att_drop(struct att *a);
-/* hits and misses as the module counts them (0 for the kernel's). */
-void att_counts(const struct att *a, uint64_t *hits, uint64_t *misses);
+/* -------------------------------------------------------------- programs -- */
 
 /* A loaded function: where BTF describes it. */
 struct func_btf {

@@ -178,7 +178,7 @@ static void test_commands(void)
 static void test_values(void)
 {
 	uint32_t bit, link_id;
-	struct att k;
+	struct attachment k;
 	char what[64];
 	union arg a;
 
@@ -241,7 +241,7 @@ static void test_values(void)
 	expect("QUERY behind the last id", TRAMP_IOC_QUERY, &a, -ENOENT, TRAMP_REASON_LINK_GONE);
 
 	/* A link of the kernel's own is none of ours. */
-	k = att_do(KERNEL, FD(good_exit), NULL);
+	k = attach_func(KERNEL, FD(good_exit), NULL);
 	{
 		struct bpf_link_info info = {};
 		uint32_t len = sizeof(info);
@@ -254,7 +254,7 @@ static void test_values(void)
 	a.query.link_id = link_id;
 	expect("QUERY of the kernel's link", TRAMP_IOC_QUERY, &a, -ENOENT,
 	       TRAMP_REASON_LINK_GONE);
-	att_drop(&k);
+	detach(&k);
 	ktap_note("%d cases", cases);
 	check_nothing_left();
 }

@@ -18,11 +18,11 @@ static void test_descriptors(void)
 {
 	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "m", 4, 8, 1, NULL), fds[2];
 	struct func_btf f;
-	struct att link;
+	struct attachment link;
 
 	setup();
 	f = func_btf("bpf_fentry_test2");
-	link = att_do(OURS, FD(good_exit), NULL);
+	link = attach_func(OURS, FD(good_exit), NULL);
 	REQUIRE(!pipe(fds), "pipe");
 	attach_fd_case("fd -1", -1, -EBADF, TRAMP_REASON_BAD_PROG_FD);
 	attach_fd_case("fd -2147483648", INT32_MIN, -EBADF, TRAMP_REASON_BAD_PROG_FD);
@@ -41,7 +41,7 @@ static void test_descriptors(void)
 	attach_fd_case("a BTF object", bpf_btf_get_fd_by_id(f.obj_id), -EBADF,
 		       TRAMP_REASON_BAD_PROG_FD);
 	attach_fd_case("the device itself", tramp_device(), -EBADF, TRAMP_REASON_BAD_PROG_FD);
-	att_drop(&link);
+	detach(&link);
 	ktap_note("%d cases", cases);
 	check_nothing_left();
 }
@@ -131,33 +131,33 @@ static void test_program_targets(void)
 
 static void test_already_attached(void)
 {
-	struct att ours, kernels;
+	struct attachment ours, kernels;
 
 	setup();
-	ours = att_do(OURS, FD(good_entry), NULL);
+	ours = attach_func(OURS, FD(good_entry), NULL);
 	attach_fd_case("attached by us", FD(good_entry), -EBUSY, TRAMP_REASON_ALREADY_ATTACHED);
-	att_drop(&ours);
+	detach(&ours);
 	/* Detached, it can be attached again. */
-	ours = att_do(OURS, FD(good_entry), NULL);
-	att_drop(&ours);
+	ours = attach_func(OURS, FD(good_entry), NULL);
+	detach(&ours);
 	/*
 	 * Attached by the kernel it can be attached by us beside it: an entry program
 	 * then runs twice a call; an exit program finds the site held.
 	 */
-	kernels = att_do(KERNEL, FD(good_entry), NULL);
+	kernels = attach_func(KERNEL, FD(good_entry), NULL);
 	if (tramp_module().features & TRAMP_FEAT_FTRACE_OPS) {
-		ours = att_do(OURS, FD(good_entry), NULL);
-		CHECK_EQ(tramp_query_link(tramp_link__id(ours.link)).mode, TRAMP_MODE_FTRACE_OPS,
+		ours = attach_func(OURS, FD(good_entry), NULL);
+		CHECK_EQ(attachment_query(&ours).mode, TRAMP_MODE_FTRACE_OPS,
 			 "beside the kernel's");
-		att_drop(&ours);
+		detach(&ours);
 	}
-	att_drop(&kernels);
-	kernels = att_do(KERNEL, FD(good_exit), NULL);
+	detach(&kernels);
+	kernels = attach_func(KERNEL, FD(good_exit), NULL);
 	attach_fd_case("an exit program, attached by the kernel", FD(good_exit), -EBUSY,
 		       TRAMP_REASON_SITE_HELD);
-	att_drop(&kernels);
-	ours = att_do(OURS, FD(good_entry), NULL);
-	att_drop(&ours);
+	detach(&kernels);
+	ours = attach_func(OURS, FD(good_entry), NULL);
+	detach(&ours);
 	check_nothing_left();
 }
 

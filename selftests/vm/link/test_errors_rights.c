@@ -152,12 +152,12 @@ static void test_capabilities(void)
 /* Addresses and code only to those whom /proc/kallsyms would show them. */
 static void test_hidden_addresses(void)
 {
-	struct att link;
+	struct attachment link;
 	int status;
 	pid_t pid;
 
 	setup();
-	link = att_do(OURS, FD(good_entry), NULL);
+	link = attach_func(OURS, FD(good_entry), NULL);
 	REQUIRE(!write_file("/proc/sys/kernel/kptr_restrict", "2"), "kptr_restrict");
 	fflush(stdout);
 	pid = fork();
@@ -189,7 +189,7 @@ static void test_hidden_addresses(void)
 	waitpid(pid, &status, 0);
 	write_file("/proc/sys/kernel/kptr_restrict", "0");
 	CHECK_EQ(status, 0, "in the child");
-	att_drop(&link);
+	detach(&link);
 	check_nothing_left();
 }
 
@@ -199,7 +199,7 @@ static void test_hidden_addresses(void)
 
 static void test_ftrace_disabled(void)
 {
-	struct att link;
+	struct attachment link;
 	int err;
 
 	setup();
@@ -208,14 +208,14 @@ static void test_ftrace_disabled(void)
 		       TRAMP_REASON_FTRACE_DISABLED);
 	ftrace_switch(true);
 	/* While something is attached it would lose hits silently: the kernel refuses. */
-	link = att_do(OURS, FD(good_entry), NULL);
+	link = attach_func(OURS, FD(good_entry), NULL);
 	err = write_file(FTRACE_ENABLED, "0");
 	CHECK_EQ(err, -EBUSY, "switching ftrace off under a link");
 	if (!err)
 		write_file(FTRACE_ENABLED, "1");
 	CHECK(!run_fentry_tests(FD(good_exit)), "the functions");
-	CHECK_EQ(tramp_query_link(tramp_link__id(link.link)).hits, 1, "hits");
-	att_drop(&link);
+	CHECK_EQ(attachment_query(&link).hits, 1, "hits");
+	detach(&link);
 	check_nothing_left();
 }
 

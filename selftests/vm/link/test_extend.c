@@ -66,7 +66,7 @@ static struct extend *load_extension(const char *name, const struct bpf_program 
 static struct {
 	struct extend *victim, *whole, *part;
 	struct bpf_link *whole_link, *part_link;
-	struct probe probe;
+	struct attachment probe;
 	bool attached;
 	bool held;	/* the kernel must refuse to extend it */
 } now;
@@ -136,13 +136,13 @@ static void step(const char *order, int at)
 		take_back(&now.part_link);
 		break;
 	case 'A':
-		now.probe = probe_do(OURS, bpf_program__fd(now.victim->progs.calls), form.probe,
-				     flags, COOKIE);
+		now.probe = attach_insn(OURS, bpf_program__fd(now.victim->progs.calls), form.probe,
+					flags, COOKIE);
 		now.attached = true;
 		now.held = !now.whole_link && !now.part_link;
 		break;
 	case 'a':
-		probe_drop(&now.probe);
+		detach(&now.probe);
 		probe_flush();
 		/* Until nobody can be in an image that leaves something out. */
 		CHECK(tramp_settle(), "images are left");
@@ -201,17 +201,17 @@ static void orders_of_kprobe(uint32_t how)
 {
 	static char orders[90][7];
 	int nr = all_orders(orders, env_int("EXTEND_ORDERS", 10)), i;
-	struct probe p;
+	struct attachment p;
 
 	if (vmtest_oracle())
 		ktap_skip("the kernel's kprobes have no images");
 	dev = tt_open();
 	probe_setup();
 	form = form_named(dev, "tt_form_inc_2");
-	p = probe_do(OURS, bpf_program__fd(probe_skel->progs.regs_all), form.probe, 0, 0);
+	p = attach_insn(OURS, bpf_program__fd(probe_skel->progs.regs_all), form.probe, 0, 0);
 	form_run(dev, form.index, 1, 1);
 	di = probe_skel->bss->seen[0].regs[14];
-	probe_drop(&p);
+	detach(&p);
 	flags = how;
 	for (i = 0; i < nr && !ktap_failures(); i++)
 		follow(orders[i]);
@@ -245,7 +245,7 @@ static void fmod_ret_order(struct extend *victim, struct extend *with, const cha
 {
 	struct bpf_link *link = NULL;
 	bool attached = false;
-	struct att a;
+	struct attachment a;
 	int i;
 
 	for (i = 0; order[i]; i++) {
@@ -259,11 +259,11 @@ static void fmod_ret_order(struct extend *victim, struct extend *with, const cha
 			link = NULL;
 			break;
 		case 'A':
-			a = att_do(OURS, bpf_program__fd(victim->progs.modify), NULL);
+			a = attach_func(OURS, bpf_program__fd(victim->progs.modify), NULL);
 			attached = true;
 			break;
 		case 'a':
-			att_drop(&a);
+			detach(&a);
 			attached = false;
 			break;
 		}

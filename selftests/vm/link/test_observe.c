@@ -50,13 +50,13 @@ static void test_stats(void)
 {
 	uint64_t count[2], time[2];
 	int prog[2], i;
-	struct att a[2];
+	struct attachment a[2];
 
 	setup();
 	prog[0] = prog_clone(skel->progs.count_entry, "tt_hot0", BPF_TRACE_FENTRY);
 	prog[1] = prog_clone(skel->progs.count_exit, "tt_hot0", BPF_TRACE_FEXIT);
 	for (i = 0; i < 2; i++)
-		a[i] = att_do(OURS, prog[i], &(uint64_t){ i });
+		a[i] = attach_func(OURS, prog[i], &(uint64_t){ i });
 	write_file(STATS, "0");
 	tt_call(dev, "tt_hot0 n=100 1");
 	for (i = 0; i < 2; i++) {
@@ -79,7 +79,7 @@ static void test_stats(void)
 		CHECK_EQ(again, count[i], "run_cnt after it was switched off");
 		CHECK_EQ(spent, time[i], "run_time_ns after it was switched off");
 		CHECK_EQ(skel->bss->counted[i], 300, "runs in all");
-		att_drop(&a[i]);
+		detach(&a[i]);
 	}
 	check_nothing_left();
 }
@@ -177,7 +177,7 @@ static void test_ksymbol(void)
 	struct perf_event_attr attr = { .ksymbol = 1 };
 	struct ksymbol_seen seen = {};
 	struct tramp_query q;
-	struct att a;
+	struct attachment a;
 	int prog;
 
 	if (vmtest_oracle())
@@ -185,8 +185,8 @@ static void test_ksymbol(void)
 	setup();
 	open_rings(&attr);
 	prog = prog_clone(skel->progs.count_entry, "tt_hot0", BPF_TRACE_FENTRY);
-	a = att_do(OURS, prog, NULL);
-	q = tramp_query_link(tramp_link__id(a.link));
+	a = attach_func(OURS, prog, NULL);
+	q = attachment_query(&a);
 	snprintf(seen.name, sizeof(seen.name), "trampoline_%llu_%u", (unsigned long long)q.key,
 		 q.index);
 	read_rings(see_ksymbol, &seen);
@@ -195,7 +195,7 @@ static void test_ksymbol(void)
 	CHECK(seen.len >= q.image_size && seen.len <= 4096, "length %u of %u", seen.len,
 	      q.image_size);
 	CHECK_EQ(seen.unregistered, 0, "while attached");
-	att_drop(&a);
+	detach(&a);
 	CHECK(tramp_settle(), "not freed");
 	read_rings(see_ksymbol, &seen);
 	CHECK_EQ(seen.unregistered, 1, "records of the end of %s", seen.name);
@@ -267,7 +267,7 @@ static void test_text_poke(void)
 {
 	struct perf_event_attr attr = { .text_poke = 1 };
 	struct tt_form_info form;
-	struct probe p;
+	struct attachment p;
 
 	if (vmtest_oracle())
 		ktap_skip("about our probes");
@@ -277,11 +277,11 @@ static void test_text_poke(void)
 	open_rings(&attr);
 	told.addr = form.probe;
 	text_read(dev, told.addr, told.text, sizeof(told.text));
-	p = probe_do(OURS, bpf_program__fd(probe_skel->progs.regs_all), form.probe, 0, 0);
+	p = attach_insn(OURS, bpf_program__fd(probe_skel->progs.regs_all), form.probe, 0, 0);
 	probe_flush();
-	CHECK_EQ(probe_query(&p).mode, TRAMP_MODE_JUMP, "mode");
+	CHECK_EQ(attachment_query(&p).mode, TRAMP_MODE_JUMP, "mode");
 	follow_pokes("a jump");
-	probe_drop(&p);
+	detach(&p);
 	probe_flush();
 	follow_pokes("restored");
 	check_nothing_left();
@@ -292,9 +292,9 @@ static void test_text_poke(void)
 /* "<addr> t trampoline_<key>_<index>\t[bpf]", as long as the image is there. */
 static void test_kallsyms(void)
 {
-	struct att a[3];
+	struct attachment a[3];
 	char line[128], *text;
-	int i, n = 0;
+	int i, n = 0, prog;
 
 	if (vmtest_oracle())
 		ktap_skip("about our images");
@@ -302,11 +302,10 @@ static void test_kallsyms(void)
 	for (i = 0; i < 3; i++) {
 		struct tramp_query q;
 
-		a[n++] = att_do(OURS, prog_clone(i == 1 ? skel->progs.count_exit :
-						 skel->progs.count_entry, "tt_hot0",
-						 i == 1 ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY),
-				NULL);
-		q = tramp_query_link(tramp_link__id(a[0].link));
+		prog = i == 1 ? prog_clone(skel->progs.count_exit, "tt_hot0", BPF_TRACE_FEXIT) :
+				prog_clone(skel->progs.count_entry, "tt_hot0", BPF_TRACE_FENTRY);
+		a[n++] = attach_func(OURS, prog, NULL);
+		q = attachment_query(&a[0]);
 		sprintf(line, "%016llx t trampoline_%llu_%u\t[bpf]\n",
 			(unsigned long long)q.image_addr, (unsigned long long)q.key, q.index);
 		text = read_file("/proc/kallsyms");
@@ -317,7 +316,7 @@ static void test_kallsyms(void)
 	CHECK(tramp_settle(), "old images stay");
 	CHECK_EQ(ksym_images(), 1, "one image for one function");
 	for (i = 0; i < 3; i++)
-		att_drop(&a[i]);
+		detach(&a[i]);
 	check_nothing_left();
 }
 
@@ -327,15 +326,15 @@ static void test_image_bytes(void)
 	unsigned char image[4096], memory[4096], site[16];
 	uint64_t func = 0;
 	struct tramp_query q = { .size = sizeof(q) };
-	struct att a;
+	struct attachment a;
 	int32_t rel;
 	int at;
 
 	if (vmtest_oracle())
 		ktap_skip("about our images");
 	setup();
-	a = att_do(OURS, prog_clone(skel->progs.count_exit, "tt_hot0", BPF_TRACE_FEXIT), NULL);
-	q.link_id = tramp_link__id(a.link);
+	a = attach_func(OURS, prog_clone(skel->progs.count_exit, "tt_hot0", BPF_TRACE_FEXIT), NULL);
+	q.link_id = a.reply.link_id;
 	q.image = (uintptr_t)image;
 	q.image_len = 1;
 	CHECK(ioctl(tramp_device(), TRAMP_IOC_QUERY, &q) && errno == EMSGSIZE, "%s",
@@ -354,7 +353,7 @@ static void test_image_bytes(void)
 	CHECK_EQ(site[at], 0xe8, "a CALL at the site");
 	memcpy(&rel, site + at + 1, 4);
 	CHECK_EQ(func + at + 5 + rel, q.image_addr, "where the site calls to");
-	att_drop(&a);
+	detach(&a);
 	kcore_read(func, site, sizeof(site));
 	CHECK(!memcmp(site + at, "\x0f\x1f\x44\x00\x00", 5), "no NOP5 at the site after detach");
 	check_nothing_left();

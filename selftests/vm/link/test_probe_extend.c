@@ -26,28 +26,28 @@ static void run(int nr)
 	form_run(dev, form.index, nr, 1);
 }
 
-static struct probe attach(int prog, int which)
+static struct attachment attach(int prog, int which)
 {
-	struct probe p = probe_do(OURS, prog, form.probe, flags_of[which], COOKIE);
+	struct attachment p = attach_insn(OURS, prog, form.probe, flags_of[which], COOKIE);
 
 	probe_flush();
-	CHECK_EQ(probe_query(&p).mode, which ? TRAMP_MODE_JUMP : TRAMP_MODE_INT3, "mode");
+	CHECK_EQ(attachment_query(&p).mode, which ? TRAMP_MODE_JUMP : TRAMP_MODE_INT3, "mode");
 	return p;
 }
 
 static void setup(void)
 {
-	struct probe p;
+	struct attachment p;
 
 	if (vmtest_oracle())
 		ktap_skip("the kernel's kprobes have no images");
 	dev = tt_open();
 	probe_setup();
 	form = form_named(dev, "tt_form_inc_2");
-	p = probe_do(OURS, bpf_program__fd(probe_skel->progs.regs_all), form.probe, 0, 0);
+	p = attach_insn(OURS, bpf_program__fd(probe_skel->progs.regs_all), form.probe, 0, 0);
 	run(1);
 	di = probe_skel->bss->seen[0].regs[14];
-	probe_drop(&p);
+	detach(&p);
 	probe_flush();
 }
 
@@ -89,7 +89,7 @@ static void test_later(void)
 {
 	struct extend *victim, *with;
 	struct bpf_link *link;
-	struct probe p;
+	struct attachment p;
 	int i;
 
 	setup();
@@ -102,7 +102,7 @@ static void test_later(void)
 	bpf_link__destroy(link);
 	run(10);
 	CHECK_EQ(victim->bss->plain_runs, 10, "it runs");
-	probe_drop(&p);
+	detach(&p);
 	/* Until nobody can be in the image any more. */
 	for (i = 0, link = NULL; i < 100 && !link; i++) {
 		link = extend(with);
@@ -117,7 +117,7 @@ static void test_before(void)
 {
 	struct extend *victim, *with;
 	struct bpf_link *link;
-	struct probe p;
+	struct attachment p;
 	int i;
 
 	setup();
@@ -133,7 +133,7 @@ static void test_before(void)
 		CHECK_EQ(with->bss->extension_di, di, "di");
 		CHECK_EQ(with->bss->extension_ip, form.probe + 1, "ip");
 		CHECK_EQ(with->bss->extension_cookie, COOKIE, "cookie");
-		probe_drop(&p);
+		detach(&p);
 		probe_flush();
 	}
 	CHECK_EQ(victim->bss->plain_runs, 0, "in its place");
@@ -144,7 +144,7 @@ static void test_before(void)
 static void test_hidden(void)
 {
 	struct extend *skel;
-	struct probe p;
+	struct attachment p;
 	int i;
 
 	setup();
@@ -154,7 +154,7 @@ static void test_hidden(void)
 		skel->bss->hidden_di = 0;
 		run(1);
 		CHECK_EQ(skel->bss->hidden_di, (uint32_t)di, "half of di");
-		probe_drop(&p);
+		detach(&p);
 		probe_flush();
 	}
 	check_nothing_left();

@@ -76,11 +76,11 @@ static int our_link(int prog, const char *symbol, uint64_t offset)
 {
 	struct tramp_attach want = { .offset = offset, .cookie = COOKIE,
 				     .flags = TRAMP_ATTACH_F_COOKIE };
-	struct probe p;
+	struct attachment p;
 
 	strcpy(want.symbol, symbol);
-	p = probe_try(prog, &want);
-	REQUIRE(!p.err, "%s+%#lx: %s", symbol, offset, probe_reason(p.reply.refusal.reason));
+	p = attach_want(prog, &want);
+	REQUIRE(!p.err, "%s+%#lx: %s", symbol, offset, tramp_reason_name(p.reply.refusal.reason));
 	return p.fd;
 }
 

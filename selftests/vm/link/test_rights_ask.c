@@ -214,7 +214,7 @@ static void test_gone_probe(void)
 {
 	char path[64], *text, *place;
 	struct tt_form_info form;
-	struct probe p;
+	struct attachment p;
 	int dev, tries, err;
 
 	setup();
@@ -222,7 +222,7 @@ static void test_gone_probe(void)
 	dev = tt_open();
 	form = form_named(dev, "tt_form_inc_2");
 	close(dev);
-	p = probe_do(OURS, bpf_program__fd(probe_skel->progs.count), form.probe, 0, 0);
+	p = attach_insn(OURS, bpf_program__fd(probe_skel->progs.count), form.probe, 0, 0);
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", p.fd);
 	text = read_file(path);
 	CHECK(strstr(text, "place:\ttt_form_inc_2+0x") ||
@@ -244,7 +244,7 @@ static void test_gone_probe(void)
 	text = read_file(LIST);
 	CHECK(!strstr(text, "ffffffff"), "%s", text);
 	free(text);
-	probe_drop(&p);
+	detach(&p);
 	check_nothing_left();
 }
 
@@ -325,7 +325,7 @@ static void test_padding(void)
 		large++;
 		began = now_ns();
 		REQUIRE(!probe_explain(&f, next - 1, NULL, true), "%s: %s", syms[i].name,
-			probe_reason(f.reason));
+			tramp_reason_name(f.reason));
 		took = (now_ns() - began) / 1000000;
 		most = took > most ? took : most;
 		ktap_note("%s: %lu bytes, %u instructions, %lu ms", syms[i].name, f.size, f.nr,

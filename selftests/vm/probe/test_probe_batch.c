@@ -18,7 +18,7 @@
 
 static int dev, prog;
 static uint64_t addr[MANY];
-static struct probe at[MANY];
+static struct attachment at[MANY];
 static struct probe_func f;
 static uint8_t *before, *after;
 
@@ -106,14 +106,14 @@ static void test_grace_periods(void)
 	periods = grace_periods();
 	start = now_ns();
 	for (i = 0; i < MANY; i++)
-		at[i] = probe_do(OURS, prog, addr[i], 0, i);
+		at[i] = attach_insn(OURS, prog, addr[i], 0, i);
 	allowed = 5 * batches(start);
 	probe_flush();
 	periods = grace_periods() - periods;
 	ktap_note("%d probes attached and optimised: %lu grace periods", MANY, periods);
 	CHECK(periods <= allowed, "%lu grace periods, not %lu", periods, allowed);
 	for (i = 0; i < MANY; i++)
-		jumps += probe_query(&at[i]).mode == TRAMP_MODE_JUMP;
+		jumps += attachment_query(&at[i]).mode == TRAMP_MODE_JUMP;
 	CHECK_EQ(jumps, MANY, "jumps");
 	CHECK_EQ(tramp_module().probes, MANY, "probes as INFO counts them");
 	CHECK_EQ(tramp_module().optimised, MANY, "jumps as INFO counts them");
@@ -137,7 +137,7 @@ static void test_grace_periods(void)
 	periods = grace_periods();
 	start = now_ns();
 	for (i = 0; i < MANY; i++)
-		probe_drop(&at[i]);
+		detach(&at[i]);
 	allowed = 5 * batches(start);
 	probe_flush();
 	CHECK_EQ(run_long(10), result, "result without probes");
@@ -166,7 +166,7 @@ static struct cost measure(int nr)
 	probe_optimiser(false);
 	start = now_ns();
 	for (i = 0; i < nr; i++)
-		at[i] = probe_do(OURS, prog, addr[i * (MANY / nr)], 0, i);
+		at[i] = attach_insn(OURS, prog, addr[i * (MANY / nr)], 0, i);
 	t = now_ns();
 	c.attach = t - start;
 	probe_optimiser(true);
@@ -174,7 +174,7 @@ static struct cost measure(int nr)
 	c.optimise = start - t;
 	CHECK_EQ(tramp_module().optimised, nr, "jumps");
 	for (i = 0; i < nr; i++)
-		probe_drop(&at[i]);
+		detach(&at[i]);
 	probe_flush();
 	c.detach = now_ns() - start;
 	return c;
@@ -264,7 +264,7 @@ static void test_linear_long(void)
 /* Every instruction of the function at once: regions all over each other. */
 static void test_dense(void)
 {
-	struct probe *all;
+	struct attachment *all;
 	uint64_t result;
 	uint32_t i, nr = 0;
 
@@ -277,7 +277,7 @@ static void test_dense(void)
 		if (f.insns[i].mode == TRAMP_MODE_NONE ||
 		    (!f.insns[i].offset && f.insns[1].mode == TRAMP_MODE_FTRACE_OPS))
 			continue;
-		all[nr] = probe_do(OURS, prog, f.addr + f.insns[i].offset, 0, nr);
+		all[nr] = attach_insn(OURS, prog, f.addr + f.insns[i].offset, 0, nr);
 		nr++;
 		/* Meanwhile some have become jumps, which now must give way. */
 		if (nr == 500)
@@ -291,14 +291,14 @@ static void test_dense(void)
 	expect_hits(nr, 10, "all");
 	/* Every other one goes: more room for the others. */
 	for (i = 0; i < nr; i += 2)
-		probe_drop(&all[i]);
+		detach(&all[i]);
 	probe_flush();
 	ktap_note("%u of %u probes are jumps", tramp_module().optimised, nr / 2);
 	CHECK_EQ(run_long(10), result, "result with a probe on every other instruction");
 	for (i = 0; i < nr; i++)
 		CHECK_EQ(probe_skel->bss->counted[i], i % 2 ? 10 : 0, "probe %u", i);
 	for (i = 1; i < nr; i += 2)
-		probe_drop(&all[i]);
+		detach(&all[i]);
 	probe_flush();
 	CHECK_EQ(run_long(10), result, "result without probes");
 	check_nothing_left();

@@ -103,7 +103,7 @@ static void pair(const char *what, uint64_t our, uint64_t theirs, bool ours_firs
 		 bool settle, uint32_t flags, uint32_t kernel_kind)
 {
 	bool there = true;
-	struct probe p;
+	struct attachment p;
 	char when[160];
 	uint64_t hits = 0;
 	int i;
@@ -119,7 +119,7 @@ static void pair(const char *what, uint64_t our, uint64_t theirs, bool ours_firs
 		if (settle)
 			usleep(300000);	/* its optimiser's */
 	}
-	p = probe_do(OURS, prog, our, flags, 0);
+	p = attach_insn(OURS, prog, our, flags, 0);
 	if (settle)
 		probe_flush();
 	if (ours_first) {
@@ -127,11 +127,12 @@ static void pair(const char *what, uint64_t our, uint64_t theirs, bool ours_firs
 		if (!there)
 			CHECK(theirs >= our && theirs < our + 5,
 			      "%s: the kernel's kprobe is refused (ours is %s)", when,
-			      probe_mode(probe_query(&p).mode));
+			      tramp_mode_name(attachment_query(&p).mode));
 	}
 	/* Ours may be waiting to become a jump, past theirs: the optimiser looks at once. */
 	for (i = 0; ours_first && there && theirs > our && theirs < our + 5 && i < 1000 &&
-		    probe_query(&p).mode_reason == TRAMP_REASON_OPT_PENDING; i++)
+		    attachment_query(&p).mode_reason == TRAMP_REASON_OPT_PENDING;
+	     i++)
 		usleep(10000);
 	expect(when, 1);
 	hits += there ? TIMES : 0;
@@ -142,7 +143,7 @@ static void pair(const char *what, uint64_t our, uint64_t theirs, bool ours_firs
 		hits += there ? TIMES : 0;
 	}
 	if (ours_goes) {
-		probe_drop(&p);
+		detach(&p);
 		expect(when, 0);
 		hits += there ? TIMES : 0;
 		probe_flush();
@@ -157,7 +158,7 @@ static void pair(const char *what, uint64_t our, uint64_t theirs, bool ours_firs
 		expect(when, 1);
 		probe_flush();
 		expect(when, 1);
-		probe_drop(&p);
+		detach(&p);
 		expect(when, 0);
 	}
 	expect_text(when);
@@ -192,26 +193,26 @@ static void test_kprobes(void)
 /* A kretprobe-like neighbour: a kprobe at the entry, which is ftrace's. */
 static void test_kprobe_entry(void)
 {
-	struct probe p, e;
+	struct attachment p, e;
 	uint64_t site;
 	uint32_t word;
 
 	setup();
 	text_read(dev, form.func, &word, sizeof(word));
 	site = form.func + (word == 0xfa1e0ff3 ? 4 : 0);
-	p = probe_do(OURS, prog, form.probe, 0, 0);
+	p = attach_insn(OURS, prog, form.probe, 0, 0);
 	probe_flush();
 	CHECK(kernel_on(site, TT_KPROBE_COUNT), "a kprobe at the entry");
 	expect("theirs at the entry", 1);
-	e = probe_do(OURS, prog, site, 0, 1);
+	e = attach_insn(OURS, prog, site, 0, 1);
 	probe_skel->bss->counted[1] = 0;
 	expect("both at the entry", 1);
 	CHECK_EQ(probe_skel->bss->counted[1], TIMES, "ours at the entry");
 	CHECK_EQ(kernel_off(), 2 * TIMES, "theirs at the entry");
 	expect("ours at the entry", 1);
 	CHECK_EQ(probe_skel->bss->counted[1], 2 * TIMES, "ours at the entry");
-	probe_drop(&e);
-	probe_drop(&p);
+	detach(&e);
+	detach(&p);
 	expect("nobody", 0);
 	expect_text("nobody");
 	check_nothing_left();
@@ -263,16 +264,16 @@ static uint64_t once_a_call(void)
 
 	REQUIRE(!probe_explain(&f, 0, "tt_steps", false), "tt_steps");
 	for (i = 2; i < f.nr && !addr; i++) {
-		struct probe p;
+		struct attachment p;
 
 		if (f.insns[i].mode != TRAMP_MODE_JUMP)
 			continue;
-		p = probe_do(OURS, prog, f.addr + f.insns[i].offset, 0, 0);
+		p = attach_insn(OURS, prog, f.addr + f.insns[i].offset, 0, 0);
 		probe_skel->bss->counted[0] = 0;
 		tt_call(dev, "tt_steps n=10 5 20");
 		if (probe_skel->bss->counted[0] == 10)
 			addr = f.addr + f.insns[i].offset;
-		probe_drop(&p);
+		detach(&p);
 	}
 	probe_func_free(&f);
 	REQUIRE(addr, "nothing is executed once a call");
@@ -281,9 +282,9 @@ static uint64_t once_a_call(void)
 
 static void test_ftrace(void)
 {
-	struct probe entry, mid;
+	struct attachment entry, mid;
 	uint64_t middle, addr;
-	struct att ours, kernel;
+	struct attachment ours, kernel;
 	uint8_t text[2][16];
 	int fentry, rounds;
 
@@ -300,31 +301,32 @@ static void test_ftrace(void)
 		/* The tracer first, then last. */
 		if (!rounds)
 			function_tracer("tt_steps");
-		entry = probe_do(OURS, prog, addr, 0, ENTRY);
-		mid = probe_do(OURS, prog, middle, 0, MIDDLE);
+		entry = attach_insn(OURS, prog, addr, 0, ENTRY);
+		mid = attach_insn(OURS, prog, middle, 0, MIDDLE);
 		probe_flush();
-		probe_expect(&mid, TRAMP_MODE_JUMP, 0, "middle");
+		attachment_expect(&mid, TRAMP_MODE_JUMP, 0, "middle");
 		if (rounds)
 			function_tracer("tt_steps");
 		traced();
 		expect_steps("tracer and probes", 1 << ENTRY | 1 << MIDDLE);
 		CHECK_EQ(traced(), TIMES, "the tracer");
-		kernel = att_do(KERNEL, bpf_program__fd(fentry_skel->progs.fentry_kernel), NULL);
+		kernel = attach_func(KERNEL, bpf_program__fd(fentry_skel->progs.fentry_kernel),
+				     NULL);
 		expect_steps("the kernel's fentry too", 1 << ENTRY | 1 << MIDDLE |
 			     1 << KERNEL_FENTRY);
-		att_drop(&kernel);
-		ours = att_do(OURS, fentry, NULL);
+		detach(&kernel);
+		ours = attach_func(OURS, fentry, NULL);
 		expect_steps("our fentry too", 1 << ENTRY | 1 << MIDDLE | 1 << FENTRY);
-		probe_drop(&entry);
+		detach(&entry);
 		expect_steps("without the entry probe", 1 << MIDDLE | 1 << FENTRY);
 		function_tracer(NULL);
 		expect_steps("without the tracer", 1 << MIDDLE | 1 << FENTRY);
-		entry = probe_do(OURS, prog, addr, 0, ENTRY);
+		entry = attach_insn(OURS, prog, addr, 0, ENTRY);
 		expect_steps("the entry probe again", 1 << ENTRY | 1 << MIDDLE | 1 << FENTRY);
-		att_drop(&ours);
+		detach(&ours);
 		expect_steps("without our fentry", 1 << ENTRY | 1 << MIDDLE);
-		probe_drop(&mid);
-		probe_drop(&entry);
+		detach(&mid);
+		detach(&entry);
 		expect_steps("nobody", 0);
 		probe_flush();
 		text_read(dev, addr, text[1], sizeof(text[1]));
@@ -336,24 +338,25 @@ static void test_ftrace(void)
 /* The kernel's kprobe events through perf and ftrace, started and stopped around ours. */
 static void test_events(void)
 {
-	struct probe ours, perf;
+	struct attachment ours, perf;
 	char *profile;
 	int i;
 
 	setup();
 	for (i = 0; i < 4; i++) {
 		if (i & 1)
-			ours = probe_do(OURS, prog, form.probe, 0, 0);
+			ours = attach_insn(OURS, prog, form.probe, 0, 0);
 		if (i & 1)
 			probe_flush();
-		perf = probe_do(KERNEL, bpf_program__fd(probe_skel->progs.count_too), form.probe, 0,
-				100);
+		perf = attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count_too), form.probe,
+				   0, 100);
 		REQUIRE(!write_file(TRACING "kprobe_events", "p:vmtest_probe %s+%lu", form.name,
 				    (unsigned long)(form.probe - form.func)), "kprobe_events");
 		REQUIRE(!write_file(TRACING "events/kprobes/vmtest_probe/enable", "1"), "enable");
 		if (!(i & 1)) {
-			ours = probe_do(OURS, prog, form.probe, 0, 0);
-			probe_expect(&ours, TRAMP_MODE_KPROBE, TRAMP_REASON_KPROBE_THERE, "second");
+			ours = attach_insn(OURS, prog, form.probe, 0, 0);
+			attachment_expect(&ours, TRAMP_MODE_KPROBE, TRAMP_REASON_KPROBE_THERE,
+					  "second");
 		}
 		probe_skel->bss->counted[100 + PROBE_COUNTERS / 2] = 0;
 		expect("all", 1);
@@ -362,15 +365,15 @@ static void test_events(void)
 		CHECK_EQ(number_after(profile, "vmtest_probe", 0), TIMES, "ftrace's");
 		free(profile);
 		if (i & 2)
-			probe_drop(&ours);
+			detach(&ours);
 		write_file(TRACING "events/kprobes/vmtest_probe/enable", "0");
 		/* Opening it for writing anew removes them all. */
 		write_file(TRACING "kprobe_events", "\n");
-		probe_drop(&perf);
+		detach(&perf);
 		expect("theirs gone", !(i & 2));
 		probe_flush();
 		expect("theirs gone, settled", !(i & 2));
-		probe_drop(&ours);
+		detach(&ours);
 		expect_text("nobody");
 	}
 	check_nothing_left();
@@ -402,7 +405,7 @@ static void test_patched(void)
 {
 	static uint8_t text[2][4096];
 	struct probe_func f;
-	struct probe p[256];
+	struct attachment p[256];
 	uint32_t i, k, nr, jumps;
 	pthread_t thread;
 	struct tt_reply r;
@@ -418,12 +421,12 @@ static void test_patched(void)
 			if (f.insns[i].mode == TRAMP_MODE_NONE ||
 			    f.insns[i].mode == TRAMP_MODE_KPROBE)
 				continue;
-			p[nr++] = probe_do(OURS, prog, f.addr + f.insns[i].offset, 0, 0);
+			p[nr++] = attach_insn(OURS, prog, f.addr + f.insns[i].offset, 0, 0);
 		}
 		toggle(dev, 20);
 		probe_flush();
 		for (i = 0, jumps = 0; i < nr; i++)
-			jumps += probe_query(&p[i]).mode == TRAMP_MODE_JUMP;
+			jumps += attachment_query(&p[i]).mode == TRAMP_MODE_JUMP;
 		ktap_note("%u of %u probes are jumps", jumps, nr);
 		CHECK(jumps, "no jumps at all");
 		toggle(dev, 41);
@@ -433,10 +436,10 @@ static void test_patched(void)
 		}
 		toggle(dev, 41);
 		for (i = 0; i < nr; i += 2)
-			probe_drop(&p[i]);
+			detach(&p[i]);
 		toggle(dev, 10);
 		for (i = 1; i < nr; i += 2)
-			probe_drop(&p[i]);
+			detach(&p[i]);
 		toggle(dev, 10);
 		probe_flush();
 	}
@@ -479,7 +482,7 @@ static void test_behind_kprobe_mode(void)
 {
 	uint64_t addr[2];
 	struct text_sym *syms;
-	struct probe p[2];
+	struct attachment p[2];
 	int done = 0, order;
 	size_t nr, i;
 
@@ -490,15 +493,15 @@ static void test_behind_kprobe_mode(void)
 			continue;
 		done++;
 		for (order = 0; order < 2; order++) {
-			p[order] = probe_do(OURS, prog, addr[order], 0, 0);
-			p[!order] = probe_do(OURS, probe_clone(probe_skel->progs.count),
-					     addr[!order], 0, 0);
+			p[order] = attach_insn(OURS, prog, addr[order], 0, 0);
+			p[!order] = attach_insn(OURS, probe_clone(probe_skel->progs.count),
+						addr[!order], 0, 0);
 			probe_flush();
-			probe_expect(&p[0], TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXUP,
-				     syms[i].name);
-			probe_expect(&p[1], TRAMP_MODE_JUMP, 0, syms[i].name);
-			probe_drop(&p[0]);
-			probe_drop(&p[1]);
+			attachment_expect(&p[0], TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXUP,
+					  syms[i].name);
+			attachment_expect(&p[1], TRAMP_MODE_JUMP, 0, syms[i].name);
+			detach(&p[0]);
+			detach(&p[1]);
 			probe_flush();
 		}
 	}

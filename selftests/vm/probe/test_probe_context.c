@@ -55,7 +55,7 @@ static const char *const form_name[] = { "the kernel's int3", "our int3", "our j
 
 static struct probe_context *skel;
 static int dev;
-static struct probe at[CONTEXT_PLACES];
+static struct attachment at[CONTEXT_PLACES];
 static struct context_seen saw[NR_FORMS][CONTEXT_PLACES];
 static volatile unsigned long *consumer, *producer;
 static volatile sig_atomic_t signals;
@@ -156,12 +156,12 @@ static void tidy(void)
 	memset(skel->bss->seen, 0, sizeof(skel->bss->seen));
 }
 
-static struct probe attach(enum form form, uint64_t addr, uint64_t cookie)
+static struct attachment attach(enum form form, uint64_t addr, uint64_t cookie)
 {
 	uint32_t flags = form == OUR_INT3 ? TRAMP_ATTACH_F_NO_JUMP : 0;
 
-	return probe_at(form == KERNEL_INT3 ? KERNEL : OURS, bpf_program__fd(skel->progs.inside),
-			addr, flags, cookie);
+	return attach_insn_try(form == KERNEL_INT3 ? KERNEL : OURS,
+			       bpf_program__fd(skel->progs.inside), addr, flags, cookie);
 }
 
 /* A set of results, as a text: "0 -16". */
@@ -218,7 +218,7 @@ static void helpers(void)
 	for (i = 0; i < 2; i++) {
 		for (form = 0; form < NR_FORMS; form++) {
 			uint64_t addr = f.addr + f.insns[inner].offset;
-			struct probe p;
+			struct attachment p;
 
 			probe_flush();
 			p = attach(form, addr, 0);
@@ -231,7 +231,7 @@ static void helpers(void)
 			saw[form][0] = skel->bss->seen[0];
 			usleep(10000);
 			sent[form] = signals;
-			probe_drop(&p);
+			detach(&p);
 			CHECK_EQ(saw[form][0].hits, 1, "%s, %s: hits", context[i], form_name[form]);
 			CHECK_EQ(sent[form], sent[KERNEL_INT3], "%s, %s: signals", context[i],
 				 form_name[form]);
@@ -316,14 +316,15 @@ static void once(enum form form, const uint64_t *addr, int nr, int from, int ste
 		if (at[k].reply.refusal.reason == TRAMP_REASON_ALREADY_ATTACHED)
 			continue;
 		if (at[k].err && !total.refused++)
-			ktap_note("%s is refused as %s: %s, %s", ksym_name(addr[k], name, sizeof(name)),
-				  form_name[form], strerror(-at[k].err),
-				  probe_reason(at[k].reply.refusal.reason));
+			ktap_note("%s is refused as %s: %s, %s",
+				  ksym_name(addr[k], name, sizeof(name)), form_name[form],
+				  strerror(-at[k].err),
+				  tramp_reason_name(at[k].reply.refusal.reason));
 	}
 	if (form == OUR_JUMP)
 		probe_flush();
 	for (k = from; form == OUR_JUMP && k < nr; k += step)
-		jumps += !at[k].err && probe_query(&at[k]).mode == TRAMP_MODE_JUMP;
+		jumps += !at[k].err && attachment_query(&at[k]).mode == TRAMP_MODE_JUMP;
 	total.jumps += jumps;
 	tidy();
 	run(skel->progs.outside);
@@ -331,7 +332,7 @@ static void once(enum form form, const uint64_t *addr, int nr, int from, int ste
 		saw[form][k] = skel->bss->seen[k];
 		if (at[k].err)
 			saw[form][k].hits = REFUSED;
-		probe_drop(&at[k]);
+		detach(&at[k]);
 	}
 }
 

@@ -59,12 +59,12 @@ static void expect_given_back(void)
 	CHECK(!calls_us(), "the handler still calls us without a probe");
 }
 
-static struct probe int3_probe(void)
+static struct attachment int3_probe(void)
 {
-	struct probe p = probe_do(OURS, prog, form.probe, TRAMP_ATTACH_F_NO_JUMP, 0);
+	struct attachment p = attach_insn(OURS, prog, form.probe, TRAMP_ATTACH_F_NO_JUMP, 0);
 
 	probe_flush();
-	probe_expect(&p, TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF, form.name);
+	attachment_expect(&p, TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF, form.name);
 	return p;
 }
 
@@ -91,7 +91,7 @@ static void on_trap(int sig)
 static void test_taken_and_given_back(void)
 {
 	struct tt_form_info other;
-	struct probe p, q;
+	struct attachment p, q;
 
 	setup();
 	expect_given_back();
@@ -103,29 +103,29 @@ static void test_taken_and_given_back(void)
 	asm volatile("int3");
 	CHECK_EQ(trapped, 1, "a SIGTRAP of our own");
 	other = form_named(dev, "tt_form_inc_2");
-	q = probe_do(KERNEL, prog, other.probe, 0, 1);
+	q = attach_insn(KERNEL, prog, other.probe, 0, 1);
 	probe_skel->bss->counted[1] = 0;
 	form_run(dev, other.index, TIMES, 3);
 	CHECK_EQ(probe_skel->bss->counted[1], TIMES, "a kprobe of the kernel's");
-	probe_drop(&q);
-	probe_drop(&p);
+	detach(&q);
+	detach(&p);
 	expect_given_back();
 	/* Again, before it has been given back. */
 	p = int3_probe();
-	probe_drop(&p);
+	detach(&p);
 	probe_flush();
 	p = int3_probe();
 	usleep(1500000);
 	CHECK(calls_us(), "given back while there is a probe");
 	expect_hits("the second time");
-	probe_drop(&p);
+	detach(&p);
 	expect_given_back();
 	check_nothing_left();
 }
 
 static void test_traced(void)
 {
-	struct probe p;
+	struct attachment p;
 	char *trace;
 	int round;
 
@@ -145,7 +145,7 @@ static void test_traced(void)
 		free(trace);
 		function_tracer(NULL);
 		expect_hits("without the tracer");
-		probe_drop(&p);
+		detach(&p);
 		expect_given_back();
 	}
 	check_nothing_left();
@@ -155,8 +155,8 @@ static void test_traced(void)
 static void test_held(void)
 {
 	struct probe_fentry *skel = probe_fentry__open();
-	struct att kernel;
-	struct probe p;
+	struct attachment kernel;
+	struct attachment p;
 
 	setup();
 	REQUIRE(skel, "probe_fentry.bpf.o: %s", strerror(errno));
@@ -165,19 +165,19 @@ static void test_held(void)
 		"no BTF for " HANDLER);
 	REQUIRE(!probe_fentry__load(skel), "fentry on " HANDLER ": %s", strerror(errno));
 	expect_given_back();
-	kernel = att_do(KERNEL, bpf_program__fd(skel->progs.fentry_kernel), NULL);
+	kernel = attach_func(KERNEL, bpf_program__fd(skel->progs.fentry_kernel), NULL);
 	p = int3_probe();
 	expect_hits("by the notifiers");
 	CHECK(skel->bss->kernels >= TIMES, "the kernel's fentry saw %llu of %d",
 	      (unsigned long long)skel->bss->kernels, TIMES);
-	att_drop(&kernel);
+	detach(&kernel);
 	expect_hits("still by the notifiers");
-	probe_drop(&p);
+	detach(&p);
 	probe_flush();
 	p = int3_probe();
 	CHECK(calls_us(), "free again, and not taken");
 	expect_hits("by the short way");
-	probe_drop(&p);
+	detach(&p);
 	expect_given_back();
 	probe_fentry__destroy(skel);
 	check_nothing_left();
@@ -191,7 +191,7 @@ static void test_held(void)
  */
 static void test_ftrace_off(void)
 {
-	struct probe p;
+	struct attachment p;
 	int round;
 
 	setup();
@@ -199,7 +199,7 @@ static void test_ftrace_off(void)
 		p = int3_probe();
 		CHECK_EQ(write_file(FTRACE_ENABLED, "0"), -EBUSY, "with a probe");
 		expect_hits("all the same");
-		probe_drop(&p);
+		detach(&p);
 		probe_flush();
 		CHECK_EQ(write_file(FTRACE_ENABLED, "0"), -EBUSY, "right behind a probe");
 		ftrace_switch(false);

@@ -43,15 +43,15 @@ static struct tramp_attach refused(const char *what, int prog_fd, struct tramp_a
 {
 	struct tramp_info before = tramp_module(), after;
 	int fds = open_fds();
-	struct probe p = probe_try(prog_fd, &want);
+	struct attachment p = attach_want(prog_fd, &want);
 
 	cases++;
 	CHECK(p.err == -err && p.reply.refusal.reason == reason, "%s: %s (%s, '%s'), not %s (%s)",
-	      what, strerror(-p.err), probe_reason(p.reply.refusal.reason), p.reply.refusal.detail,
-	      strerror(err), probe_reason(reason));
+	      what, strerror(-p.err), tramp_reason_name(p.reply.refusal.reason),
+	      p.reply.refusal.detail, strerror(err), tramp_reason_name(reason));
 	if (p.err)
 		CHECK(p.reply.link_fd < 0, "%s: descriptor %d", what, p.reply.link_fd);
-	probe_drop(&p);
+	detach(&p);
 	after = tramp_module();
 	CHECK_EQ(after.links, before.links, "%s: links", what);
 	CHECK_EQ(after.probes, before.probes, "%s: probes", what);
@@ -143,7 +143,7 @@ static void test_syntax(void)
 /* Addresses that are no instruction of anybody. */
 static void test_not_text(void)
 {
-	struct probe p;
+	struct attachment p;
 	uint64_t buf[2];
 	int i;
 	static const struct {
@@ -171,10 +171,10 @@ static void test_not_text(void)
 	refused("data of a module", prog, at_addr(ksym_addr("tt_form_data")), EINVAL,
 		TRAMP_REASON_NOT_TEXT);
 	refused("kernel data by name", prog, at_symbol("jiffies", 0), EINVAL, TRAMP_REASON_NOT_TEXT);
-	p = probe_do(OURS, prog, inc.probe, 0, 0);
-	refused("an image of ours", prog, at_addr(probe_query(&p).image_addr), EINVAL,
+	p = attach_insn(OURS, prog, inc.probe, 0, 0);
+	refused("an image of ours", prog, at_addr(attachment_query(&p).image_addr), EINVAL,
 		TRAMP_REASON_NOT_TEXT);
-	probe_drop(&p);
+	detach(&p);
 	done();
 }
 
@@ -226,7 +226,7 @@ static void test_boundaries(void)
 {
 	struct tramp_attach a;
 	struct probe_func f;
-	struct probe p;
+	struct attachment p;
 	uint32_t i, n = 0;
 
 	setup();
@@ -256,14 +256,14 @@ static void test_boundaries(void)
 	probe_func_free(&f);
 
 	/* The middle of our own jump, and of the NOPs behind our own int3. */
-	p = probe_do(OURS, prog, inc.form, TRAMP_ATTACH_F_NO_JUMP, 0);
+	p = attach_insn(OURS, prog, inc.form, TRAMP_ATTACH_F_NO_JUMP, 0);
 	a = refused("behind our int3", prog, at_addr(inc.form + 1), EINVAL,
 		    TRAMP_REASON_NOT_BOUNDARY);
 	CHECK_EQ(a.refusal.addr, inc.form, "the nearest boundary");
-	probe_drop(&p);
-	p = probe_do(OURS, prog, inc.form, 0, 0);
+	detach(&p);
+	p = attach_insn(OURS, prog, inc.form, 0, 0);
 	probe_flush();
-	probe_expect(&p, TRAMP_MODE_JUMP, 0, "a jump");
+	attachment_expect(&p, TRAMP_MODE_JUMP, 0, "a jump");
 	for (i = 1; i < 6; i++) {
 		if (inc.form + i == inc.end)	/* where the next instruction starts */
 			continue;
@@ -273,8 +273,8 @@ static void test_boundaries(void)
 			 "the nearest boundary");
 	}
 	/* None of that has changed the probe. */
-	probe_expect(&p, TRAMP_MODE_JUMP, 0, "still a jump");
-	probe_drop(&p);
+	attachment_expect(&p, TRAMP_MODE_JUMP, 0, "still a jump");
+	detach(&p);
 	done();
 }
 
@@ -349,17 +349,17 @@ static void test_conditions(void)
 {
 	struct tramp_attach a;
 	struct probe_func f;
-	struct probe p;
+	struct attachment p;
 	uint64_t fixup = 0, hits, missed, form;
 	int32_t err;
 	uint32_t i;
 	int other;
 
 	setup();
-	p = probe_do(OURS, prog, inc.probe, 0, 0);
+	p = attach_insn(OURS, prog, inc.probe, 0, 0);
 	refused("the same program again", prog, at_addr(inc.probe), EBUSY,
 		TRAMP_REASON_ALREADY_ATTACHED);
-	probe_drop(&p);
+	detach(&p);
 
 	REQUIRE(!probe_explain(&f, 0, "tt_extable", false), "tt_extable");
 	for (i = 0; i < f.nr; i++)
@@ -434,7 +434,7 @@ static void test_programs(void)
 	};
 	struct tramp_attach want = at_addr(0);
 	struct bpf_object *obj;
-	struct probe p;
+	struct attachment p;
 	int i, fd;
 
 	setup();
@@ -458,7 +458,7 @@ static void test_programs(void)
 	refused("a file", dev, want, EBADF, TRAMP_REASON_BAD_PROG_FD);
 	refused("a map", bpf_map__fd(bpf_object__find_map_by_name(obj, "recursed")), want, EBADF,
 		TRAMP_REASON_BAD_PROG_FD);
-	p = probe_do(OURS, prog, inc.form, 0, 0);
+	p = attach_insn(OURS, prog, inc.form, 0, 0);
 	refused("a link", p.fd, want, EBADF, TRAMP_REASON_BAD_PROG_FD);
 	fd = load(BPF_PROG_TYPE_TRACEPOINT, 0, 0);
 	CHECK(bpf_link_update(p.fd, fd, NULL) == -EINVAL, "update to a tracepoint program");
@@ -469,8 +469,8 @@ static void test_programs(void)
 	close(fd);
 	cases += 2;
 	form_run(dev, inc.index, 5, 1);
-	CHECK_EQ(probe_query(&p).hits, 5, "what was there before goes on");
-	probe_drop(&p);
+	CHECK_EQ(attachment_query(&p).hits, 5, "what was there before goes on");
+	detach(&p);
 	done();
 }
 
@@ -491,10 +491,10 @@ static void caps_case(const char *what, uint64_t caps, int err, uint32_t reason)
 	REQUIRE(pid >= 0, "fork");
 	if (!pid) {
 		struct tramp_attach want = at_addr(inc.probe);
-		struct probe p;
+		struct attachment p;
 
 		REQUIRE(!syscall(SYS_capset, &head, data), "capset: %s", strerror(errno));
-		p = probe_try(prog, &want);
+		p = attach_want(prog, &want);
 		CHECK_EQ(-p.err, err, "%s", what);
 		if (err)
 			CHECK_EQ(p.reply.refusal.reason, reason, "%s", what);
@@ -529,8 +529,8 @@ static void explain_case(const char *what, struct tramp_explain_code ex, int err
 	got = ioctl(tramp_device(), TRAMP_IOC_EXPLAIN_CODE, &ex) ? errno : 0;
 	cases++;
 	CHECK(got == err && ex.refusal.reason == reason, "%s: %s (%s, '%s'), not %s (%s)", what,
-	      strerror(got), probe_reason(ex.refusal.reason), ex.refusal.detail, strerror(err),
-	      probe_reason(reason));
+	      strerror(got), tramp_reason_name(ex.refusal.reason), ex.refusal.detail, strerror(err),
+	      tramp_reason_name(reason));
 }
 
 static void test_explain(void)

@@ -64,17 +64,17 @@ static struct {
 /* As many are attached and detached while the surrounding is there: it makes that slow. */
 #define UNDER	50
 
-static void attach(struct probe *probe, const uint64_t *addr, int n)
+static void attach_all(struct attachment *probe, const uint64_t *addr, int n)
 {
 	int i;
 
 	for (i = 0; i < n; i++) {
-		probe[i] = probe_at(how, prog, addr[i], ONLY_INT3, 0);
+		probe[i] = attach_insn_try(how, prog, addr[i], ONLY_INT3, 0);
 		total.attached += !probe[i].err;
 	}
 }
 
-static void detach(struct probe *probe, int n)
+static void detach_all(struct attachment *probe, int n)
 {
 	int i;
 
@@ -84,38 +84,38 @@ static void detach(struct probe *probe, int n)
 		if (probe[i].err)
 			continue;
 		if (how == OURS) {
-			q = probe_query(&probe[i]);
+			q = attachment_query(&probe[i]);
 			total.hit += !!q.hits;
 			total.hits += q.hits;
 		}
-		probe_drop(&probe[i]);
+		detach(&probe[i]);
 	}
 }
 
 /* Int3s at @n addresses, attached, run over, detached. */
 static void portion(const struct surrounding *s, const uint64_t *addr, int n)
 {
-	struct probe *probe = calloc(n, sizeof(*probe));
+	struct attachment *probe = calloc(n, sizeof(*probe));
 	int under = n < 2 * UNDER ? 0 : UNDER;
 	char first[128], last[128];
 
 	REQUIRE(probe, "out of memory");
-	attach(probe, addr, n - under);
+	attach_all(probe, addr, n - under);
 	/* If the machine does not survive it, this is what is left. */
 	write_file("/dev/kmsg", "int3s in %d functions, %s to %s", n,
 		   ksym_name(addr[0], first, sizeof(first)),
 		   ksym_name(addr[n - 1], last, sizeof(last)));
 	if (s->on && !s->first)
 		s->on();
-	attach(probe + n - under, addr + n - under, under);
+	attach_all(probe + n - under, addr + n - under, under);
 	workload(1);
 	if (s->meanwhile)
 		s->meanwhile();
-	detach(probe, under);
+	detach_all(probe, under);
 	if (s->off && !s->first)
 		s->off();
 	workload(1);
-	detach(probe + under, n - under);
+	detach_all(probe + under, n - under);
 	probe_flush();
 	free(probe);
 }
@@ -329,18 +329,18 @@ static void check_in_trampolines(void)
 
 	for (i = 0; i < sizeof(in_trampolines) / sizeof(in_trampolines[0]); i++) {
 		uint64_t addr = ksym_addr(in_trampolines[i]);
-		struct probe p;
+		struct attachment p;
 
 		if (!addr)
 			continue;
-		p = probe_at(OURS, prog, behind_entry(dev, addr), ONLY_INT3, 0);
+		p = attach_insn_try(OURS, prog, behind_entry(dev, addr), ONLY_INT3, 0);
 		REQUIRE(p.err, "an int3 in %s()", in_trampolines[i]);
 	}
 }
 
 #define ON_PATH ((int)(sizeof(int3_path) / sizeof(int3_path[0])))
 
-static struct att at_path[ON_PATH];
+static struct attachment at_path[ON_PATH];
 static int clones[ON_PATH];
 
 static void path_on(void)
@@ -349,7 +349,7 @@ static void path_on(void)
 
 	for (i = 0; i < ON_PATH; i++)
 		if (clones[i] >= 0)
-			at_path[i] = att_do(KERNEL, clones[i], NULL);
+			at_path[i] = attach_func(KERNEL, clones[i], NULL);
 }
 
 static void path_off(void)
@@ -358,7 +358,7 @@ static void path_off(void)
 
 	for (i = 0; i < ON_PATH; i++)
 		if (clones[i] >= 0)
-			att_drop(&at_path[i]);
+			detach(&at_path[i]);
 }
 
 static void test_fentry(void)
@@ -373,17 +373,17 @@ static void test_fentry(void)
 		check_in_trampolines();
 	load_hostile();
 	for (i = 0; i < ON_PATH; i++) {
-		struct att a;
+		struct attachment a;
 
 		clones[i] = prog_clone_try(hostile->progs.entry, int3_path[i], BPF_TRACE_FENTRY);
 		if (clones[i] < 0)
 			continue;
-		a = att_try(KERNEL, clones[i], NULL);
+		a = attach_func_try(KERNEL, clones[i], NULL);
 		if (a.err) {
 			clones[i] = -1;
 			continue;
 		}
-		att_drop(&a);
+		detach(&a);
 		n += snprintf(names + n, sizeof(names) - n, " %s", int3_path[i]);
 	}
 	ktap_note("programs at%s", names);

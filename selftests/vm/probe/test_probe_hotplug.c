@@ -35,7 +35,7 @@ static const char *const functions[] = {
 
 static int dev, prog;
 static struct sample sample[MAX_PLACES];
-static struct probe at[MAX_PLACES];
+static struct attachment at[MAX_PLACES];
 static int nr_places;
 
 /* Instructions of a function that may be probed, from its beginning to its end. */
@@ -103,11 +103,11 @@ static void test_hotplug(void)
 	if (!pid)
 		toggle_cpu(times);
 	for (round = 0; round < ROUNDS || *times < ROUNDS; round++) {
-		struct probe steps = probe_do(OURS, prog, ksym_addr("tt_steps"), 0, STEPS);
+		struct attachment steps = attach_insn(OURS, prog, ksym_addr("tt_steps"), 0, STEPS);
 		struct tt_reply r;
 
 		for (i = 0; i < nr_places; i++) {
-			at[i] = probe_at(OURS, prog, sample[i].addr, 0, i);
+			at[i] = attach_insn_try(OURS, prog, sample[i].addr, 0, i);
 			attached += !at[i].err;
 		}
 		if (round % 3)
@@ -120,11 +120,11 @@ static void test_hotplug(void)
 		for (i = 0; i < nr_places; i++) {
 			if (at[i].err)
 				continue;
-			jumps += probe_query(&at[i]).mode == TRAMP_MODE_JUMP;
-			hit += !!probe_query(&at[i]).hits;
-			probe_drop(&at[i]);
+			jumps += attachment_query(&at[i]).mode == TRAMP_MODE_JUMP;
+			hit += !!attachment_query(&at[i]).hits;
+			detach(&at[i]);
 		}
-		probe_drop(&steps);
+		detach(&steps);
 		if (waitpid(pid, &status, WNOHANG) == pid) {
 			CHECK(false, "the CPU does not come and go any more: %#x", status);
 			break;

@@ -70,7 +70,7 @@ static void list_reasons(const char *what, const unsigned int *count)
 		if (!best)
 			return;
 		done[best] = true;
-		snprintf(line, sizeof(line), "  %s: %s", what, probe_reason(best));
+		snprintf(line, sizeof(line), "  %s: %s", what, tramp_reason_name(best));
 		share(line, count[best]);
 	}
 }
@@ -151,8 +151,9 @@ static void test_coverage(void)
 			char where[128];
 
 			listed++;
-			ktap_note("  theirs only: %s: %s at %s", sample_name(&sample[i], name,
-				  sizeof(name)), probe_reason(sample[i].reason),
+			ktap_note("  theirs only: %s: %s at %s",
+				  sample_name(&sample[i], name, sizeof(name)),
+				  tramp_reason_name(sample[i].reason),
 				  ksym_name(sample[i].where, where, sizeof(where)));
 		}
 	untraced = why[TRAMP_MODE_NONE][TRAMP_REASON_NOTRACE];

@@ -33,7 +33,7 @@ static int nr_places;
 
 static uint64_t hits_of(uint64_t at)
 {
-	struct probe p = probe_at(OURS, prog, at, 0, 0);
+	struct attachment p = attach_insn_try(OURS, prog, at, 0, 0);
 	uint64_t hits = 0;
 
 	if (!p.err) {
@@ -41,7 +41,7 @@ static uint64_t hits_of(uint64_t at)
 		tt_call(dev, STEPS " n=10 77 %d", ROUNDS);
 		hits = probe_skel->bss->counted[0];
 	}
-	probe_drop(&p);
+	detach(&p);
 	return hits;
 }
 
@@ -113,15 +113,15 @@ struct totals {
 /* Some at random places, made jumps, sent back, taken away. */
 static void cycle(struct totals *t)
 {
-	struct probe at[BATCH], inside;
+	struct attachment at[BATCH], inside;
 	int i, k;
 
 	for (i = 0; i < BATCH; i++) {
-		at[i] = probe_at(OURS, prog, place[rnd(&state) % nr_places], 0, i);
+		at[i] = attach_insn_try(OURS, prog, place[rnd(&state) % nr_places], 0, i);
 		/* The same place twice. */
 		CHECK(!at[i].err || at[i].reply.refusal.reason == TRAMP_REASON_ALREADY_ATTACHED,
 		      "attach: %s, %s", strerror(-at[i].err),
-		      probe_reason(at[i].reply.refusal.reason));
+		      tramp_reason_name(at[i].reply.refusal.reason));
 		t->attached += !at[i].err;
 	}
 	if (rnd(&state) % 4)
@@ -129,41 +129,42 @@ static void cycle(struct totals *t)
 	for (i = 0; i < BATCH; i++) {
 		if (at[i].err)
 			continue;
-		t->jumps += probe_query(&at[i]).mode == TRAMP_MODE_JUMP;
+		t->jumps += attachment_query(&at[i]).mode == TRAMP_MODE_JUMP;
 		/* Somebody in its region sends it back at once. */
 		if (rnd(&state) % 2)
 			continue;
 		for (k = 0; k < nr_places - 1 && place[k] != at[i].reply.func_addr; k++)
 			;
-		inside = probe_at(OURS, prog, place[k + 1 < nr_places ? k + 1 : k], 0, BATCH + i);
+		inside = attach_insn_try(OURS, prog, place[k + 1 < nr_places ? k + 1 : k], 0,
+					 BATCH + i);
 		t->attached += !inside.err;
-		t->back += probe_query(&at[i]).mode == TRAMP_MODE_INT3;
-		probe_drop(&inside);
+		t->back += attachment_query(&at[i]).mode == TRAMP_MODE_INT3;
+		detach(&inside);
 	}
 	if (rnd(&state) % 8 == 0) {
 		probe_optimiser(false);
 		probe_optimiser(true);
 	}
 	for (i = 0; i < BATCH; i++)
-		probe_drop(&at[(i * 7 + 3) % BATCH]);
+		detach(&at[(i * 7 + 3) % BATCH]);
 }
 
 static void test_load(void)
 {
 	static struct memory before, after;
-	struct probe stay[2];
+	struct attachment stay[2];
 	struct totals t = {}, warm = {};
 	struct tramp_query q[2];
 	uint64_t calls, start, wanted = env_int("PROBE_CYCLES", kernel_is_rt() ? 300 : 1000);
 	int i;
 
 	setup();
-	stay[0] = probe_do(OURS, prog, f.addr, 0, STAY_ENTRY);
-	stay[1] = probe_do(OURS, prog, middle, 0, STAY_MIDDLE);
+	stay[0] = attach_insn(OURS, prog, f.addr, 0, STAY_ENTRY);
+	stay[1] = attach_insn(OURS, prog, middle, 0, STAY_MIDDLE);
 	probe_flush();
 	probe_skel->bss->counted[STAY_ENTRY] = probe_skel->bss->counted[STAY_MIDDLE] = 0;
-	q[0] = probe_query(&stay[0]);
-	q[1] = probe_query(&stay[1]);
+	q[0] = attachment_query(&stay[0]);
+	q[1] = attachment_query(&stay[1]);
 	calls = tt_calls(dev, STEPS);
 
 	/* What is allocated once is there after a first wave. */
@@ -190,14 +191,14 @@ static void test_load(void)
 	calls = tt_calls(dev, STEPS) - calls;
 	for (i = 0; i < 2; i++) {
 		static const int cookie[2] = { STAY_ENTRY, STAY_MIDDLE };
-		struct tramp_query now = probe_query(&stay[i]);
+		struct tramp_query now = attachment_query(&stay[i]);
 		uint64_t hits = now.hits - q[i].hits, misses = now.misses - q[i].misses;
 
 		ktap_note("%lu calls, %lu hits and %lu missed %s", calls, hits, misses,
 			  i ? "in the middle" : "at the entry");
 		CHECK_EQ(hits + misses, calls, "hit or missed");
 		CHECK_EQ(hits, probe_skel->bss->counted[cookie[i]], "hits as the program counted");
-		probe_drop(&stay[i]);
+		detach(&stay[i]);
 	}
 	finish();
 }
@@ -216,7 +217,7 @@ static volatile bool stop_working;
 static void *work(void *arg)
 {
 	struct worker *w = arg;
-	struct probe at[16];
+	struct attachment at[16];
 	int progs[16], i;
 
 	for (i = 0; i < 16; i++) {
@@ -236,18 +237,18 @@ static void *work(void *arg)
 				.flags = r >> 16 & 1 ? TRAMP_ATTACH_F_NO_JUMP : 0,
 			};
 
-			at[i] = probe_try(progs[i], &want);
+			at[i] = attach_want(progs[i], &want);
 			CHECK(!at[i].err, "attach: %s, %s %s", strerror(-at[i].err),
-			      probe_reason(at[i].reply.refusal.reason),
+			      tramp_reason_name(at[i].reply.refusal.reason),
 			      at[i].reply.refusal.detail);
 		} else if (r >> 20 & 1) {
-			probe_query(&at[i]);
+			attachment_query(&at[i]);
 		} else {
-			probe_drop(&at[i]);
+			detach(&at[i]);
 		}
 	}
 	for (i = 0; i < 16; i++) {
-		probe_drop(&at[i]);
+		detach(&at[i]);
 		close(progs[i]);
 	}
 	return NULL;

@@ -41,15 +41,15 @@ static void find_places(void)
 	REQUIRE(addr[3], "tt_extable has no fix-up");
 }
 
-static void attach(struct probe *at)
+static void attach(struct attachment *at)
 {
 	int i;
 
 	for (i = 0; i < KINDS; i++)
-		at[i] = probe_do(OURS, prog, addr[i], i ? 0 : TRAMP_ATTACH_F_NO_JUMP, i);
+		at[i] = attach_insn(OURS, prog, addr[i], i ? 0 : TRAMP_ATTACH_F_NO_JUMP, i);
 	probe_flush();
 	for (i = 0; i < KINDS; i++)
-		CHECK_EQ(probe_query(&at[i]).mode, mode[i], "%s", kind[i]);
+		CHECK_EQ(attachment_query(&at[i]).mode, mode[i], "%s", kind[i]);
 }
 
 /* Executes each place once, by what it belongs to. */
@@ -88,7 +88,7 @@ static void unload(void)
 /* The links stay, and say what happened; detaching them is as always. */
 static void test_unload(void)
 {
-	struct probe at[KINDS];
+	struct attachment at[KINDS];
 	struct tramp_query q;
 	uint64_t gone[KINDS];
 	int i, round;
@@ -102,10 +102,10 @@ static void test_unload(void)
 		memcpy(gone, addr, sizeof(gone));
 		unload();
 		for (i = 0; i < KINDS; i++) {
-			q = probe_query(&at[i]);
+			q = attachment_query(&at[i]);
 			CHECK_EQ(q.mode, TRAMP_MODE_NONE, "%s: mode", kind[i]);
 			CHECK_EQ(q.mode_reason, TRAMP_REASON_MODULE_GONE, "%s: %s", kind[i],
-				 probe_reason(q.mode_reason));
+				 tramp_reason_name(q.mode_reason));
 			CHECK_EQ(q.hits, 1, "%s: hits", kind[i]);
 			CHECK_EQ(q.misses, 0, "%s: misses", kind[i]);
 		}
@@ -113,37 +113,38 @@ static void test_unload(void)
 		/* The place is gone. */
 		if (!round)
 			for (i = 0; i < KINDS; i++) {
-				struct probe p = probe_at(OURS, prog, gone[i], 0, 0);
+				struct attachment p = attach_insn_try(OURS, prog, gone[i], 0, 0);
 
 				CHECK(p.err == -EINVAL &&
-				      p.reply.refusal.reason == TRAMP_REASON_NOT_TEXT,
+					      p.reply.refusal.reason == TRAMP_REASON_NOT_TEXT,
 				      "%s: attaching where it was: %s, %s", kind[i],
-				      strerror(-p.err), probe_reason(p.reply.refusal.reason));
-				probe_drop(&p);
+				      strerror(-p.err), tramp_reason_name(p.reply.refusal.reason));
+				detach(&p);
 			}
 		/* Links of old and new at once, or the old ones closed before. */
 		if (round == 1)
 			for (i = 0; i < KINDS; i++)
-				probe_drop(&at[i]);
+				detach(&at[i]);
 		find_places();
 		execute();
 		for (i = 0; i < KINDS; i++)
 			CHECK_EQ(probe_skel->bss->counted[i], 0, "%s: loaded again", kind[i]);
 		if (round == 2) {
-			struct probe new[KINDS];
+			struct attachment new[KINDS];
 
 			for (i = 0; i < KINDS; i++)
-				CHECK_EQ(probe_query(&at[i]).mode, TRAMP_MODE_NONE, "%s", kind[i]);
+				CHECK_EQ(attachment_query(&at[i]).mode, TRAMP_MODE_NONE, "%s",
+					 kind[i]);
 			attach(new);
 			execute();
 			for (i = 0; i < KINDS; i++)
 				CHECK_EQ(probe_skel->bss->counted[i], 1, "%s: attached again",
 					 kind[i]);
 			for (i = 0; i < KINDS; i++)
-				probe_drop(&new[i]);
+				detach(&new[i]);
 		}
 		for (i = 0; i < KINDS; i++)
-			probe_drop(&at[i]);
+			detach(&at[i]);
 	}
 	check_nothing_left();
 }
@@ -152,7 +153,7 @@ static void test_unload(void)
 static void test_pending(void)
 {
 	struct probe_func f;
-	struct probe at[64];
+	struct attachment at[64];
 	uint32_t i;
 	int round, n;
 
@@ -162,7 +163,7 @@ static void test_pending(void)
 		REQUIRE(!probe_explain(&f, 0, "tt_long", false), "tt_long");
 		for (n = 0, i = 10; i < f.nr && n < 64; i += 7)
 			if (f.insns[i].mode == TRAMP_MODE_JUMP)
-				at[n++] = probe_do(OURS, prog, f.addr + f.insns[i].offset, 0, 0);
+				at[n++] = attach_insn(OURS, prog, f.addr + f.insns[i].offset, 0, 0);
 		probe_func_free(&f);
 		CHECK_EQ(n, 64, "places");
 		/* Waiting to become jumps; jumps; waiting to be restored. */
@@ -170,10 +171,10 @@ static void test_pending(void)
 			probe_flush();
 		if (round % 3 == 2)
 			while (n)
-				probe_drop(&at[--n]);
+				detach(&at[--n]);
 		unload();
 		while (n)
-			probe_drop(&at[--n]);
+			detach(&at[--n]);
 		find_places();
 		CHECK_EQ(tt_call(dev, "tt_long n=10 5").different, 0, "results");
 	}
@@ -185,29 +186,29 @@ static void test_names(void)
 {
 	struct tramp_attach want = { .symbol = "tt_steps", .module = MODULE };
 	struct tramp_query q;
-	struct probe p;
+	struct attachment p;
 
 	setup();
-	p = probe_try(prog, &want);
+	p = attach_want(prog, &want);
 	REQUIRE(!p.err, "%s: %s", strerror(-p.err), p.reply.refusal.detail);
-	q = probe_query(&p);
+	q = attachment_query(&p);
 	CHECK(!strcmp(q.func_name, "tt_steps") && !strcmp(q.module, MODULE), "'%s' in '%s'",
 	      q.func_name, q.module);
 	unload();
-	q = probe_query(&p);
+	q = attachment_query(&p);
 	CHECK_EQ(q.mode, TRAMP_MODE_NONE, "gone");
-	probe_drop(&p);
+	detach(&p);
 	memset(&want, 0, sizeof(want));
 	strcpy(want.symbol, "tt_steps");
-	p = probe_try(prog, &want);
-	CHECK(p.err == -ENOENT && p.reply.refusal.reason == TRAMP_REASON_NO_SUCH_FUNCTION,
-	      "%s, %s", strerror(-p.err), probe_reason(p.reply.refusal.reason));
+	p = attach_want(prog, &want);
+	CHECK(p.err == -ENOENT && p.reply.refusal.reason == TRAMP_REASON_NO_SUCH_FUNCTION, "%s, %s",
+	      strerror(-p.err), tramp_reason_name(p.reply.refusal.reason));
 	find_places();
 	memset(&want, 0, sizeof(want));
 	strcpy(want.symbol, "tt_steps");
-	p = probe_try(prog, &want);
+	p = attach_want(prog, &want);
 	CHECK(!p.err, "%s: %s", strerror(-p.err), p.reply.refusal.detail);
-	probe_drop(&p);
+	detach(&p);
 	check_nothing_left();
 }
 

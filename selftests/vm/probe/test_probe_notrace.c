@@ -42,7 +42,7 @@ static bool is_refusal(uint32_t reason)
  * Every instruction of a function: no mode, and no probe. What is attached all the same stays
  * so, up to @room of them. Returns false if there is no such function.
  */
-static bool expect_refused(const char *name, struct probe *got, int room, int *nr)
+static bool expect_refused(const char *name, struct attachment *got, int room, int *nr)
 {
 	struct probe_func f;
 	uint32_t i;
@@ -52,22 +52,22 @@ static bool expect_refused(const char *name, struct probe *got, int room, int *n
 	REQUIRE(!probe_explain(&f, ksym_addr(name), NULL, false), "%s", name);
 	for (i = 0; i < f.nr; i++) {
 		struct tramp_insn_info *insn = &f.insns[i];
-		struct probe p;
+		struct attachment p;
 
 		CHECK(insn->mode == TRAMP_MODE_NONE && is_refusal(insn->reason),
-		      "%s+%#x: %s (%s) foretold", name, insn->offset, probe_mode(insn->mode),
-		      probe_reason(insn->reason));
+		      "%s+%#x: %s (%s) foretold", name, insn->offset, tramp_mode_name(insn->mode),
+		      tramp_reason_name(insn->reason));
 		/* Long ones are of one kind throughout. */
 		if (i > 100)
 			continue;
-		p = probe_at(OURS, prog, f.addr + insn->offset, TRAMP_ATTACH_F_NO_JUMP, 0);
-		CHECK(p.err == -EINVAL && p.reply.refusal.reason == insn->reason,
-		      "%s+%#x: %s (%s)", name, insn->offset, strerror(-p.err),
-		      probe_reason(p.reply.refusal.reason));
+		p = attach_insn_try(OURS, prog, f.addr + insn->offset, TRAMP_ATTACH_F_NO_JUMP, 0);
+		CHECK(p.err == -EINVAL && p.reply.refusal.reason == insn->reason, "%s+%#x: %s (%s)",
+		      name, insn->offset, strerror(-p.err),
+		      tramp_reason_name(p.reply.refusal.reason));
 		if (!p.err && got && *nr < room)
 			got[(*nr)++] = p;
 		else
-			probe_drop(&p);
+			detach(&p);
 	}
 	probe_func_free(&f);
 	return true;
@@ -91,7 +91,7 @@ static void test_tracers(void)
 		"trace_graph_return", "trace_function", "arch_ftrace_ops_list_func",
 		"ftrace_ops_assist_func", "ftrace_caller", "ftrace_graph_caller",
 	};
-	static struct probe got[2048];
+	static struct attachment got[2048];
 	int nr = 0, i, found = 0, status;
 
 	setup();
@@ -109,7 +109,7 @@ static void test_tracers(void)
 	write_file(TRACING "set_ftrace_filter", "\n");
 	write_file(TRACING "trace", "\n");
 	while (nr)
-		probe_drop(&got[--nr]);
+		detach(&got[--nr]);
 	check_nothing_left();
 }
 
@@ -236,8 +236,9 @@ static void test_rule(void)
 				continue;
 			if (wrong++ < 20)
 				ktap_fail("%s+%#x: %s (%s), but ftrace %s it", syms[k].name,
-					  f.insns[i].offset, probe_mode(f.insns[i].mode),
-					  probe_reason(reason), may ? "lists" : "does not list");
+					  f.insns[i].offset, tramp_mode_name(f.insns[i].mode),
+					  tramp_reason_name(reason),
+					  may ? "lists" : "does not list");
 			break;
 		}
 		probe_func_free(&f);
@@ -245,7 +246,7 @@ static void test_rule(void)
 	ktap_note("%u functions that ftrace covers, %u that it does not", sites, none);
 	for (i = 1; i < TRAMP_REASON_COUNT; i++)
 		if (refused[i])
-			ktap_note("  refused, %s: %u", probe_reason(i), refused[i]);
+			ktap_note("  refused, %s: %u", tramp_reason_name(i), refused[i]);
 	CHECK(sites > 1000 && none > 1000, "too few");
 	CHECK(!wrong, "%u functions", wrong);
 	free(all.name);
@@ -258,18 +259,18 @@ static void test_parts(void)
 {
 	uint64_t addr;
 	struct tt_reply r;
-	struct probe p;
+	struct attachment p;
 	int none = 0;
 
 	setup();
 	addr = ksym_addr("tt_cold.cold");
 	REQUIRE(addr, "tt_cold.cold");
-	p = probe_do(OURS, prog, addr, 0, 0);
+	p = attach_insn(OURS, prog, addr, 0, 0);
 	probe_skel->bss->counted[0] = 0;
 	r = tt_call(dev, "tt_cold n=10 3");
 	CHECK_EQ(r.result, 9 + 0x5555 + 1, "result with a probe in the part");
 	CHECK_EQ(probe_skel->bss->counted[0], 10, "hits in the part");
-	probe_drop(&p);
+	detach(&p);
 
 	CHECK(expect_refused("tt_cold_hidden", NULL, 0, &none), "tt_cold_hidden");
 	CHECK(expect_refused("tt_cold_hidden.cold", NULL, 0, &none), "tt_cold_hidden.cold");

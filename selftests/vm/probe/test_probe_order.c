@@ -94,44 +94,44 @@ static void expect_order(const struct place *p, const char *when, const char *or
 
 static void order_at(const struct place *p)
 {
-	struct probe at[MANY];
+	struct attachment at[MANY];
 	int i;
 
 	for (i = 0; i < MANY; i++) {
-		at[i] = probe_do(OURS, ordering[i], p->addr, p->flags, i + 1);
+		at[i] = attach_insn(OURS, ordering[i], p->addr, p->flags, i + 1);
 		CHECK_EQ(at[i].reply.kind, TRAMP_KIND_KPROBE, "kind");
 	}
 	expect_order(p, "all", "12345");
 	probe_flush();
 	expect_order(p, "all, settled", "12345");
 	for (i = 0; i < MANY; i++) {
-		struct tramp_query q = probe_query(&at[i]);
+		struct tramp_query q = attachment_query(&at[i]);
 
 		CHECK_EQ(q.pos, i, "%s: place of program %d", p->name, i + 1);
 		CHECK_EQ(q.nr_progs, MANY, "%s: programs", p->name);
 		CHECK_EQ(q.cookie, i + 1, "%s: cookie", p->name);
 		CHECK_EQ(q.hits, 2, "%s: hits of program %d", p->name, i + 1);
 		CHECK_EQ(q.misses, 0, "%s: missed by program %d", p->name, i + 1);
-		probe_expect(&at[i], p->mode, p->reason, p->name);
+		attachment_expect(&at[i], p->mode, p->reason, p->name);
 	}
 	/* From the middle, the front, the end; and back again at the end. */
-	probe_drop(&at[2]);
+	detach(&at[2]);
 	expect_order(p, "without 3", "1245");
-	probe_drop(&at[0]);
+	detach(&at[0]);
 	expect_order(p, "without 1", "245");
-	at[2] = probe_do(OURS, ordering[2], p->addr, p->flags, 3);
+	at[2] = attach_insn(OURS, ordering[2], p->addr, p->flags, 3);
 	expect_order(p, "3 again", "2453");
-	probe_drop(&at[2]);
+	detach(&at[2]);
 	expect_order(p, "without 3", "245");
-	at[0] = probe_do(OURS, ordering[0], p->addr, p->flags, 1);
+	at[0] = attach_insn(OURS, ordering[0], p->addr, p->flags, 1);
 	expect_order(p, "1 again", "2451");
 	probe_flush();
 	expect_order(p, "settled", "2451");
-	probe_drop(&at[1]);
-	probe_drop(&at[3]);
-	probe_drop(&at[4]);
+	detach(&at[1]);
+	detach(&at[3]);
+	detach(&at[4]);
 	expect_order(p, "only 1", "1");
-	probe_drop(&at[0]);
+	detach(&at[0]);
 	expect_order(p, "nobody", "");
 	check_nothing_left();
 }
@@ -148,7 +148,7 @@ static void test_order(void)
 /* Each counts each hit, in its own place. */
 static void test_counts(void)
 {
-	struct probe at[MANY];
+	struct attachment at[MANY];
 	struct tramp_query q;
 	int i, k;
 
@@ -156,7 +156,7 @@ static void test_counts(void)
 	for (k = 0; k < 4; k++) {
 		memset(probe_skel->bss->counted, 0, sizeof(probe_skel->bss->counted));
 		for (i = 0; i < MANY; i++) {
-			at[i] = probe_do(OURS, counting[i], places[k].addr, places[k].flags, i);
+			at[i] = attach_insn(OURS, counting[i], places[k].addr, places[k].flags, i);
 			execute(&places[k], 10);
 		}
 		probe_flush();
@@ -164,13 +164,13 @@ static void test_counts(void)
 		for (i = 0; i < MANY; i++) {
 			uint64_t want = 100 + 10 * (MANY - i);
 
-			q = probe_query(&at[i]);
+			q = attachment_query(&at[i]);
 			CHECK_EQ(q.hits, want, "%s: hits of program %d", places[k].name, i);
 			CHECK_EQ(probe_skel->bss->counted[i], want, "%s: runs of program %d",
 				 places[k].name, i);
 		}
 		for (i = 0; i < MANY; i++)
-			probe_drop(&at[i]);
+			detach(&at[i]);
 		execute(&places[k], 10);
 		CHECK_EQ(probe_skel->bss->counted[0], 100 + 10 * MANY, "%s: after the end",
 			 places[k].name);
@@ -187,12 +187,12 @@ static void test_update(void)
 	other = probe_clone(probe_skel->progs.count_too);
 	for (k = 0; k < 4; k++) {
 		struct place *p = &places[k];
-		struct probe a, b;
+		struct attachment a, b;
 		int err;
 
 		memset(probe_skel->bss->counted, 0, sizeof(probe_skel->bss->counted));
-		a = probe_do(OURS, counting[0], p->addr, p->flags, 7);
-		b = probe_do(OURS, counting[1], p->addr, p->flags, 8);
+		a = attach_insn(OURS, counting[0], p->addr, p->flags, 7);
+		b = attach_insn(OURS, counting[1], p->addr, p->flags, 8);
 		probe_flush();
 		execute(p, 10);
 		err = bpf_link_update(a.fd, other, NULL);
@@ -204,11 +204,11 @@ static void test_update(void)
 		CHECK_EQ(probe_skel->bss->counted[7 + PROBE_COUNTERS / 2], 50,
 			 "%s: the new program", p->name);
 		CHECK_EQ(probe_skel->bss->counted[8], 60, "%s: the one beside it", p->name);
-		CHECK_EQ(probe_query(&a).hits, 60, "%s: hits of the link", p->name);
-		CHECK_EQ(probe_query(&a).pos, 0, "%s: place", p->name);
-		probe_expect(&a, p->mode, p->reason, p->name);
-		probe_drop(&a);
-		probe_drop(&b);
+		CHECK_EQ(attachment_query(&a).hits, 60, "%s: hits of the link", p->name);
+		CHECK_EQ(attachment_query(&a).pos, 0, "%s: place", p->name);
+		attachment_expect(&a, p->mode, p->reason, p->name);
+		detach(&a);
+		detach(&b);
 	}
 	check_nothing_left();
 }
@@ -219,7 +219,7 @@ static void test_links(void)
 	static const char pin[] = "/sys/fs/bpf/vmtest_probe";
 	struct bpf_link_info info = {};
 	uint32_t len = sizeof(info);
-	struct probe p;
+	struct attachment p;
 	int k;
 
 	setup();
@@ -227,7 +227,7 @@ static void test_links(void)
 		struct place *at = &places[k];
 
 		probe_skel->bss->counted[0] = 0;
-		p = probe_do(OURS, counting[0], at->addr, at->flags, 0);
+		p = attach_insn(OURS, counting[0], at->addr, at->flags, 0);
 		memset(&info, 0, sizeof(info));
 		REQUIRE(!bpf_obj_get_info_by_fd(p.fd, &info, &len), "link info");
 		CHECK_EQ(info.type, BPF_LINK_TYPE_PERF_EVENT, "%s: type", at->name);
@@ -244,7 +244,7 @@ static void test_links(void)
 		CHECK(!bpf_link_detach(p.fd), "detach: %s", strerror(errno));
 		execute(at, 3);
 		CHECK_EQ(probe_skel->bss->counted[0], 6, "%s: detached, open", at->name);
-		probe_drop(&p);
+		detach(&p);
 	}
 	check_nothing_left();
 }
@@ -254,7 +254,7 @@ static void test_links(void)
 static void test_inside(void)
 {
 	struct tt_form_info form;
-	struct probe outer, inner, third;
+	struct attachment outer, inner, third;
 	struct tramp_query q;
 	uint64_t want, *counted;
 	int round;
@@ -263,87 +263,88 @@ static void test_inside(void)
 	form = form_named(dev, "tt_form_inc_3");
 	counted = (uint64_t *)probe_skel->bss->counted;
 	want = form_run(dev, form.index, 1, 5);
-	outer = probe_do(OURS, counting[0], form.probe, 0, 0);
+	outer = attach_insn(OURS, counting[0], form.probe, 0, 0);
 	probe_flush();
-	probe_expect(&outer, TRAMP_MODE_JUMP, 0, "alone");
-	CHECK(probe_query(&outer).region_len > form.form - form.probe, "region of %u bytes",
-	      probe_query(&outer).region_len);
+	attachment_expect(&outer, TRAMP_MODE_JUMP, 0, "alone");
+	CHECK(attachment_query(&outer).region_len > form.form - form.probe, "region of %u bytes",
+	      attachment_query(&outer).region_len);
 	for (round = 0; round < 3; round++) {
 		memset(counted, 0, sizeof(probe_skel->bss->counted));
-		inner = probe_do(OURS, counting[1], form.form, 0, 1);
+		inner = attach_insn(OURS, counting[1], form.form, 0, 1);
 		/* At once, not when the optimiser comes by. */
-		probe_expect(&outer, TRAMP_MODE_INT3, TRAMP_REASON_REGION_PROBE, "one inside");
-		q = probe_query(&outer);
+		attachment_expect(&outer, TRAMP_MODE_INT3, TRAMP_REASON_REGION_PROBE, "one inside");
+		q = attachment_query(&outer);
 		CHECK_EQ(q.reason_addr, form.form, "where the other one is");
 		CHECK_EQ(form_run(dev, form.index, 10, 5), want, "result");
 		probe_flush();
-		probe_expect(&outer, TRAMP_MODE_INT3, TRAMP_REASON_REGION_PROBE, "one inside");
-		probe_expect(&inner, TRAMP_MODE_JUMP, 0, "the one inside");
+		attachment_expect(&outer, TRAMP_MODE_INT3, TRAMP_REASON_REGION_PROBE, "one inside");
+		attachment_expect(&inner, TRAMP_MODE_JUMP, 0, "the one inside");
 		CHECK_EQ(form_run(dev, form.index, 10, 5), want, "result");
 		CHECK_EQ(counted[0], 20, "hits of the outer");
 		CHECK_EQ(counted[1], 20, "hits of the inner");
 		/* A third between them. */
-		third = probe_do(OURS, counting[2], form.form - 1, 0, 2);
+		third = attach_insn(OURS, counting[2], form.form - 1, 0, 2);
 		probe_flush();
-		probe_expect(&third, TRAMP_MODE_INT3, TRAMP_REASON_REGION_PROBE, "the third");
+		attachment_expect(&third, TRAMP_MODE_INT3, TRAMP_REASON_REGION_PROBE, "the third");
 		CHECK_EQ(form_run(dev, form.index, 10, 5), want, "result");
 		if (round == 1)
-			probe_drop(&third);
-		probe_drop(&inner);
+			detach(&third);
+		detach(&inner);
 		probe_flush();
 		CHECK_EQ(form_run(dev, form.index, 10, 5), want, "result");
 		CHECK_EQ(counted[0], 40, "hits of the outer");
 		CHECK_EQ(counted[1], 30, "hits of the inner");
 		if (round != 1) {
-			probe_expect(&outer, TRAMP_MODE_INT3, TRAMP_REASON_REGION_PROBE,
-				     "the third still inside");
-			probe_expect(&third, TRAMP_MODE_JUMP, 0, "the third, alone behind");
-			probe_drop(&third);
+			attachment_expect(&outer, TRAMP_MODE_INT3, TRAMP_REASON_REGION_PROBE,
+					  "the third still inside");
+			attachment_expect(&third, TRAMP_MODE_JUMP, 0, "the third, alone behind");
+			detach(&third);
 			probe_flush();
 		}
-		probe_expect(&outer, TRAMP_MODE_JUMP, 0, "alone again");
+		attachment_expect(&outer, TRAMP_MODE_JUMP, 0, "alone again");
 		CHECK_EQ(form_run(dev, form.index, 10, 5), want, "result");
 		CHECK_EQ(counted[0], 50, "hits of the outer");
 	}
-	probe_drop(&outer);
+	detach(&outer);
 	check_nothing_left();
 }
 
 /* NO_JUMP is a wish of each program: one that has it keeps all at an int3. */
 static void test_no_jump(void)
 {
-	struct probe jump, no_jump;
+	struct attachment jump, no_jump;
 	struct tt_form_info form;
 
 	setup();
 	form = form_named(dev, "tt_form_inc_1");
-	jump = probe_do(OURS, counting[0], form.probe, 0, 0);
+	jump = attach_insn(OURS, counting[0], form.probe, 0, 0);
 	probe_flush();
-	probe_expect(&jump, TRAMP_MODE_JUMP, 0, "alone");
-	no_jump = probe_do(OURS, counting[1], form.probe, TRAMP_ATTACH_F_NO_JUMP, 1);
+	attachment_expect(&jump, TRAMP_MODE_JUMP, 0, "alone");
+	no_jump = attach_insn(OURS, counting[1], form.probe, TRAMP_ATTACH_F_NO_JUMP, 1);
 	probe_flush();
-	probe_expect(&jump, TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF, "with one that wants no jump");
+	attachment_expect(&jump, TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF,
+			  "with one that wants no jump");
 	form_run(dev, form.index, 10, 1);
 	CHECK_EQ(probe_skel->bss->counted[0], 10, "hits");
-	probe_drop(&no_jump);
+	detach(&no_jump);
 	probe_flush();
-	probe_expect(&jump, TRAMP_MODE_JUMP, 0, "alone again");
+	attachment_expect(&jump, TRAMP_MODE_JUMP, 0, "alone again");
 	/* And the switch for all. */
 	probe_optimiser(false);
-	probe_expect(&jump, TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF, "optimiser off");
+	attachment_expect(&jump, TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF, "optimiser off");
 	form_run(dev, form.index, 10, 1);
 	probe_optimiser(true);
-	probe_expect(&jump, TRAMP_MODE_JUMP, 0, "optimiser on");
+	attachment_expect(&jump, TRAMP_MODE_JUMP, 0, "optimiser on");
 	form_run(dev, form.index, 10, 1);
 	CHECK_EQ(probe_skel->bss->counted[0], 30, "hits");
-	probe_drop(&jump);
+	detach(&jump);
 	check_nothing_left();
 }
 
 /* As many programs as there may be, and one more. */
 static void test_full(void)
 {
-	struct probe at[TRAMP_MAX_PROGS + 1];
+	struct attachment at[TRAMP_MAX_PROGS + 1];
 	struct tt_form_info form;
 	int i;
 
@@ -352,18 +353,18 @@ static void test_full(void)
 	for (i = 0; i <= TRAMP_MAX_PROGS; i++) {
 		int fd = probe_clone(probe_skel->progs.count);
 
-		at[i] = probe_at(OURS, fd, form.probe, 0, i);
+		at[i] = attach_insn_try(OURS, fd, form.probe, 0, i);
 		close(fd);
 	}
 	CHECK_EQ(-at[TRAMP_MAX_PROGS].err, E2BIG, "one too many");
 	CHECK_EQ(at[TRAMP_MAX_PROGS].reply.refusal.reason, TRAMP_REASON_TOO_MANY_PROGS, "%s",
-		 probe_reason(at[TRAMP_MAX_PROGS].reply.refusal.reason));
+		 tramp_reason_name(at[TRAMP_MAX_PROGS].reply.refusal.reason));
 	probe_flush();
 	form_run(dev, form.index, 10, 1);
 	for (i = 0; i < TRAMP_MAX_PROGS; i++)
 		CHECK_EQ(probe_skel->bss->counted[i], 10, "program %d", i);
 	for (i = 0; i <= TRAMP_MAX_PROGS; i++)
-		probe_drop(&at[i]);
+		detach(&at[i]);
 	check_nothing_left();
 }
 

@@ -47,7 +47,7 @@ static uint64_t inner(const char *func)
 static void test_helper(void)
 {
 	static const uint32_t flags[] = { TRAMP_ATTACH_F_NO_JUMP, 0 };
-	struct probe outer, way, entry;
+	struct attachment outer, way, entry;
 	struct tramp_query q;
 	uint64_t at, runs;
 	int i, times = 50;
@@ -55,26 +55,26 @@ static void test_helper(void)
 	setup();
 	at = inner("htab_map_delete_elem");
 	for (i = 0; i < 2; i++) {
-		outer = probe_do(OURS, bpf_program__fd(probe_skel->progs.recurse),
-				 inner("tt_hot0"), flags[i], 0);
-		way = probe_do(OURS, count, at, flags[i], 1);
-		entry = probe_do(OURS, bpf_program__fd(probe_skel->progs.count_too),
-				 ksym_addr("htab_map_delete_elem"), 0, 1);
+		outer = attach_insn(OURS, bpf_program__fd(probe_skel->progs.recurse),
+				    inner("tt_hot0"), flags[i], 0);
+		way = attach_insn(OURS, count, at, flags[i], 1);
+		entry = attach_insn(OURS, bpf_program__fd(probe_skel->progs.count_too),
+				    ksym_addr("htab_map_delete_elem"), 0, 1);
 		probe_flush();
 		probe_skel->bss->recursion_runs = 0;
 		tt_call(dev, "tt_hot0 n=%d 1", times);
 		runs = probe_skel->bss->recursion_runs;
 		CHECK_EQ(runs, times, "runs of the program");
-		q = probe_query(&outer);
+		q = attachment_query(&outer);
 		CHECK_EQ(q.hits, times, "hits where the program is");
 		CHECK_EQ(q.misses, 0, "missed where the program is");
-		q = probe_query(&way);
+		q = attachment_query(&way);
 		CHECK(q.misses >= runs, "%llu missed on the way, of %lu", q.misses, runs);
-		q = probe_query(&entry);
+		q = attachment_query(&entry);
 		CHECK(q.misses >= runs, "%llu missed at the entry, of %lu", q.misses, runs);
-		probe_drop(&outer);
-		probe_drop(&way);
-		probe_drop(&entry);
+		detach(&outer);
+		detach(&way);
+		detach(&entry);
 	}
 	check_nothing_left();
 }
@@ -82,7 +82,7 @@ static void test_helper(void)
 /* A program on the very function its helper reaches. */
 static void test_itself(void)
 {
-	struct probe p;
+	struct attachment p;
 	struct tramp_query q;
 	uint64_t at;
 	int i;
@@ -90,8 +90,8 @@ static void test_itself(void)
 	setup();
 	at = inner("htab_map_delete_elem");
 	for (i = 0; i < 2; i++) {
-		p = probe_do(OURS, bpf_program__fd(probe_skel->progs.recurse), at,
-			     i ? 0 : TRAMP_ATTACH_F_NO_JUMP, 0);
+		p = attach_insn(OURS, bpf_program__fd(probe_skel->progs.recurse), at,
+				i ? 0 : TRAMP_ATTACH_F_NO_JUMP, 0);
 		probe_flush();
 		probe_skel->bss->recursion_runs = 0;
 		/* From a system call: the map's own delete. */
@@ -100,12 +100,12 @@ static void test_itself(void)
 
 			bpf_map_delete_elem(bpf_map__fd(probe_skel->maps.recursed), &key);
 		}
-		q = probe_query(&p);
+		q = attachment_query(&p);
 		/* Each run came by once more, and missed. */
 		CHECK_EQ(q.hits + q.misses, 20 + q.hits, "outer and inner hits");
 		CHECK(q.hits == probe_skel->bss->recursion_runs,
 		      "%llu hits, %llu runs", q.hits, probe_skel->bss->recursion_runs);
-		probe_drop(&p);
+		detach(&p);
 	}
 	check_nothing_left();
 }
@@ -117,26 +117,26 @@ static void test_itself(void)
 static void test_active_word(void)
 {
 	uint64_t at, hits;
-	struct probe ours, kernels;
+	struct attachment ours, kernels;
 	uint32_t key = 0, value = 1;
 	struct tramp_query q;
 	int i;
 
 	setup();
 	at = inner("htab_map_update_elem");
-	kernels = probe_do(KERNEL, bpf_program__fd(probe_skel->progs.count_too), at, 0, 0);
+	kernels = attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count_too), at, 0, 0);
 	for (i = 0; i < 20; i++)
 		bpf_map_update_elem(bpf_map__fd(probe_skel->maps.recursed), &key, &value, 0);
 	hits = probe_skel->bss->counted[PROBE_COUNTERS / 2];
-	probe_drop(&kernels);
+	detach(&kernels);
 	probe_flush();
-	ours = probe_do(OURS, count, at, TRAMP_ATTACH_F_NO_KPROBE, 0);
+	ours = attach_insn(OURS, count, at, TRAMP_ATTACH_F_NO_KPROBE, 0);
 	for (i = 0; i < 20; i++)
 		bpf_map_update_elem(bpf_map__fd(probe_skel->maps.recursed), &key, &value, 0);
-	q = probe_query(&ours);
+	q = attachment_query(&ours);
 	CHECK_EQ(q.hits, hits, "hits, as the kernel's kprobe has them");
 	CHECK_EQ(q.hits + q.misses, 20, "hit or missed");
-	probe_drop(&ours);
+	detach(&ours);
 	check_nothing_left();
 }
 
@@ -151,8 +151,9 @@ static void test_contexts(void)
 	at = inner("tt_hot1");
 	for (form = 0; form < 3; form++) {
 		for (i = 0; i < 4; i++) {
-			struct probe p = probe_do(OURS, count, form == 2 ? ksym_addr("tt_hot1") : at,
-						  form ? 0 : TRAMP_ATTACH_F_NO_JUMP, i);
+			struct attachment p =
+				attach_insn(OURS, count, form == 2 ? ksym_addr("tt_hot1") : at,
+					    form ? 0 : TRAMP_ATTACH_F_NO_JUMP, i);
 			struct tramp_query q;
 			struct tt_reply r;
 
@@ -161,13 +162,13 @@ static void test_contexts(void)
 			r = tt_call(dev, "tt_hot1 ctx=%s n=200 40", context[i]);
 			CHECK(r.result == 42 && !r.different, "%s: result", context[i]);
 			CHECK_EQ(r.calls, 200, "%s: calls", context[i]);
-			q = probe_query(&p);
+			q = attachment_query(&p);
 			CHECK_EQ(q.hits + q.misses, 200, "%s, %s: hit or missed", context[i],
-				 probe_mode(q.mode));
+				 tramp_mode_name(q.mode));
 			CHECK_EQ(q.hits, probe_skel->bss->counted[i], "%s: hits", context[i]);
 			if (i < 3)
 				CHECK_EQ(q.misses, 0, "%s: missed", context[i]);
-			probe_drop(&p);
+			detach(&p);
 		}
 	}
 	check_nothing_left();
@@ -181,7 +182,7 @@ static void test_kprobe_handler(void)
 {
 	struct tt_form_info form;
 	uint64_t at, hits, missed, where;
-	struct probe p;
+	struct attachment p;
 	struct tramp_query q;
 	int32_t err;
 	int i;
@@ -192,16 +193,16 @@ static void test_kprobe_handler(void)
 	at = inner("tt_hot3");
 	for (i = 0; i < 2; i++) {
 		probe_flush();
-		p = probe_do(OURS, count, at, i ? 0 : TRAMP_ATTACH_F_NO_JUMP, 0);
+		p = attach_insn(OURS, count, at, i ? 0 : TRAMP_ATTACH_F_NO_JUMP, 0);
 		probe_flush();
 		kprobes_on(dev, TT_KPROBE_CALL, &where, &err, 1);
 		REQUIRE(!err, "a kprobe of the kernel: %s", strerror(err));
 		form_run(dev, form.index, 30, 1);
 		kprobes_off(dev, &hits, &missed, NULL, 1);
 		CHECK_EQ(hits, 30, "hits of the kernel's kprobe");
-		q = probe_query(&p);
+		q = attachment_query(&p);
 		CHECK_EQ(q.hits + q.misses, 30, "hit or missed in its handler");
-		probe_drop(&p);
+		detach(&p);
 	}
 	check_nothing_left();
 }
@@ -224,7 +225,7 @@ static void test_blacklist(void)
 		addrs[i] = syms[i].addr;
 	judge(dev, TT_JUDGE_BLACKLIST, addrs, results, nr);
 	for (i = 0; i < nr; i++) {
-		struct probe p;
+		struct attachment p;
 
 		if (!results[i] || !strcmp(syms[i].module, "trampoline"))
 			continue;
@@ -232,14 +233,14 @@ static void test_blacklist(void)
 		if (listed % 3)
 			continue;
 		asked++;
-		p = probe_at(OURS, count, addrs[i], 0, 0);
+		p = attach_insn_try(OURS, count, addrs[i], 0, 0);
 		CHECK(p.err && (p.reply.refusal.reason == TRAMP_REASON_BLACKLISTED ||
 				p.reply.refusal.reason == TRAMP_REASON_INIT_TEXT ||
 				p.reply.refusal.reason == TRAMP_REASON_NOT_TEXT ||
 				p.reply.refusal.reason == TRAMP_REASON_NOT_BOUNDARY),
 		      "%s is blacklisted, but %s", syms[i].name,
-		      p.err ? probe_reason(p.reply.refusal.reason) : "attached");
-		probe_drop(&p);
+		      p.err ? tramp_reason_name(p.reply.refusal.reason) : "attached");
+		detach(&p);
 	}
 	ktap_note("%u of %u blacklisted functions tried", asked, listed);
 	CHECK(asked > 50, "only %u blacklisted functions", asked);
@@ -252,7 +253,7 @@ static void test_blacklist(void)
 /* A stack taken in a program leads from the probed function to its caller. */
 static void test_stack(void)
 {
-	struct probe p;
+	struct attachment p;
 	char name[128];
 	uint64_t at;
 	int i, k, n;
@@ -262,8 +263,8 @@ static void test_stack(void)
 	for (i = 0; i < 2; i++) {
 		bool caller = false;
 
-		p = probe_do(OURS, bpf_program__fd(probe_skel->progs.stack), at,
-			     i ? 0 : TRAMP_ATTACH_F_NO_JUMP, 0);
+		p = attach_insn(OURS, bpf_program__fd(probe_skel->progs.stack), at,
+				i ? 0 : TRAMP_ATTACH_F_NO_JUMP, 0);
 		probe_flush();
 		tt_call(dev, "tt_caller 1");
 		n = probe_skel->bss->nr_frames / 8;
@@ -276,7 +277,7 @@ static void test_stack(void)
 		      i ? "jump" : "int3");
 		ksym_name(probe_skel->bss->frames[0], name, sizeof(name));
 		CHECK(!strncmp(name, "tt_callee+", 10), "the stack begins in %s", name);
-		probe_drop(&p);
+		detach(&p);
 	}
 	check_nothing_left();
 }

@@ -127,23 +127,23 @@ static void compare_run(const struct tt_form_run *run, const struct tt_form_run 
  * Attach; the kernel cannot probe a call through memory, and is let off. Anything
  * else that fails ends the test.
  */
-static struct probe attach_form(enum how how, struct bpf_program *prog, int form, uint64_t addr,
-				uint32_t flags)
+static struct attachment attach_form(enum how how, struct bpf_program *prog, int form,
+				     uint64_t addr, uint32_t flags)
 {
-	struct probe p = probe_at(how, bpf_program__fd(prog), addr, flags, form);
+	struct attachment p = attach_insn_try(how, bpf_program__fd(prog), addr, flags, form);
 
 	if (p.how == KERNEL && p.err == -EOPNOTSUPP)
 		return p;
 	REQUIRE(!p.err, "attach to %s (%s): %s, %s %s", forms[form].name,
 		p.how == KERNEL ? "kernel" : "ours", strerror(-p.err),
-		probe_reason(p.reply.refusal.reason), p.reply.refusal.detail);
+		tramp_reason_name(p.reply.refusal.reason), p.reply.refusal.detail);
 	return p;
 }
 
 /* Probes on all forms at once; run all, each with all inputs. */
 static void all_forms(const char *form_text, uint32_t flags, bool on_form)
 {
-	struct probe *p = calloc(nr_forms, sizeof(*p));
+	struct attachment *p = calloc(nr_forms, sizeof(*p));
 	static struct tt_form_run run;
 	char what[160];
 	int form, input;
@@ -170,7 +170,7 @@ static void all_forms(const char *form_text, uint32_t flags, bool on_form)
 		CHECK_EQ(probe_skel->bss->counted[form], INPUTS * TIMES, "%s, %s: hits", form_text,
 			 forms[form].name);
 		if (!vmtest_oracle()) {
-			struct tramp_query q = probe_query(&p[form]);
+			struct tramp_query q = attachment_query(&p[form]);
 
 			CHECK_EQ(q.hits, INPUTS * TIMES, "%s, %s: hits as the module counts them",
 				 form_text, forms[form].name);
@@ -188,18 +188,19 @@ static void all_forms(const char *form_text, uint32_t flags, bool on_form)
 		if (p[form].fd < 0)
 			continue;
 		if (forms[form].expect == TT_EXPECT_KPROBE)
-			probe_expect(&p[form], TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXED,
-				     form_text);
+			attachment_expect(&p[form], TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXED,
+					  form_text);
 		else if (flags & TRAMP_ATTACH_F_NO_JUMP)
-			probe_expect(&p[form], TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF, form_text);
+			attachment_expect(&p[form], TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF,
+					  form_text);
 		else
-			probe_expect(&p[form],
-				     forms[form].expect == TT_EXPECT_JUMP ?
-				     TRAMP_MODE_JUMP : TRAMP_MODE_INT3,
-				     reason[forms[form].expect], form_text);
+			attachment_expect(&p[form],
+					  forms[form].expect == TT_EXPECT_JUMP ? TRAMP_MODE_JUMP :
+										 TRAMP_MODE_INT3,
+					  reason[forms[form].expect], form_text);
 	}
 	for (form = 0; form < nr_forms; form++)
-		probe_drop(&p[form]);
+		detach(&p[form]);
 	free(p);
 	/* And without again: nothing of the probes stays behind. */
 	for (form = 0; form < nr_forms; form++) {
@@ -236,7 +237,7 @@ static void test_forms_itself(void)
 /* What only works where it stands is refused, or left to the kernel's kprobe. */
 static void test_forms_fixed(void)
 {
-	struct probe p;
+	struct attachment p;
 	int form, nr_lret = 0;
 
 	setup();
@@ -245,22 +246,22 @@ static void test_forms_fixed(void)
 	for (form = 0; form < nr_forms; form++) {
 		if (forms[form].expect != TT_EXPECT_REFUSED)
 			continue;
-		p = probe_at(OURS, bpf_program__fd(probe_skel->progs.count), forms[form].form,
-			     TRAMP_ATTACH_F_NO_KPROBE, 0);
+		p = attach_insn_try(OURS, bpf_program__fd(probe_skel->progs.count),
+				    forms[form].form, TRAMP_ATTACH_F_NO_KPROBE, 0);
 		CHECK_EQ(-p.err, EOPNOTSUPP, "%s", forms[form].name);
-		CHECK_EQ(p.reply.refusal.reason, TRAMP_REASON_INSN_FIXED, "%s: %s", forms[form].name,
-			 probe_reason(p.reply.refusal.reason));
+		CHECK_EQ(p.reply.refusal.reason, TRAMP_REASON_INSN_FIXED, "%s: %s",
+			 forms[form].name, tramp_reason_name(p.reply.refusal.reason));
 		CHECK_EQ(p.reply.refusal.addr, forms[form].form, "%s: where", forms[form].name);
-		probe_drop(&p);
+		detach(&p);
 		if (strncmp(forms[form].name, "tt_form_lret_", 13))
 			continue;
 		/* the kernel's kprobe would pop the return address and leave cs on the stack */
-		p = probe_at(OURS, bpf_program__fd(probe_skel->progs.count), forms[form].form,
-			     0, 0);
+		p = attach_insn_try(OURS, bpf_program__fd(probe_skel->progs.count),
+				    forms[form].form, 0, 0);
 		CHECK_EQ(-p.err, EOPNOTSUPP, "%s, as a kprobe", forms[form].name);
 		CHECK_EQ(p.reply.refusal.reason, TRAMP_REASON_INSN_FIXED, "%s, as a kprobe: %s",
-			 forms[form].name, probe_reason(p.reply.refusal.reason));
-		probe_drop(&p);
+			 forms[form].name, tramp_reason_name(p.reply.refusal.reason));
+		detach(&p);
 		nr_lret++;
 	}
 	CHECK(nr_lret, "no far return among the forms");
@@ -278,7 +279,7 @@ struct view {
 /* Run every form once with a probe; what the program saw goes to @views. */
 static void look(struct view *views, uint32_t flags, int input)
 {
-	struct probe *p = calloc(nr_forms, sizeof(*p));
+	struct attachment *p = calloc(nr_forms, sizeof(*p));
 	struct tt_form_run run;
 	int form;
 
@@ -305,7 +306,7 @@ static void look(struct view *views, uint32_t flags, int input)
 	}
 	for (form = 0; form < nr_forms; form++)
 		if (!dead(form))
-			probe_drop(&p[form]);
+			detach(&p[form]);
 	free(p);
 }
 
@@ -428,7 +429,7 @@ static void test_few(void)
 	static const int asked[] = { 14, REG_IP, REG_SP };
 	struct seen_regs few, all;
 	struct tt_form_run run;
-	struct probe p[2];
+	struct attachment p[2];
 	int form = 0, jump, i;
 
 	setup();
@@ -439,14 +440,14 @@ static void test_few(void)
 		uint32_t flags = jump ? 0 : TRAMP_ATTACH_F_NO_JUMP;
 
 		/* Alone, then beside one that reads them all. */
-		p[0] = probe_do(OURS, bpf_program__fd(probe_skel->progs.regs_few),
-				forms[form].probe, flags, 0);
+		p[0] = attach_insn(OURS, bpf_program__fd(probe_skel->progs.regs_few),
+				   forms[form].probe, flags, 0);
 		probe_flush();
 		run_form(&run, form, 3);
 		few = probe_skel->bss->seen[0];
 		CHECK_EQ(few.regs[14], probe_skel->bss->seen[0].regs[14], "di");
-		p[1] = probe_do(OURS, bpf_program__fd(probe_skel->progs.regs_all),
-				forms[form].probe, flags, 1);
+		p[1] = attach_insn(OURS, bpf_program__fd(probe_skel->progs.regs_all),
+				   forms[form].probe, flags, 1);
 		probe_flush();
 		run_form(&run, form, 3);
 		compare_run(&run, plain_of(form, 3), "few");
@@ -459,11 +460,11 @@ static void test_few(void)
 				 reg_name[asked[i]]);
 		}
 		/* The sooner there, the first to go. */
-		probe_drop(&p[0]);
+		detach(&p[0]);
 		probe_flush();
 		run_form(&run, form, 4);
 		compare_run(&run, plain_of(form, 4), "all alone");
-		probe_drop(&p[1]);
+		detach(&p[1]);
 	}
 	teardown();
 }
@@ -493,11 +494,12 @@ static void test_entry(void)
 		if (k == (int)0xfa1e0ff3)
 			site += 4;
 		for (how = OURS; how <= KERNEL; how++) {
-			struct probe p = probe_do(how, bpf_program__fd(probe_skel->progs.regs_all),
-						  site, 0, how);
+			struct attachment p = attach_insn(
+				how, bpf_program__fd(probe_skel->progs.regs_all), site, 0, how);
 
 			if (how == OURS)
-				probe_expect(&p, TRAMP_MODE_FTRACE_OPS, TRAMP_REASON_NONE, "entry");
+				attachment_expect(&p, TRAMP_MODE_FTRACE_OPS, TRAMP_REASON_NONE,
+						  "entry");
 			memset(probe_skel->bss->seen, 0, 2 * sizeof(probe_skel->bss->seen[0]));
 			run_form(&run, form, 3);
 			/* ftrace_regs_caller() does not restore r11, which means nothing here. */
@@ -507,7 +509,7 @@ static void test_entry(void)
 			memcpy(views[how]->regs, probe_skel->bss->seen[how].regs,
 			       sizeof(views[how]->regs));
 			views[how]->entry_sp = run.entry_sp;
-			probe_drop(&p);
+			detach(&p);
 		}
 		CHECK_EQ(ours[i].regs[REG_IP], site + 1, "%s: ip", names[i]);
 		for (k = 0; k < PROBE_REGS; k++)

@@ -29,7 +29,7 @@
 static int dev, prog;
 static volatile uint32_t *gate;
 static struct sample sample[MAX_BATCH];
-static struct probe at[MAX_BATCH];
+static struct attachment at[MAX_BATCH];
 static uint64_t first[MAX_BATCH];
 static int32_t kernel_says[MAX_BATCH];
 
@@ -74,7 +74,7 @@ static void attach_all(int nr)
 	int i;
 
 	for (i = 0; i < nr; i++) {
-		at[i] = probe_at(OURS, prog, sample[i].addr, 0, i);
+		at[i] = attach_insn_try(OURS, prog, sample[i].addr, 0, i);
 		if (!at[i].err)
 			continue;
 		total.refused++;
@@ -91,7 +91,7 @@ static void attach_all(int nr)
 		CHECK(kernel_says[i] || listed || untraced || wrong,
 		      "%s: the kernel takes a kprobe, we refuse: %s, %s %s",
 		      sample_name(&sample[i], name, sizeof(name)), strerror(-at[i].err),
-		      probe_reason(at[i].reply.refusal.reason), at[i].reply.refusal.detail);
+		      tramp_reason_name(at[i].reply.refusal.reason), at[i].reply.refusal.detail);
 	}
 }
 
@@ -106,7 +106,7 @@ static bool neighbour(int i, uint32_t reason)
 	if (reason != TRAMP_REASON_KPROBE_THERE)
 		return reason == TRAMP_REASON_REGION_PROBE;
 	for (k = i - 1; k >= 0 && sample[i].addr - sample[k].addr < JUMP_SIZE; k--)
-		if (!at[k].err && probe_query(&at[k]).mode == TRAMP_MODE_KPROBE)
+		if (!at[k].err && attachment_query(&at[k]).mode == TRAMP_MODE_KPROBE)
 			return true;
 	return false;
 }
@@ -122,13 +122,13 @@ static void look_at_modes(int nr)
 
 		if (at[i].err)
 			continue;
-		q = probe_query(&at[i]);
+		q = attachment_query(&at[i]);
 		total.mode[q.mode]++;
 		CHECK(q.mode == sample[i].mode || neighbour(i, q.mode_reason),
 		      "%s is %s (%s), foretold was %s (%s)",
-		      sample_name(&sample[i], name, sizeof(name)), probe_mode(q.mode),
-		      probe_reason(q.mode_reason), probe_mode(sample[i].mode),
-		      probe_reason(sample[i].reason));
+		      sample_name(&sample[i], name, sizeof(name)), tramp_mode_name(q.mode),
+		      tramp_reason_name(q.mode_reason), tramp_mode_name(sample[i].mode),
+		      tramp_reason_name(sample[i].reason));
 	}
 }
 
@@ -179,12 +179,12 @@ static void kernel_hits(const uint64_t *addr, int n, struct twice *twice)
 /* The same by programs of ours. */
 static void our_hits(const uint64_t *addr, int n, struct twice *twice)
 {
-	static struct probe probe[MAX_COMPARED];
+	static struct attachment probe[MAX_COMPARED];
 	static uint64_t hits[2][MAX_COMPARED];
 	int i, k;
 
 	for (i = 0; i < n; i++)
-		probe[i] = probe_at(OURS, prog, addr[i], 0, i);
+		probe[i] = attach_insn_try(OURS, prog, addr[i], 0, i);
 	workload(1);
 	probe_flush();
 	for (k = 0; k < 2; k++)
@@ -192,7 +192,7 @@ static void our_hits(const uint64_t *addr, int n, struct twice *twice)
 	for (i = 0; i < n; i++) {
 		twice[i].quiet = !probe[i].err && hits[0][i] == hits[1][i];
 		twice[i].hits = hits[0][i];
-		probe_drop(&probe[i]);
+		detach(&probe[i]);
 	}
 	probe_flush();
 }
@@ -306,7 +306,7 @@ static void batch(int nr, uint64_t *state)
 
 		if (at[i].err)
 			continue;
-		q = probe_query(&at[i]);
+		q = attachment_query(&at[i]);
 		total.hits += q.hits;
 		total.missed += q.misses;
 		total.hit += !!q.hits;
@@ -315,7 +315,7 @@ static void batch(int nr, uint64_t *state)
 			first[i] = 0;
 	}
 	for (i = 0; i < nr; i++)
-		probe_drop(&at[i]);
+		detach(&at[i]);
 	probe_flush();
 	open_some(files, nr);
 	for (i = 0; i < nr; i++)
@@ -353,7 +353,7 @@ static void test_sweep(void)
 		  total.mode[TRAMP_MODE_KPROBE], total.refused);
 	for (i = 1; i < TRAMP_REASON_COUNT; i++)
 		if (total.reason[i])
-			ktap_note("  refused, %s: %u", probe_reason(i), total.reason[i]);
+			ktap_note("  refused, %s: %u", tramp_reason_name(i), total.reason[i]);
 	ktap_note("  by the module's own list: %u", total.listed);
 	CHECK(total.listed * 100 < (unsigned int)done, "the list is too long");
 	ktap_note("  in functions without an ftrace site: %u", total.untraced);

@@ -25,7 +25,7 @@
 #include <unistd.h>
 #include <linux/types.h>
 #include "memory.h"
-#include "vmtest.h"
+#include "attachment.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -103,12 +103,12 @@ static void counted_calls(int n)
 {
 	volatile __u64 *counted = skel->bss->counted;
 	__u64 before[2] = { counted[COUNT_ENTRY], counted[COUNT_EXIT] };
-	struct att a = att_do(OURS, counted_prog[0], &(uint64_t){ COUNT_ENTRY });
-	struct att b = att_do(OURS, counted_prog[1], &(uint64_t){ COUNT_EXIT });
+	struct attachment a = attach_func(OURS, counted_prog[0], &(uint64_t){ COUNT_ENTRY });
+	struct attachment b = attach_func(OURS, counted_prog[1], &(uint64_t){ COUNT_EXIT });
 
 	tt_call(dev, COUNTED " n=%d 1", n);
-	att_drop(&a);
-	att_drop(&b);
+	detach(&a);
+	detach(&b);
 	tt_call(dev, COUNTED " n=7 1");
 	CHECK_EQ(counted[COUNT_ENTRY] - before[0], n, "counted calls at entry");
 	CHECK_EQ(counted[COUNT_EXIT] - before[1], n, "counted calls at exit");
@@ -118,15 +118,15 @@ static void counted_calls(int n)
 static int wave(int round, int top)
 {
 	const int t = round % 2;
-	struct att a[MAX_PROGS];
+	struct attachment a[MAX_PROGS];
 	int i;
 
 	for (i = 0; i < top; i++)
-		a[i] = att_do(OURS, progs[t][i], &(uint64_t){ i });
+		a[i] = attach_func(OURS, progs[t][i], &(uint64_t){ i });
 	counted_calls(20 + round % 13);
 	/* Down in another order: oldest first, newest first, by turns. */
 	for (i = 0; i < top; i++)
-		att_drop(&a[round % 3 ? i : top - 1 - i]);
+		detach(&a[round % 3 ? i : top - 1 - i]);
 	return top + 2;
 }
 
@@ -157,17 +157,17 @@ static void test_churn(void)
 	static struct memory before, after;
 	char text[2][3][64];
 	struct tramp_query entry, exit_;
-	struct att stay[2];
+	struct attachment stay[2];
 	uint64_t calls, start;
 	int cycles = env_number("CHURN_CYCLES", kernel_is_rt() ? 500 : 2000), done, i;
 
 	setup();
 	read_text(text[0]);
 	load_programs();
-	stay[0] = att_do(OURS, prog_clone(skel->progs.count_entry, WATCHED, BPF_TRACE_FENTRY),
-			 &(uint64_t){ STAY_ENTRY });
-	stay[1] = att_do(OURS, prog_clone(skel->progs.count_exit, WATCHED, BPF_TRACE_FEXIT),
-			 &(uint64_t){ STAY_EXIT });
+	stay[0] = attach_func(OURS, prog_clone(skel->progs.count_entry, WATCHED, BPF_TRACE_FENTRY),
+			      &(uint64_t){ STAY_ENTRY });
+	stay[1] = attach_func(OURS, prog_clone(skel->progs.count_exit, WATCHED, BPF_TRACE_FEXIT),
+			      &(uint64_t){ STAY_EXIT });
 	calls = tt_calls(dev, WATCHED);
 
 	/* What is allocated once and kept is there after the first waves. */
@@ -187,8 +187,8 @@ static void test_churn(void)
 
 	/* Not one call was lost on those that stayed, nor seen twice. */
 	calls = tt_calls(dev, WATCHED) - calls;
-	entry = tramp_query_link(tramp_link__id(stay[0].link));
-	exit_ = tramp_query_link(tramp_link__id(stay[1].link));
+	entry = attachment_query(&stay[0]);
+	exit_ = attachment_query(&stay[1]);
 	ktap_note("%lu calls of %s: %llu run and %llu missed at entry, %llu and %llu at exit", calls,
 		  WATCHED, (unsigned long long)entry.hits, (unsigned long long)entry.misses,
 		  (unsigned long long)exit_.hits, (unsigned long long)exit_.misses);
@@ -203,8 +203,8 @@ static void test_churn(void)
 	for (i = 0; i < MAX_PROGS; i++)
 		CHECK(skel->bss->counted[i], "program %d was never run", i);
 
-	att_drop(&stay[0]);
-	att_drop(&stay[1]);
+	detach(&stay[0]);
+	detach(&stay[1]);
 	read_text(text[1]);
 	for (i = 0; i < 3; i++)
 		CHECK(!strcmp(text[0][i], text[1][i]), "text is %s, was %s", text[1][i],

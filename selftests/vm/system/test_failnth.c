@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "vmtest.h"
+#include "attachment.h"
 #include "record.h"
 #include "selftests/vm/system/failnth.skel.h"
 #include "selftests/vm/lib/record.skel.h"
@@ -365,17 +365,17 @@ static void test_attach_beside(void)
 /* Where the kernel's own program holds the site: through ftrace. */
 static void test_attach_ops(void)
 {
-	struct att holder;
+	struct attachment holder;
 	struct way way;
 
 	setup();
 	if (!(tramp_module().features & TRAMP_FEAT_FTRACE_OPS))
 		ktap_skip("this module does not go through ftrace here");
-	holder = att_do(KERNEL, prog_clone(record->progs.count_entry_too, FUNC, BPF_TRACE_FENTRY),
-			NULL);
+	holder = attach_func(
+		KERNEL, prog_clone(record->progs.count_entry_too, FUNC, BPF_TRACE_FENTRY), NULL);
 	way = entry();
 	attach_faults("fentry through ftrace", &way, NULL);
-	att_drop(&holder);
+	detach(&holder);
 }
 
 static void test_attach_probe(void)

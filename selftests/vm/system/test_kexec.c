@@ -61,7 +61,7 @@ static unsigned int int3s, on_the_way, refused;
 
 static bool arm(uint64_t addr, uint32_t flags)
 {
-	return !probe_at(OURS, prog, addr, flags, 0).err;
+	return !attach_insn_try(OURS, prog, addr, flags, 0).err;
 }
 
 /* Every instruction of what runs on the way. */

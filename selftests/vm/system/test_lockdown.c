@@ -48,11 +48,11 @@ static void raise_to(const char *level)
 }
 
 /* At the test module's instruction @f, whose program counts by itself. */
-static struct probe try_probe(const struct tt_form_info *f)
+static struct attachment try_probe(const struct tt_form_info *f)
 {
 	struct tramp_attach want = { .addr = f->probe };
 
-	return probe_try(probe_clone(probe_skel->progs.count), &want);
+	return attach_want(probe_clone(probe_skel->progs.count), &want);
 }
 
 static void test_lockdown(void)
@@ -62,7 +62,7 @@ static void test_lockdown(void)
 	struct tramp_link *link[2], *refused;
 	struct bpf_link_info info = {};
 	uint32_t len = sizeof(info);
-	struct probe probes[2], no_probe;
+	struct attachment probes[2], no_probe;
 	struct tt_form_info form;
 	int i, err;
 
@@ -102,18 +102,18 @@ static void test_lockdown(void)
 	no_probe = try_probe(&form);
 	CHECK_EQ(no_probe.err, -EPERM, "a probe at confidentiality");
 	CHECK_EQ(no_probe.reply.refusal.reason, TRAMP_REASON_LOCKDOWN, "%s",
-		 probe_reason(no_probe.reply.refusal.reason));
+		 tramp_reason_name(no_probe.reply.refusal.reason));
 	CHECK_EQ(tramp_module().links, 4, "links");
 	/* What is being made goes on as well: they become a jump. debugfs is closed now. */
-	for (i = 0; i < 200 && probe_query(&probes[1]).mode != TRAMP_MODE_JUMP; i++)
+	for (i = 0; i < 200 && attachment_query(&probes[1]).mode != TRAMP_MODE_JUMP; i++)
 		usleep(50000);
 	form_run(dev, form.index, 10, 1);
 	for (i = 0; i < 2; i++) {
-		CHECK_EQ(probe_query(&probes[i]).mode, TRAMP_MODE_JUMP, "probe %d", i);
-		CHECK_EQ(probe_query(&probes[i]).hits, 10, "probe %d", i);
+		CHECK_EQ(attachment_query(&probes[i]).mode, TRAMP_MODE_JUMP, "probe %d", i);
+		CHECK_EQ(attachment_query(&probes[i]).hits, 10, "probe %d", i);
 	}
-	probe_drop(&probes[0]);
-	probe_drop(&probes[1]);
+	detach(&probes[0]);
+	detach(&probes[1]);
 	tt_call(dev, "tt_hot0 n=10 1");
 	CHECK_EQ(skel->bss->counted[0], 10, "attached before");
 	CHECK_EQ(skel->bss->counted[1], 10, "attached at integrity");

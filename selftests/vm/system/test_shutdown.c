@@ -118,23 +118,23 @@ static void setup_probes(void)
  * A probe that was there before ftrace shut down, and what is left when it has gone.
  * @kernel: a program of the kernel's own that stays until the probe is there
  */
-static void outlive(struct att *kernel)
+static void outlive(struct attachment *kernel)
 {
-	struct probe probe = probe_do(OURS, prog, form.probe, TRAMP_ATTACH_F_NO_JUMP, 0);
+	struct attachment probe = attach_insn(OURS, prog, form.probe, TRAMP_ATTACH_F_NO_JUMP, 0);
 
 	probe_flush();
 	if (kernel)
-		att_drop(kernel);
+		detach(kernel);
 	expect_hits(10, "before");
 	shut_down();
 	expect_hits(10, "what is attached goes on");
-	probe_drop(&probe);
+	detach(&probe);
 	expect_hits(0, "detached");
-	probe = probe_do(OURS, prog, form.probe, 0, 0);
+	probe = attach_insn(OURS, prog, form.probe, 0, 0);
 	probe_flush();
-	probe_expect(&probe, TRAMP_MODE_JUMP, 0, form.name);
+	attachment_expect(&probe, TRAMP_MODE_JUMP, 0, form.name);
 	expect_hits(10, "a jump, while what the last one had is not given back");
-	probe_drop(&probe);
+	detach(&probe);
 	probe_flush();
 	expect_hits(0, "detached");
 	/* It is given back a second later, which fails. */
@@ -148,20 +148,20 @@ static void outlive(struct att *kernel)
 static void test_instructions(void)
 {
 	struct tramp_attach want = { .flags = TRAMP_ATTACH_F_NO_KPROBE };
-	struct probe probe;
+	struct attachment probe;
 
 	setup_probes();
 	outlive(NULL);
-	probe = probe_do(OURS, prog, form.probe, 0, 0);
-	probe_expect(&probe, TRAMP_MODE_KPROBE, TRAMP_REASON_FTRACE_DISABLED, form.name);
+	probe = attach_insn(OURS, prog, form.probe, 0, 0);
+	attachment_expect(&probe, TRAMP_MODE_KPROBE, TRAMP_REASON_FTRACE_DISABLED, form.name);
 	expect_hits(10, "by a kprobe of the kernel");
-	probe_drop(&probe);
+	detach(&probe);
 	expect_hits(0, "detached");
 	want.addr = form.probe;
-	probe = probe_try(prog, &want);
+	probe = attach_want(prog, &want);
 	CHECK_EQ(probe.err, -ENODEV, "%s", strerror(-probe.err));
 	CHECK_EQ(probe.reply.refusal.reason, TRAMP_REASON_FTRACE_DISABLED, "%s",
-		 probe_reason(probe.reply.refusal.reason));
+		 tramp_reason_name(probe.reply.refusal.reason));
 	close(tramp_device());
 	CHECK_EQ(module_unload("trampoline"), -EWOULDBLOCK, "int3s still come by");
 }
@@ -176,7 +176,7 @@ static void test_unloading(void)
 	struct probe_fentry *fentry = probe_fentry__open();
 	int32_t err = 0;
 	uint64_t hits = 0, addr;
-	struct att kernel;
+	struct attachment kernel;
 	pid_t child;
 
 	setup_probes();
@@ -185,7 +185,7 @@ static void test_unloading(void)
 	REQUIRE(!bpf_program__set_attach_target(fentry->progs.fentry_kernel, 0,
 						"kprobe_int3_handler"), "no BTF");
 	REQUIRE(!probe_fentry__load(fentry), "%s", strerror(errno));
-	kernel = att_do(KERNEL, bpf_program__fd(fentry->progs.fentry_kernel), NULL);
+	kernel = attach_func(KERNEL, bpf_program__fd(fentry->progs.fentry_kernel), NULL);
 	/* Loading has attached something, for which ftrace is held for a second. */
 	sleep(2);
 	outlive(&kernel);

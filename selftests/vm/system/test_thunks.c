@@ -140,7 +140,7 @@ struct found {
 	uint64_t hits;
 };
 
-static void look_at(const struct probe *p, uint64_t thunk, bool indirect, struct found *f)
+static void look_at(const struct attachment *p, uint64_t thunk, bool indirect, struct found *f)
 {
 	static uint8_t image[MAX_IMAGE];
 	struct tramp_query q = { .size = sizeof(q), .link_id = p->reply.link_id,
@@ -175,7 +175,7 @@ static void test_images(void)
 {
 	uint64_t thunk = ksym_addr("its_return_thunk");
 	struct found f = {};
-	struct probe *probes;
+	struct attachment *probes;
 	bool indirect;
 	int i, prog, refused = 0;
 
@@ -186,7 +186,7 @@ static void test_images(void)
 	probes = calloc(nr, sizeof(*probes));
 	REQUIRE(probes, "out of memory");
 	for (i = 0; i < nr; i++) {
-		probes[i] = probe_at(OURS, prog, addrs[i], 0, i);
+		probes[i] = attach_insn_try(OURS, prog, addrs[i], 0, i);
 		refused += !!probes[i].err;
 	}
 	probe_flush();
@@ -205,7 +205,7 @@ static void test_images(void)
 	CHECK(!indirect || !f.plain[INDIRECT][0], "plain indirect branches in a lower half");
 	CHECK(f.to_thunk + f.plain[RETURN][1] >= (unsigned int)nr / 4, "too few returns in images");
 	for (i = 0; i < nr; i++)
-		probe_drop(&probes[i]);
+		detach(&probes[i]);
 	check_nothing_left();
 }
 

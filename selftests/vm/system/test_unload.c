@@ -37,7 +37,7 @@ static void attach_exit(const char *func)
 	close(prog);
 }
 
-static void detach(void)
+static void drop_link(void)
 {
 	close(link_fd);
 	link_fd = -1;
@@ -164,7 +164,7 @@ static void test_asleep(void)
 		attach_exit(places[i].func);
 		pid = start_child(places[i].what);
 		usleep(300000);
-		detach();
+		drop_link();
 		expect_in_use(places[i].func);
 		end_child(pid);
 		expect_gone();
@@ -175,7 +175,7 @@ static void test_asleep(void)
 		attach_exit("tt_sleep");
 		ownmod_sleep(&s, 7);
 		ownmod_wait_for_sleepers(dev, 1);
-		detach();
+		drop_link();
 		expect_in_use("tt_sleep");
 		REQUIRE(!tt_command(dev, NULL, 0, "wake"), "wake");
 		ownmod_join(&s);
@@ -302,7 +302,7 @@ static void test_dead(void)
 		CHECK_EQ(ownmod_info().images, 1, "%s: images", ends[i].func);
 		for (n = 0; n < 4; n++)
 			waitpid(start_child(ends[i].die), NULL, 0);
-		detach();
+		drop_link();
 		for (n = 0; n < 2; n++)
 			waitpid(start_child(ends[i].die), NULL, 0);
 		if (!CHECK(ownmod_settle(), "%s: its image stays though all are dead", ends[i].func))
@@ -331,7 +331,7 @@ static void test_dead_and_alive(void)
 		waitpid(start_child(die_by_signal), NULL, 0);
 		waitpid(start_child(die_by_signal), NULL, 0);
 	}
-	detach();
+	drop_link();
 	expect_in_use("three are stopped in get_signal()");
 	for (i = 0; i < 3; i++) {
 		sleep(2);
