@@ -108,30 +108,6 @@ static int finish(struct tramp_func *func, struct tramp_refusal *why)
 	return 0;
 }
 
-static int count_one(void *count, unsigned long addr)
-{
-	(*(u32 *)count)++;
-	return 0;
-}
-
-/*
- * Of several functions with one name BTF describes one, without saying which, and
- * kallsyms finds the first. If these are not the same, an image would save and
- * restore too few registers for the function it is at. So refuse, as kprobes do.
- */
-int tramp_resolve_unique(const char *name, unsigned long addr, struct tramp_refusal *why)
-{
-	u32 count = 0;
-
-	if (!tramp_ksyms.has_kallsyms_on_each_match_symbol)
-		return 0;
-	KSYM(kallsyms_on_each_match_symbol)(count_one, name, &count);
-	if (count > 1)
-		return tramp_refuse(why, TRAMP_REASON_AMBIGUOUS, addr,
-				    "%u symbols are called %s", count, name);
-	return 0;
-}
-
 static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
 			struct tramp_refusal *why)
 {
@@ -162,7 +138,7 @@ static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
 	if (!func->addr)
 		err = tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", func->name);
 	else
-		err = mod ? 0 : tramp_resolve_unique(func->name, func->addr, why);
+		err = mod ? 0 : tramp_text_unique(func->name, func->addr, why);
 	if (!err)
 		err = get_module(func, !mod, why);
 	module_put(mod);	/* get_module() took its own */

@@ -77,16 +77,6 @@ int tramp_resolve_btf(u32 btf_obj_id, u32 btf_id, struct tramp_func *func,
 int tramp_resolve_name(const char *name, const char *module, struct tramp_func *func,
 		       struct tramp_refusal *why);
 
-/**
- * tramp_resolve_unique() - whether a name means one symbol of the kernel proper
- * @name: the name
- * @addr: what kallsyms found first
- * @why: AMBIGUOUS
- *
- * Return: 0 or a negative errno.
- */
-int tramp_resolve_unique(const char *name, unsigned long addr, struct tramp_refusal *why);
-
 /* Drops the module's reference. */
 void tramp_func_put(struct tramp_func *func);
 

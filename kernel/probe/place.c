@@ -21,7 +21,6 @@
 #include "prog/runtime.h"
 #include "base/ksyms.h"
 #include "probe.h"
-#include "func/resolve.h"
 #include "x86/relocate.h"
 
 /* What held() says. */
@@ -100,7 +99,7 @@ static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 	place->addr = base;
 	err = find_owner(place, why);
 	if (!err && !*at->module)
-		err = tramp_resolve_unique(at->symbol, base, why);
+		err = tramp_text_unique(at->symbol, base, why);
 	if (err)
 		return err;
 	if (!tramp_text_symbol(base, &place->sym))

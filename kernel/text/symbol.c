@@ -31,6 +31,30 @@ bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym)
 	return offset < sym->size;
 }
 
+static int count_one(void *count, unsigned long addr)
+{
+	(*(u32 *)count)++;
+	return 0;
+}
+
+/*
+ * Of several functions with one name BTF describes one, without saying which, and
+ * kallsyms finds the first. If these are not the same, an image would save and
+ * restore too few registers for the function it is at. So refuse, as kprobes do.
+ */
+int tramp_text_unique(const char *name, unsigned long addr, struct tramp_refusal *why)
+{
+	u32 count = 0;
+
+	if (!tramp_ksyms.has_kallsyms_on_each_match_symbol)
+		return 0;
+	KSYM(kallsyms_on_each_match_symbol)(count_one, name, &count);
+	if (count > 1)
+		return tramp_refuse(why, TRAMP_REASON_AMBIGUOUS, addr,
+				    "%u symbols are called %s", count, name);
+	return 0;
+}
+
 static bool matches(const struct tramp_name_rule *rule, const char *name)
 {
 	switch (rule->match) {

@@ -5,7 +5,7 @@
 #ifndef TRAMP_SYMBOL_H
 #define TRAMP_SYMBOL_H
 
-#include <linux/types.h>
+#include "base/tramp.h"
 
 /**
  * struct tramp_symbol - the symbol an address lies in
@@ -35,6 +35,16 @@ bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset);
  * Context: any. Return: false if kallsyms knows none.
  */
 bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym);
+
+/**
+ * tramp_text_unique() - whether a name means one symbol of the kernel proper
+ * @name: the name
+ * @addr: what kallsyms found first
+ * @why: AMBIGUOUS
+ *
+ * Return: 0 or a negative errno.
+ */
+int tramp_text_unique(const char *name, unsigned long addr, struct tramp_refusal *why);
 
 /* How a rule's name is compared with a function's. */
 enum tramp_match {
