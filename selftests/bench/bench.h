@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the parts of the benchmark share: places, programs, mechanisms.
+ * The parts of the benchmark share this: places, programs, mechanisms.
  *
  * A mechanism is one way of having a program run at a place: the kernel's or
- * ours. Each is described by one struct bench_mech in a file of its own
- * (mech_*.c) and found by the linker; everything else (which programs, how many,
- * measuring, tables, ratios, plots, limits) follows from it.
+ * ours. Each is described by one struct bench_mech in a file of its own (mech_*.c) and found by
+ * the linker. Everything else follows from it: which programs, how many, measuring, tables,
+ * ratios, plots, limits.
  *
  * Whatever goes wrong ends the benchmark with a message: a figure that is not
  * right is worse than none.
@@ -55,7 +55,7 @@ struct bench_load {
 int bench_load_try(enum bench_prog prog, const struct bench_load *as);
 /* ... which ends the benchmark. */
 int bench_load(enum bench_prog prog, const struct bench_load *as);
-/* What all copies have counted since bench_reset_hits(). */
+/* The counts of all copies since bench_reset_hits(). */
 uint64_t bench_hits(void);
 void bench_reset_hits(void);
 

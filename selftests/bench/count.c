@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Instructions per hit: for every mechanism and program, with 1, 2, 4 and 8
- * programs at one place, what a loop of calls takes more than the same loop
- * with nothing attached.
+ * Instructions per hit, for every mechanism and program, with 1, 2, 4 and 8 programs at one
+ * place. The figure is what a loop of calls takes more than the same loop with nothing
+ * attached.
  *
  * Under -icount the time stamp counter counts instructions, and the loop runs
  * with interrupts off: each repetition gives the same number, and it divides by

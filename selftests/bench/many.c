@@ -4,9 +4,9 @@
  * detaching take, and how much memory an attachment takes.
  *
  * Times are those of an emulated machine: what means something is ours divided
- * by the kernel's, from one run. The kernel's come first, at every number that it
- * is measured with (bench_mech::many: it detaches fentry one by one, at a grace period
- * each, so that a thousand would take minutes).
+ * by the kernel's, from one run. The kernel's come first, at every number that it is measured
+ * with (bench_mech::many). It detaches fentry one by one, at a grace period each, so a thousand
+ * would take minutes.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -156,7 +156,7 @@ void bench_times(void)
 
 		if (!wanted(m))
 			continue;
-		/* What is done once in a kernel's life is not to be in the figures. */
+		/* Work that is done once in a kernel's life is not to be in the figures. */
 		one_round(m, 1);
 		for (i = 0; i < MANY_NR; i++) {
 			struct times t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What bench-native's images share with the functions that stand around programs
- * when an image calls them instead of having a guard of its own.
+ * Shared by bench-native's images and the functions that stand around programs when an image
+ * calls them instead of having a guard of its own.
  */
 #ifndef SELFTESTS_BENCH_NATIVE_H
 #define SELFTESTS_BENCH_NATIVE_H

@@ -3,8 +3,8 @@
  * Functions around a program that an image calls, see native.c: two that do what
  * our inline guard does, and two that do what those of the kernel do.
  *
- * What is a function of its own in the kernel is one here (noinline), what is a
- * static branch is nothing, and the cold ends are calls that never happen.
+ * A function of its own in the kernel is one here (noinline). A static branch is nothing, and
+ * the cold ends are calls that never happen.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -74,7 +74,7 @@ const struct record *find(const struct record *from, const char *source, const c
 	__attribute__((format(printf, 3, 4)));
 /* A word as a number; 0 without a record. */
 double number(const struct record *r, int word);
-/* What both sides' mechanisms are called in tables. */
+/* The names of both sides' mechanisms in tables. */
 const char *mech_title(const char *source, const char *mech, int side);
 const char *side_name(int side);
 const struct figure *find_figure(const char *source, const char *name);

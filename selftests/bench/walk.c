@@ -2,13 +2,12 @@
 /*
  * Where the instructions of a hit go.
  *
- * The image and the programs are read as they are in memory and walked along the
- * path of an ordinary hit: conditional jumps are not taken (what they lead to is
- * cold: misses, statistics, rescheduling), calls of programs are entered, other calls
- * are stepped over. Each instruction on that path is executed once a hit, so its
- * count can be held against what was measured: what is left over was spent in
- * functions outside, and for images of ours with nothing to call there must be
- * nothing left.
+ * The image and the programs are read as they are in memory and walked along the path of an
+ * ordinary hit. Conditional jumps are not taken: they lead to cold code (misses, statistics,
+ * rescheduling). Calls of programs are entered, other calls are stepped over. Each instruction
+ * on that path is executed once a hit, so its count can be held against the measured figure.
+ * The rest was spent in functions outside. For images of ours with nothing to call there must
+ * be no rest.
  *
  * The parts:
  *   program	the programs' own instructions

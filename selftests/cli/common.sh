@@ -1,13 +1,12 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the tests of trampctl in the guest share: running it and looking at what
-# it said, calling functions of trampoline_test.ko, and what must hold after
-# every test. Sourced behind ktap.sh.
+# Shared by the tests of trampctl in the guest: running it and looking at its output, calling
+# functions of trampoline_test.ko, and the checks after every test. Sourced behind ktap.sh.
 #
 # shellcheck disable=SC2034,SC2317	# for those who source this
 
-# Listing tests needs none of this, and happens elsewhere.
+# Listing tests does not need this, and happens elsewhere.
 [ "${1-}" != --list ] || return 0
 
 CLI=/opt/trampoline/cli

@@ -58,7 +58,7 @@ same() {
 
 t_manual_is_clean() {
 	local out
-	# What other manuals are installed here is not the point.
+	# Other manuals that are installed here do not matter.
 	out=$(mandoc -T lint -W style "$MAN" 2>&1 |
 		grep -v -e 'referenced manual not found' -e 'outdated mandoc.db')
 	[ -z "$out" ] || fail "$out"

@@ -91,7 +91,7 @@ static u64 addr_of(const struct sweep *s)
 	return s->text->addr + s->off;
 }
 
-/* What is no instruction is one byte, as it is to objdump. */
+/* A byte that begins no instruction counts as one byte, as it does to objdump. */
 static void step(struct sweep *s)
 {
 	s->off += s->ok ? s->insn.len : 1;

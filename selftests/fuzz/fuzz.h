@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the fuzz targets share. Each is a libFuzzer target: it takes bytes, makes
- * a question to the pure core (kernel/x86/) of them, and states what must hold of the
- * answer. A statement that does not hold ends the process, as a finding of the
- * address sanitizer does.
+ * Shared by the fuzz targets. Each is a libFuzzer target: it takes bytes, makes a question to
+ * the pure core (kernel/x86/) of them, and states what must hold of the answer. A statement
+ * that does not hold ends the process, as a finding of the address sanitizer does.
  *
  * Memory that the core may use is always allocated at its exact size, so that
  * the sanitizer sees the first byte beyond it.
@@ -27,7 +26,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 		}								\
 	} while (0)
 
-/* The input, taken from its start. What is beyond its end is 0. */
+/* The input, taken from its start. Bytes beyond its end are 0. */
 struct fuzz_input {
 	const u8 *data;
 	size_t size;

@@ -71,7 +71,7 @@ static void set_programs(struct job *j, struct fuzz_input *in)
 	j->req.fexit = j->req.fmod_ret + j->req.nr_fmod_ret;
 }
 
-/* What is said in fentry_image.h of requests that cannot be. */
+/* The rules of fentry_image.h about requests that cannot be. */
 static enum tramp_x86_err expected(const struct job *j)
 {
 	u32 i, slots = 0;

@@ -22,7 +22,7 @@ struct job {
 	u8 *copy;			/* at @addr */
 };
 
-/* What is said of the instruction hangs together, and is said of its bytes alone. */
+/* The parts of the instruction fit together, and follow from its bytes alone. */
 static void check_decoded(const u8 *code, u32 avail, const struct tramp_x86_insn *insn)
 {
 	struct tramp_x86_insn again;

@@ -67,7 +67,7 @@ static bool indirect(u64 ip, void *arg)
 static const struct tramp_x86_env env;
 static const struct tramp_x86_world functions = { &env, is_target, has_fixup, held, indirect };
 
-/* What a region has to be, whatever the verdict, once its length is known. */
+/* The rules for a region, whatever the verdict, once its length is known. */
 static void check_length(const struct world *w, const u8 *code, const struct tramp_x86_verdict *v)
 {
 	struct tramp_x86_insn insn;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What must hold of every image, see image.h.
+ * Statements that must hold of every image, see image.h.
  */
 #include "image.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What must hold of every image, of entry and exit images as of detours.
+ * Statements that must hold of every image, of entry and exit images as of detours.
  */
 #ifndef SELFTESTS_FUZZ_IMAGE_H
 #define SELFTESTS_FUZZ_IMAGE_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where targets are called from (a task, a softirq, a hard interrupt), and the
- * targets that depend on it: one that sleeps until it is told to go on, one
- * whose result programs may modify, one that may run sleepable programs.
+ * Contexts that targets are called from (a task, a softirq, a hard interrupt), and the targets
+ * that depend on it. One sleeps until it is woken, one has a result that programs may modify,
+ * one may run sleepable programs.
  */
 #include <linux/kernel.h>
 #include <linux/atomic.h>

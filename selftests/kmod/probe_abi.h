@@ -13,7 +13,7 @@
 #ifndef TRAMPOLINE_TEST_PROBE_ABI_H
 #define TRAMPOLINE_TEST_PROBE_ABI_H
 
-/* What a form's test says of the probe at its region's start. */
+/* The findings of a form's test about the probe at its region's start. */
 #define TT_EXPECT_JUMP		0	/* can become a jump */
 #define TT_EXPECT_CALL		1	/* stays an int3: a call returns into the region */
 #define TT_EXPECT_STUCK		2	/* stays an int3: cannot be relocated */
@@ -87,7 +87,7 @@ struct tt_form_run {
 };
 #define TT_STACK		0x5354414b00000000ULL
 
-/* What struct tt_addrs asks about each address; the answer is 0 or an errno. */
+/* The questions of struct tt_addrs about each address; the answer is 0 or an errno. */
 #define TT_JUDGE_REGISTER	0	/* register_kprobe(), not armed */
 #define TT_JUDGE_OPTIMISE	1	/* arch_prepare_optimized_kprobe() */
 #define TT_JUDGE_BLACKLIST	2	/* within the kprobe blacklist: EINVAL, otherwise 0 */

@@ -39,7 +39,7 @@ tt_forms:
 	.section .rodata.tt_form_names, "a"
 	.data
 	.p2align 3
-	/* What rip-relative operands refer to. */
+	/* Memory that rip-relative operands refer to. */
 	.globl tt_form_data
 tt_form_data:
 	.fill TT_FORM_WORDS, 8, 0
@@ -55,7 +55,7 @@ tt_form_data:
 #ifdef CONFIG_X86_KERNEL_IBT
 	endbr64
 #endif
-	/* What the compiler makes of -mfentry -mrecord-mcount. */
+	/* The code that the compiler makes of -mfentry -mrecord-mcount. */
 .Lsite\@:
 	call	__fentry__
 	.pushsection __mcount_loc, "a"
@@ -201,8 +201,8 @@ TT_FORM mfence,		"mfence"
 
 /* --------------------------------------------------------------- the stack -- */
 /*
- * What comes to lie below rsp is not read: a trap may have written there. Flags that follow
- * from the value of rsp, which differs, are set anew.
+ * Memory below rsp is not read: a trap may have written there. Flags that follow from the value
+ * of rsp, which differs, are set anew.
  */
 
 TT_FORM push_reg,	"pushq %rcx"
@@ -322,7 +322,7 @@ TT_FIXED lcall,		"TT_SAFE; lcall *(%rbx)"
 tt_forms_end:
 	.text
 
-/* What the calls call: notes the return address. */
+/* The calls call this: it notes the return address. */
 	.p2align 4
 	.globl tt_form_callee
 	.type tt_form_callee, @function

@@ -46,7 +46,7 @@ static const struct tt_form *tt_form_at(u32 index)
 	return index < (size_t)(tt_forms_end - tt_forms) ? &tt_forms[index] : NULL;
 }
 
-/* What this processor does not have must not be run either. */
+/* Forms that this processor does not have must not be run either. */
 static u32 tt_form_flags(const struct tt_form *form)
 {
 	bool lacks = strstr(form->name, "cmpxchg16b") && !boot_cpu_has(X86_FEATURE_CX16);

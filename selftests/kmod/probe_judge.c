@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the kernel's own kprobes say of addresses, and its text as it is; and the end of
+ * The verdicts of the kernel's own kprobes on addresses, and its text as it is; and the end of
  * ftrace.
  *
  * The judges ask thousands of addresses at a time: kprobes are registered disabled,

@@ -42,7 +42,7 @@ TT_TARGET u64 tt_patched(u64 a)
 	return sum ^ a;
 }
 
-/* What it must be, worked out elsewhere. */
+/* The result that it must have, worked out elsewhere. */
 static noinline u64 tt_patched_result(u64 a)
 {
 	return (((((((a ^ 0x55) + (a >> 7)) * 9 + 45) ^ (a << 3)) + 3) * 7)) ^ a;

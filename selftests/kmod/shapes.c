@@ -112,7 +112,7 @@ TT_TARGET u64 tt_caller(u64 a)
 TT_TARGET notrace u64 tt_notrace(u64 a) { return a + 3; }
 TT_TARGET u64 tt_variadic(int n, ...) { return n + 4; }
 
-/* What never returns: a thread that ends inside. */
+/* A call that never returns: a thread that ends inside. */
 static DEFINE_MUTEX(tt_exit_lock);
 static DECLARE_COMPLETION(tt_exited);
 

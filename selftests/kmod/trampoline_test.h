@@ -47,7 +47,7 @@
 /* Values of one call, members of structs counted singly. */
 #define TT_MAX_VALUES	24
 #define TT_REPLY_MAX	8192
-/* What tt_sleep(token) returns once it was woken. */
+/* The result of tt_sleep(token) once it was woken. */
 #define TT_SLEEP_RESULT(token)	((token) * 2 + 1)
 
 /* One step of the checksum; start with 0. The order of the values matters. */
@@ -95,7 +95,7 @@ struct tt_target {
 #define TT_ROW_SLEEPS(fn, spec_) \
 	{ .name = #fn, .spec = spec_, .call = call_##fn, .addr = fn, .may_sleep = true }
 
-/* What void targets leave behind: the checksum of their arguments. */
+/* Left behind by void targets: the checksum of their arguments. */
 extern u64 tt_void_sum;
 /* Bodies that count themselves do it here. */
 extern atomic64_t tt_ran;

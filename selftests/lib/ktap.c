@@ -34,7 +34,7 @@ static unsigned int time_limit(const struct ktap_test *t)
 	return scale && atoi(scale) > 0 ? seconds * atoi(scale) : seconds;
 }
 
-/* What the child has to say to its parent. */
+/* The child's message to its parent. */
 static char *reason;
 #define REASON_SIZE	4096
 

@@ -17,7 +17,7 @@ GUEST_TESTS	+= $(LTT_GUEST) $(LTT)/test_example
 $(O)/$(LTT)/test_proto.o: CFLAGS += -DVMLINUX='"$(abspath $(LTT_VMLINUX))"'
 $(O)/$(LTT)/test_proto: | $(LTT_VMLINUX)
 
-# Who includes which skeleton.
+# The skeletons that each program includes.
 LTT_KINDS	:= $(O)/$(LTT)/test_errors.o $(O)/$(LTT)/guest.o $(LTT_GUEST:%=%.o)
 LTT_PROBES	:= $(O)/$(LTT)/test_places.o $(O)/$(LTT)/test_lib_probes.o
 $(LTT_KINDS) $(LTT_PROBES): CFLAGS += -I$(O)/$(LTT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A kernel made for tests: symbol table, list of traceable functions and BTF in
- * files of a folder of our own, so that no test depends on the machine it runs on.
+ * A kernel made for tests: symbol table, list of traceable functions and BTF in files of a
+ * folder of our own. So no test depends on the machine it runs on.
  */
 #ifndef SELFTESTS_LIBTRAMPOLINE_FIXTURE_H
 #define SELFTESTS_LIBTRAMPOLINE_FIXTURE_H

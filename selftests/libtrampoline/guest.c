@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the library's tests with the module loaded share, see guest.h.
+ * Shared by the library's tests with the module loaded, see guest.h.
  */
 #include <errno.h>
 #include <string.h>

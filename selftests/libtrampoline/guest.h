@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the library's tests with the module loaded share: programs to attach, and
- * calls that are certain to succeed or to end the test.
+ * Shared by the library's tests with the module loaded: programs to attach, and calls that are
+ * certain to succeed or to end the test.
  */
 #ifndef SELFTESTS_LIBTRAMPOLINE_GUEST_H
 #define SELFTESTS_LIBTRAMPOLINE_GUEST_H

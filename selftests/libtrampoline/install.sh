@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The library as a stranger finds it: installed in some folder, with its header,
-# pkg-config file and manual pages; used from C and C++, shared and static; and
-# the example built from a copy by its own Makefile.
+# The library as a stranger finds it. It is installed in some folder, with its header,
+# pkg-config file and manual pages, and used from C and C++, shared and static. The example is
+# built from a copy by its own Makefile.
 #
 # shellcheck disable=SC2317	# functions are called by name
 

@@ -47,7 +47,7 @@ int nowhere_10(struct pt_regs *ctx)
 	return 0;
 }
 
-/* What only a kprobe of the kernel can answer where a function starts. */
+/* A question that only a kprobe of the kernel can answer where a function starts. */
 SEC("kprobe")
 int asks_func_ip(struct pt_regs *ctx)
 {

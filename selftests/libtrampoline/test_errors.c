@@ -17,7 +17,7 @@
 #include "fixture.h"
 #include "kinds.skel.h"
 
-/* What printing left behind. */
+/* The output that printing left behind. */
 static char printed[2048];
 static unsigned int warnings;
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * libtrampoline with the module loaded: probes. By section name and by options, alone
- * and in an object with other kinds; what is told of them; what is said of places
- * that cannot be.
+ * and in an object with other kinds; their descriptions; what is said of places that cannot be.
  *
  * Instructions are chosen by asking the module, since kernels differ: that they are
  * what it says is what other tests are about.
@@ -496,7 +495,7 @@ static void test_explain(void)
 	tramp_code__free(code);
 }
 
-/* A probe changes the bytes in memory, not what is told of them. */
+/* A probe changes the bytes in memory, not the answers about them. */
 static void test_explain_probed(void)
 {
 	struct tramp_insn_info insn = need_insn();

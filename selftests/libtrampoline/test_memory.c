@@ -42,7 +42,7 @@ void *__wrap_realloc(void *p, size_t size);
 char *__wrap_strdup(const char *s);
 void __wrap_free(void *p);
 
-/* What is allocated now. What libc hands out (getline()) is freed here, but not counted. */
+/* Memory that is allocated now. libc's own (getline()) is freed here, but not counted. */
 static void *owned[256];
 
 static void *count(void *p)
@@ -154,8 +154,8 @@ static bool load_symbols(void)
 }
 
 /*
- * What is made when it is asked for. Neither call has an error of its own for that: they
- * do not know, and do when there is memory again.
+ * Objects that are made when they are asked for. Neither call has an error of its own for that:
+ * they do not know, and do when there is memory again.
  */
 static bool ask_later(void)
 {

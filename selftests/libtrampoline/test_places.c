@@ -116,7 +116,7 @@ static void test_long_names(void)
 	CHECK(last_error_says("the name is too long"), "why");
 }
 
-/* What libbpf makes of a section's text: false if it uses less than all of it. */
+/* libbpf's reading of a section's text: false if it uses less than all of it. */
 static bool libbpf_reads(const char *text, char *symbol, long *offset)
 {
 	char *func = NULL;
@@ -319,7 +319,7 @@ static void test_programs(void)
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_NOT_LOADED);
 	CHECK(!tramp_attach(skel->progs.at_entry, NULL), "not loaded");
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_NOT_LOADED);
-	/* What only probes have. */
+	/* Members that only probes have. */
 	CHECK(!tramp_attach(skel->progs.on_call, &place), "a place for a tracing program");
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 	CHECK(last_error_says("fixed when it is loaded"), "why");
@@ -350,7 +350,7 @@ static void test_near_misses(void)
 	libtramp_place_parse("mod:do_unlinkat", false, &p, "x");
 	libtramp_fail_place(-1, -ENOENT, &r, &p, syms, "program 'p'");
 	CHECK(last_error_says("vmlinux has one"), "in another module");
-	/* What cannot be asked is left out. */
+	/* Questions that cannot be asked are left out. */
 	r.reason = TRAMP_REASON_NOT_BOUNDARY;
 	r.addr = 0xffffffff81000001;
 	CHECK_EQ(libtramp_fail_place(-1, -EINVAL, &r, &p, syms, "program 'p'"), -EINVAL, "errno");

@@ -225,7 +225,7 @@ static void test_values(void)
 	char text[8];
 
 	make_types(&t);
-	/* What stands above a narrow value in its slot is not part of it. */
+	/* The bits above a narrow value in its slot are not part of it. */
 	check_value(&t, t.t_int, junk | 0xfffffffe, 0, "-2");
 	check_value(&t, t.t_uint, junk | 0xfffffffe, 0, "4294967294");
 	check_value(&t, t.t_short, junk | 0x8000, 0, "-32768");

@@ -5,7 +5,7 @@
 # it, and tools/debug-kernel.config has its options.
 #
 # It does not belong to $(KERNELS) and is no part of `make test`: building it takes a quarter of
-# an hour, and under emulation it is about ten times as slow as Debian's.
+# an hour. Under emulation it is about ten times as slow as Debian's.
 
 .PHONY: debug-kernel test-debug
 

@@ -28,8 +28,8 @@ name_log() {
 # The kernel's command line. A panic or an oops ends the machine at once; a slow
 # host is no reason to cry soft lockup or RCU stall early. QEMU's serial port raises an
 # interrupt for every byte. Most of them find nothing left to do when a threaded handler
-# (PREEMPT_RT) comes to look. noirqdebug keeps the kernel from taking that for a stuck interrupt
-# line and switching it off.
+# (PREEMPT_RT) comes to look. With noirqdebug the kernel does not take that for a stuck
+# interrupt line and switch it off.
 kernel_arguments() {
 	# no_timer_check: the kernel tests the timer by waiting for ten ticks, which a
 	# busy host does not always give an emulated machine in time.

@@ -15,7 +15,7 @@
 
 #define BENCH_DEVICE	"/dev/trampoline_bench"
 
-/* What is called. */
+/* The functions that are called. */
 enum bench_target {
 	BENCH_FUNCTION,		/* bench_function(u64, u64): 6 instructions */
 	BENCH_SECURITY,		/* security_bench_hook(u64, u64): fmod_ret programs may be on it */
