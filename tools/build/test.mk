@@ -8,7 +8,7 @@
 
 HOST_TESTS	+= selftests/tools/test_vm selftests/tools/test_demo
 UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner selftests/tools/test_abi \
-		   selftests/tools/test_check
+		   selftests/tools/test_check selftests/tools/test_kbuild
 
 # Files that the guest gets besides modules and trampctl, as tools/vm --add-from reads them.
 GUEST_ADD	= $(foreach f,$(GUEST_BINS),$(f):/usr/bin/$(notdir $(f))) $(GUEST_FILES)
