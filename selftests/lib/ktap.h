@@ -65,7 +65,7 @@ void ktap_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noretur
 
 /*
  * @fn is called with the name of each test that has returned, in its process; checks that
- * fail there are the test's.
+ * fail there are the test's. A test that ends early (skipped, or by REQUIRE) ends without it.
  */
 void ktap_at_end(void (*fn)(const char *test));
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <linux/types.h>
-#include "attachment.h"
+#include "fixture.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -30,11 +30,8 @@ static int dev;
 
 static void setup(void)
 {
-	if (vmtest_oracle())
-		ktap_skip("needs two different ways to attach");
-	dev = tt_open();
-	skel = record__open_and_load();
-	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	dev = fixture_open("needs two different ways to attach");
+	skel = FIXTURE_LOAD(record);
 }
 
 static int entry_prog(void)
@@ -139,7 +136,6 @@ static void test_function_tracer(void)
 	detach(&a);
 	function_tracer(false);
 	expect("nobody", 0, 0, 0, 0);
-	check_nothing_left();
 }
 
 /* The function graph tracer takes over the return address, as our exit image does. */
@@ -165,7 +161,6 @@ static void test_graph_tracer(void)
 	expect("ours gone", 0, 0, 0, 0);
 	write_file(TRACING "current_tracer", "nop");
 	write_file(TRACING "set_graph_function", "\n");
-	check_nothing_left();
 }
 
 /* ------------------------------------------------------------------ kprobes --- */
@@ -217,7 +212,6 @@ static void test_kprobe(void)
 	expect("ours gone", 0, 0, 0, 0);
 	CHECK_EQ(kprobe_hits() - hits, CALLS, "ours gone");
 	kprobes(false);
-	check_nothing_left();
 }
 
 /* A kretprobe replaces the return address. */
@@ -244,7 +238,6 @@ static void test_kretprobe(void)
 		detach(&a);
 		detach(&b);
 	}
-	check_nothing_left();
 }
 
 /* -------------------------------------------- the kernel's own trampoline --- */
@@ -322,14 +315,12 @@ static void test_kernel_fentry_first(void)
 {
 	setup();
 	kernel_first(false);
-	check_nothing_left();
 }
 
 static void test_kernel_fexit_first(void)
 {
 	setup();
 	kernel_first(true);
-	check_nothing_left();
 }
 
 /* Ours is there first: the kernel cannot have the site, and says EBUSY. */
@@ -362,7 +353,6 @@ static void test_ours_first(void)
 	setup();
 	ours_first(false);
 	ours_first(true);
-	check_nothing_left();
 }
 
 /* All of them: tracer, kprobe, the kernel's exit program and our entry program. */
@@ -389,7 +379,6 @@ static void test_everybody(void)
 	expect("ours", 1, 0, 0, 0);
 	detach(&a);
 	expect("nobody", 0, 0, 0, 0);
-	check_nothing_left();
 }
 
 /* What EXPLAIN says beforehand is what ATTACH then does. */
@@ -419,7 +408,6 @@ static void test_explain_holder(void)
 	CHECK_EQ(ex.fexit_reason, TRAMP_REASON_SITE_HELD, "held");
 	CHECK(strstr(ex.holder, "bpf"), "held by '%s'", ex.holder);
 	detach(&k);
-	check_nothing_left();
 }
 
 /*
@@ -476,7 +464,6 @@ static void test_ftrace_toggled(void)
 		sleep(2);
 		CHECK(tramp_settle(), "images stay");
 	}
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

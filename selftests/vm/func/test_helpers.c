@@ -13,7 +13,7 @@
 #include <linux/bpf.h>
 #include <linux/types.h>
 #include "../../kmod/trampoline_test.h"
-#include "attachment.h"
+#include "fixture.h"
 #include "helpers.h"
 #include "selftests/vm/func/helpers.skel.h"
 
@@ -22,7 +22,7 @@ static int dev;
 
 static void setup(void)
 {
-	dev = tt_open();
+	dev = fixture_open(NULL);
 	skel = helpers__open();
 	REQUIRE(skel, "helpers.bpf.o: %s", strerror(errno));
 	/* The verifier of PREEMPT_RT kernels refuses timers. */
@@ -48,10 +48,20 @@ static void for_both(void (*body)(enum how how))
 		helpers__destroy(skel);
 		close(dev);
 	}
-	check_nothing_left();
 }
 
 /* ------------------------------------------------- the trampoline's frame --- */
+
+/* After one call of tt_args3(), which gave @result, with all of them. */
+static void check_func_helpers(enum how how, uint64_t result, uint64_t cookie)
+{
+	CHECK_EQ(skel->bss->no_helper, 0x332211, "%s", who(how));
+	CHECK_EQ(skel->bss->only_arg, 0x330000, "%s: bpf_get_func_arg()", who(how));
+	CHECK_EQ(skel->bss->only_cnt, 3, "%s: bpf_get_func_arg_cnt()", who(how));
+	CHECK_EQ(skel->bss->only_ret, result, "%s: bpf_get_func_ret()", who(how));
+	CHECK_EQ(skel->bss->only_cookie, cookie, "%s: bpf_get_attach_cookie()", who(how));
+	CHECK_EQ(skel->bss->only_ip, ksym_addr("tt_args3"), "%s: bpf_get_func_ip()", who(how));
+}
 
 static void func_helpers(enum how how)
 {
@@ -67,12 +77,7 @@ static void func_helpers(enum how how)
 	a[4] = attach_func(how, FD(use_ret), NULL);
 	a[5] = attach_func(how, FD(use_ip), NULL);
 	reply = tt_call(dev, "tt_args3 0x11 0x2200 0x330000");
-	CHECK_EQ(skel->bss->no_helper, 0x332211, "%s", who(how));
-	CHECK_EQ(skel->bss->only_arg, 0x330000, "%s: bpf_get_func_arg()", who(how));
-	CHECK_EQ(skel->bss->only_cnt, 3, "%s: bpf_get_func_arg_cnt()", who(how));
-	CHECK_EQ(skel->bss->only_ret, reply.result, "%s: bpf_get_func_ret()", who(how));
-	CHECK_EQ(skel->bss->only_cookie, cookie, "%s: bpf_get_attach_cookie()", who(how));
-	CHECK_EQ(skel->bss->only_ip, ksym_addr("tt_args3"), "%s: bpf_get_func_ip()", who(how));
+	check_func_helpers(how, reply.result, cookie);
 	for (i = 0; i < 6; i++)
 		detach(&a[i]);
 }
@@ -92,12 +97,7 @@ static void func_helpers_alone(enum how how)
 		reply = tt_call(dev, "tt_args3 0x11 0x2200 0x330000");
 		detach(&a);
 	}
-	CHECK_EQ(skel->bss->no_helper, 0x332211, "%s", who(how));
-	CHECK_EQ(skel->bss->only_arg, 0x330000, "%s: bpf_get_func_arg()", who(how));
-	CHECK_EQ(skel->bss->only_cnt, 3, "%s: bpf_get_func_arg_cnt()", who(how));
-	CHECK_EQ(skel->bss->only_ret, reply.result, "%s: bpf_get_func_ret()", who(how));
-	CHECK_EQ(skel->bss->only_cookie, cookie, "%s: bpf_get_attach_cookie()", who(how));
-	CHECK_EQ(skel->bss->only_ip, ksym_addr("tt_args3"), "%s: bpf_get_func_ip()", who(how));
+	check_func_helpers(how, reply.result, cookie);
 }
 
 static void in_subprogs(enum how how)

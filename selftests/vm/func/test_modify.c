@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <linux/types.h>
 #include "../../kmod/trampoline_test.h"
-#include "attachment.h"
+#include "fixture.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -24,9 +24,8 @@ static int dev;
 
 static void setup(void)
 {
-	dev = tt_open();
-	skel = record__open_and_load();
-	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	dev = fixture_open(NULL);
+	skel = FIXTURE_LOAD(record);
 	skel->bss->only_pid = getpid();
 }
 
@@ -80,7 +79,6 @@ static void test_syscall_result(void)
 	setup();
 	syscall_result(OURS);
 	syscall_result(KERNEL);
-	check_nothing_left();
 }
 
 /* Was the function itself run, and what came out? */
@@ -133,7 +131,6 @@ static void test_skips_function(void)
 	setup();
 	skips_function(OURS);
 	skips_function(KERNEL);
-	check_nothing_left();
 }
 
 /* Of fmod_ret programs, newest first, the first with a result decides; others are left out. */
@@ -310,7 +307,6 @@ static void test_detached_is_not_run(void)
 	skel->bss->counted[1] = 0;
 	tt_call(dev, "tt_hot0 n=1000 1");
 	CHECK_EQ(skel->bss->counted[1], 0, "run while detached");
-	check_nothing_left();
 }
 
 /* --------------------------------------------------------- many programs --- */
@@ -354,7 +350,6 @@ static void test_many_programs(void)
 	CHECK_EQ(skel->bss->counted[200], 3, "the 65th program");
 	for (i = 0; i < TRAMP_MAX_PROGS; i++)
 		detach(&a[i]);
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

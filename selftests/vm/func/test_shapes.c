@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <linux/types.h>
 #include "../../kmod/trampoline_test.h"
-#include "attachment.h"
+#include "fixture.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -22,9 +22,8 @@ static int dev;
 
 static void setup(void)
 {
-	dev = tt_open();
-	skel = record__open_and_load();
-	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	dev = fixture_open(NULL);
+	skel = FIXTURE_LOAD(record);
 }
 
 /* Entry and exit programs that count under 2 * @slot and 2 * @slot + 1. */
@@ -123,7 +122,6 @@ static void test_shapes(void)
 	setup();
 	shapes(OURS);
 	shapes(KERNEL);
-	check_nothing_left();
 }
 
 /* ---------------------------------------------------------------- contexts --- */
@@ -151,7 +149,6 @@ static void test_contexts(void)
 		}
 	}
 	unwatch(&p);
-	check_nothing_left();
 }
 
 static volatile bool stop_calling;
@@ -207,7 +204,6 @@ static void test_mixed_contexts(void)
 		CHECK(misses[0] < calls / 10, "%lu of %lu missed", misses[0], calls);
 	}
 	unwatch(&p);
-	check_nothing_left();
 }
 
 /* --------------------------------------------------------------- recursion --- */
@@ -240,7 +236,6 @@ static void test_recursion(void)
 	}
 	CHECK_EQ(info.recursion_misses, 10, "as bpftool prog shows them");
 	detach(&a);
-	check_nothing_left();
 }
 
 /* -------------------------------------------------------------- no return --- */
@@ -286,7 +281,6 @@ static void test_noreturn(void)
 	CHECK_EQ(tt_call(dev, "tt_exits n=3 1").result, 0, "thread");
 	CHECK_EQ(skel->bss->counted[1], 3, "entries");
 	detach(&a);
-	check_nothing_left();
 }
 
 /* ---------------------------------------------------------- where RCU is blind --- */
@@ -325,7 +319,6 @@ static void test_idle(void)
 	}
 	CHECK_EQ(skel->bss->counted[0] + skel->bss->counted[1], 0, "counted by the programs");
 	CHECK(all_misses > 10, "only %llu misses in %d programs", (unsigned long long)all_misses, nr);
-	check_nothing_left();
 }
 
 /* ------------------------------------------------------------- not to be had --- */
@@ -366,7 +359,6 @@ static void test_refused(void)
 		       TRAMP_REASON_ARG_TYPE);
 	expect_refusal(skel->progs.count_entry, "tt_variadic", BPF_TRACE_FENTRY, -EINVAL,
 		       TRAMP_REASON_VARIADIC);
-	check_nothing_left();
 }
 
 /*
@@ -415,7 +407,6 @@ static void test_packed_struct(void)
 	r = tt_call(dev, "tt_int128 1 2 3 4 5 6 7 8 9");
 	CHECK_EQ(r.result, TT_MIX(TT_MIX(TT_MIX(TT_MIX(0ULL, 1), 7), 8), 9), "traced");
 	detach(&a);
-	check_nothing_left();
 }
 
 /* ----------------------------------------------------------------- overlap --- */
@@ -468,7 +459,6 @@ static void test_overlapping_calls(void)
 	}
 	CHECK(skel->bss->counted[9], "the one that came and went was never run");
 	unwatch(&always);
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

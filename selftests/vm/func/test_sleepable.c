@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "../../kmod/trampoline_test.h"
-#include "attachment.h"
+#include "fixture.h"
 #include "sleepable.h"
 #include "selftests/vm/func/sleepable.skel.h"
 
@@ -27,12 +27,11 @@ static int dev;
 
 static void setup(void)
 {
-	dev = tt_open();
+	dev = fixture_open(NULL);
 	if (kernel_version() < 6003)
 		ktap_skip("before 6.3 the verifier allows sleepable programs only on functions of "
 			  "an error injection list, which this kernel is built without");
-	skel = sleepable__open_and_load();
-	REQUIRE(skel, "sleepable.bpf.o: %s", strerror(errno));
+	skel = FIXTURE_LOAD(sleepable);
 }
 
 #define FD(prog) bpf_program__fd(skel->progs.prog)
@@ -101,7 +100,6 @@ static void test_copy_from_user(void)
 	setup();
 	copies(OURS);
 	copies(KERNEL);
-	check_nothing_left();
 }
 
 /* Beside programs that may not sleep, attached before and after. */
@@ -125,7 +123,6 @@ static void test_beside_plain(void)
 	CHECK_EQ(skel->bss->on_entry.runs, 100, "sleepable entry program");
 	detach(&b);
 	detach(&c);
-	check_nothing_left();
 }
 
 /* ------------------------------- asleep inside a program while it is detached --- */
@@ -191,7 +188,6 @@ static void test_detached_asleep(void)
 	CHECK_EQ(skel->bss->on_entry.value, 4242, "what the program read in the end");
 	CHECK_EQ((int)r->result, (int)TT_MIX(TT_MIX(0ULL, 3), (unsigned long)page), "result");
 	CHECK_EQ(r->ran, 1, "the function");
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

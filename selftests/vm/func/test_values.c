@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <linux/bpf.h>
 #include "../../kmod/trampoline_test.h"
-#include "attachment.h"
+#include "fixture.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -231,9 +231,8 @@ static void compare(const struct row *r, const struct seen *ours, const struct s
 
 static void setup(void)
 {
-	dev = tt_open();
-	skel = record__open_and_load();
-	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	dev = fixture_open(NULL);
+	skel = FIXTURE_LOAD(record);
 }
 
 /* Calls @fn for every function of the module that can be traced. */
@@ -290,30 +289,28 @@ static bool scalar_row(const struct row *r) { return is_checksum(r) && !has_stru
 static bool struct_row(const struct row *r) { return is_checksum(r) && has_struct(r); }
 static bool any_row(const struct row *r) { return is_checksum(r); }
 
-static void test_scalars(void)
+/* At least @min functions that are @wanted, and @min_compared of them held against the kernel's. */
+static void compare_rows(bool (*wanted)(const struct row *r), int min, int min_compared)
 {
 	int n;
 
 	setup();
-	n = for_each_row(scalar_row, compare_row);
+	n = for_each_row(wanted, compare_row);
 	ktap_note("%d functions: %d as the kernel's, %d with known values only", n, compared,
-		    known_only);
-	CHECK(n >= 25, "%d functions are too few", n);
-	CHECK(compared >= 18, "%d functions compared with the kernel are too few", compared);
-	check_nothing_left();
+		  known_only);
+	CHECK(n >= min, "%d functions are too few", n);
+	CHECK(compared >= min_compared, "%d functions compared with the kernel are too few",
+	      compared);
+}
+
+static void test_scalars(void)
+{
+	compare_rows(scalar_row, 25, 18);
 }
 
 static void test_structs(void)
 {
-	int n;
-
-	setup();
-	n = for_each_row(struct_row, compare_row);
-	ktap_note("%d functions: %d as the kernel's, %d with known values only", n, compared,
-		    known_only);
-	CHECK(n >= 18, "%d functions are too few", n);
-	CHECK(compared >= 10, "%d functions compared with the kernel are too few", compared);
-	check_nothing_left();
+	compare_rows(struct_row, 18, 10);
 }
 
 /*
@@ -423,7 +420,6 @@ static void test_direct_access(void)
 	n = for_each_row(any_row, direct_row);
 	ktap_note("%d functions, %d compared with the kernel", n, compared);
 	CHECK(n >= 45, "%d functions are too few", n);
-	check_nothing_left();
 }
 
 /* The results that are not checksums: negative, constant, bool, enum. */
@@ -474,7 +470,6 @@ static void test_results(void)
 		}
 		compare(&row, &seen[OURS], &seen[KERNEL]);
 	}
-	check_nothing_left();
 }
 
 /* ------------------------------------ the kernel's own test functions ------ */
@@ -548,7 +543,6 @@ static void test_kernel_functions(void)
 		CHECK_EQ((uint32_t)seen[OURS][1].ret, (uint32_t)seen[KERNEL][1].ret, "%s", c->func);
 		CHECK_EQ(seen[OURS][0].ip, seen[KERNEL][0].ip, "%s: ip", c->func);
 	}
-	check_nothing_left();
 }
 
 /* fmod_ret where the kernel lists the function as modifiable (not 6.1 without error injection). */
@@ -582,7 +576,6 @@ static void test_modify_return(void)
 		CHECK_EQ((uint32_t)skel->bss->on_mod.slot[0], 1, "first argument");
 	}
 	CHECK_EQ(retval[OURS], retval[KERNEL], "what the caller got");
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

@@ -12,11 +12,24 @@
 #include "../../kmod/trampoline_test.h"
 #include "ownmod.h"
 
+/* What fixture.h promises, as far as our module is there at the end. */
+static void check_end(const char *test)
+{
+	if (module_loaded("trampoline")) {
+		CHECK(ownmod_settle(), "images wait to be freed for 30 s");
+		CHECK_EQ(ownmod_info().links, 0, "links left");
+		CHECK_EQ(ownmod_info().targets, 0, "targets left");
+		CHECK_EQ(ownmod_info().image_bytes, 0, "executable memory left");
+	}
+	CHECK_EQ(ksym_images(), 0, "images left in kallsyms");
+}
+
 void ownmod_setup(void)
 {
 	if (vmtest_oracle())
 		ktap_skip("about our module");
 	close(tt_open());
+	ktap_at_end(check_end);
 }
 
 int ownmod_ioctl(unsigned int cmd, void *arg)

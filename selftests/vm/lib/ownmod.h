@@ -9,7 +9,10 @@
 #include <pthread.h>
 #include "vmtest.h"
 
-/* Skips under the oracle; the test module is loaded, and not held. */
+/*
+ * Skips under the oracle; the test module is loaded, and not held. When the test returns,
+ * it is checked that nothing of ours is left.
+ */
 void ownmod_setup(void);
 /* One command; 0 or a negative errno. */
 int ownmod_ioctl(unsigned int cmd, void *arg);

@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "probe.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
@@ -21,8 +22,7 @@ struct probe_progs *probe_skel;
 
 void probe_setup(void)
 {
-	probe_skel = probe_progs__open_and_load();
-	REQUIRE(probe_skel, "probe_progs.bpf.o: %s", strerror(errno));
+	probe_skel = FIXTURE_LOAD(probe_progs);
 	probe_skel->bss->only_pid = getpid();
 }
 

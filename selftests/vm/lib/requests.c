@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "requests.h"
 #include "selftests/vm/lib/errors.skel.h"
 
@@ -70,11 +71,8 @@ void expect(const char *what, unsigned int cmd, void *arg, int err, int reason)
 
 void setup(void)
 {
-	if (vmtest_oracle())
-		ktap_skip("about our ioctls");
-	tramp_device();
-	skel = errors__open_and_load();
-	REQUIRE(skel, "errors.bpf.o: %s", strerror(errno));
+	close(fixture_open("about our ioctls"));
+	skel = FIXTURE_LOAD(errors);
 }
 
 void good_request(union arg *a, unsigned int cmd)

@@ -43,7 +43,6 @@ static void test_descriptors(void)
 	attach_fd_case("the device itself", tramp_device(), -EBADF, TRAMP_REASON_BAD_PROG_FD);
 	detach(&link);
 	ktap_note("%d cases", cases);
-	check_nothing_left();
 }
 
 static void test_program_types(void)
@@ -70,7 +69,6 @@ static void test_program_types(void)
 	call(TRAMP_IOC_ATTACH, &a);
 	CHECK(a.attach.refusal.detail[0], "no detail with a wrong program type");
 	ktap_note("%d cases", cases);
-	check_nothing_left();
 }
 
 /* fentry on another BPF program, and a program that replaces one (freplace). */
@@ -126,7 +124,6 @@ static void test_program_targets(void)
 	attach_fd_case("freplace", bpf_program__fd(replacing->progs.replaces), -EINVAL,
 		       TRAMP_REASON_PROG_TYPE);
 	errors__destroy(replacing);
-	check_nothing_left();
 }
 
 static void test_already_attached(void)
@@ -158,7 +155,6 @@ static void test_already_attached(void)
 	detach(&kernels);
 	ours = attach_func(OURS, FD(good_entry), NULL);
 	detach(&ours);
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

@@ -94,7 +94,6 @@ static void test_explain(void)
 	can_case("do_exit", TRAMP_CAN_FENTRY, 0, TRAMP_REASON_NORETURN);
 	close(fd);
 	ktap_note("%d cases", cases);
-	check_nothing_left();
 }
 
 /* ------------------------------------------------------------- capabilities --- */
@@ -146,7 +145,6 @@ static void test_capabilities(void)
 		  ALL_CAPS & ~(CAP(SYS_ADMIN) | CAP(PERFMON)), false);
 	caps_case("CAP_BPF and CAP_PERFMON", CAP(BPF) | CAP(PERFMON), true);
 	caps_case("CAP_SYS_ADMIN", CAP(SYS_ADMIN), true);
-	check_nothing_left();
 }
 
 /* Addresses and code only to those whom /proc/kallsyms would show them. */
@@ -190,7 +188,6 @@ static void test_hidden_addresses(void)
 	write_file("/proc/sys/kernel/kptr_restrict", "0");
 	CHECK_EQ(status, 0, "in the child");
 	detach(&link);
-	check_nothing_left();
 }
 
 /* ---------------------------------------------------------- ftrace switched off --- */
@@ -216,7 +213,6 @@ static void test_ftrace_disabled(void)
 	CHECK(!run_fentry_tests(FD(good_exit)), "the functions");
 	CHECK_EQ(attachment_query(&link).hits, 1, "hits");
 	detach(&link);
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "probe.h"
 #include "selftests/vm/link/extend.skel.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
@@ -29,13 +30,9 @@ static uint64_t di;	/* in the form, at the probe */
 
 static struct extend *load(const char *program)
 {
-	struct extend *skel = extend__open();
-	int err;
+	struct extend *skel = FIXTURE_LOAD_ONE(extend, program, NULL, NULL);
 
-	REQUIRE(skel, "%s", strerror(errno));
-	bpf_program__set_autoload(bpf_object__find_program_by_name(skel->obj, program), true);
-	err = extend__load(skel);
-	REQUIRE(!err, "%s: %s", program, strerror(-err));
+	REQUIRE(skel, "%s: %s", program, strerror(errno));
 	return skel;
 }
 
@@ -43,21 +40,7 @@ static struct extend *load(const char *program)
 static struct extend *load_extension(const char *name, const struct bpf_program *prog,
 				     const char *func)
 {
-	struct extend *skel = extend__open();
-	struct bpf_program *ext;
-	int err;
-
-	REQUIRE(skel, "%s", strerror(errno));
-	ext = bpf_object__find_program_by_name(skel->obj, name);
-	bpf_program__set_autoload(ext, true);
-	err = bpf_program__set_attach_target(ext, bpf_program__fd(prog), func);
-	REQUIRE(!err, "%s: its target: %s", name, strerror(-err));
-	err = extend__load(skel);
-	if (!err)
-		return skel;
-	extend__destroy(skel);
-	errno = -err;
-	return NULL;
+	return FIXTURE_LOAD_ONE(extend, name, prog, func);
 }
 
 /* ------------------------------------------------------------ kprobe programs --- */
@@ -203,9 +186,7 @@ static void orders_of_kprobe(uint32_t how)
 	int nr = all_orders(orders, env_int("EXTEND_ORDERS", 10)), i;
 	struct attachment p;
 
-	if (vmtest_oracle())
-		ktap_skip("the kernel's kprobes have no images");
-	dev = tt_open();
+	dev = fixture_open("the kernel's kprobes have no images");
 	probe_setup();
 	form = form_named(dev, "tt_form_inc_2");
 	p = attach_insn(OURS, bpf_program__fd(probe_skel->progs.regs_all), form.probe, 0, 0);
@@ -216,7 +197,6 @@ static void orders_of_kprobe(uint32_t how)
 	for (i = 0; i < nr && !ktap_failures(); i++)
 		follow(orders[i]);
 	ktap_note("%d orders of 90", i);
-	check_nothing_left();
 }
 
 static void test_int3(void)
@@ -301,7 +281,6 @@ static void test_fmod_ret(void)
 		extend__destroy(with);
 		extend__destroy(victim);
 	}
-	check_nothing_left();
 }
 
 /* What no image has to reckon with. */

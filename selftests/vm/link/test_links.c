@@ -16,7 +16,7 @@
 #include <linux/bpf.h>
 #include <linux/types.h>
 #include "../../kmod/trampoline_test.h"
-#include "vmtest.h"
+#include "fixture.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -25,11 +25,8 @@ static int dev;
 
 static void setup(void)
 {
-	if (vmtest_oracle())
-		ktap_skip("about our links only");
-	dev = tt_open();
-	skel = record__open_and_load();
-	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	dev = fixture_open("about our links only");
+	skel = FIXTURE_LOAD(record);
 }
 
 static int entry_for(const char *func)
@@ -74,7 +71,6 @@ static void test_close_detaches(void)
 	CHECK_EQ(counted("tt_hot0", 10, 1), 10, "one of two descriptors closed");
 	close(copy);
 	CHECK_EQ(counted("tt_hot0", 10, 1), 0, "both closed");
-	check_nothing_left();
 }
 
 static void test_detach(void)
@@ -102,7 +98,6 @@ static void test_detach(void)
 	tramp_link__destroy(link);
 	CHECK_EQ(counted("tt_hot0", 10, 2), 10, "the shell is gone");
 	tramp_link__destroy(again);
-	check_nothing_left();
 }
 
 /* ------------------------------------------------------- killed processes --- */
@@ -169,7 +164,6 @@ static void test_killed_process(void)
 			CHECK(!strcmp(now, before[i]), "%s is %s, was %s", func, now, before[i]);
 		}
 	}
-	check_nothing_left();
 }
 
 /* ---------------------------------------------------------------- pinning --- */
@@ -236,7 +230,6 @@ static void test_pinned(void)
 		usleep(50000);
 	CHECK_EQ(tramp_module().links, 0, "links after unlink");
 	CHECK_EQ(counted("tt_hot0", 10, 1 + COUNTERS / 2), 0, "unlinked");
-	check_nothing_left();
 }
 
 /* ----------------------------------------------------------- update_prog --- */
@@ -281,7 +274,6 @@ static void test_update(void)
 	CHECK_EQ(counted("tt_hot0", 10, 7), 10, "the further program");
 	CHECK_EQ(counted("tt_hot0", 10, 1), 0, "the detached one");
 	tramp_link__destroy(further);
-	check_nothing_left();
 }
 
 static void keep_calling(int fd, unsigned int round)
@@ -322,7 +314,6 @@ static void test_update_under_load(void)
 	if (!kernel_is_rt())
 		CHECK_EQ(q.misses, 0, "misses with preemption off");
 	tramp_link__destroy(link);
-	check_nothing_left();
 }
 
 /* ------------------------------------------------- what others see of them --- */
@@ -390,7 +381,6 @@ static void test_link_info(void)
 		tramp_link__destroy(link);
 		close(prog);
 	}
-	check_nothing_left();
 }
 
 /* The index grows with every attach and detach; the last one leaves nothing. */
@@ -414,7 +404,6 @@ static void test_index(void)
 	CHECK_EQ(ksym_images(), 1, "images");
 	for (i = 0; i < 3; i++)
 		tramp_link__destroy(link[i]);
-	check_nothing_left();
 }
 
 static void test_bpftool(void)
@@ -446,7 +435,6 @@ static void test_bpftool(void)
 	free(out);
 	CHECK_EQ(counted("tt_hot0", 10, 1), 0, "detached by bpftool");
 	CHECK(!unlink(PIN), "%s", strerror(errno));
-	check_nothing_left();
 }
 
 /* ------------------------------------------- returns through replaced images --- */
@@ -510,7 +498,6 @@ static void test_replaced_asleep(void)
 	CHECK(skel->bss->counted[4] <= 1, "the program that was attached meanwhile");
 	tramp_link__destroy(stays);
 	tramp_link__destroy(goes);
-	check_nothing_left();
 }
 
 /* update_prog while a task sleeps: its return is seen by the old or by the new. */
@@ -533,7 +520,6 @@ static void test_updated_asleep(void)
 		 "runs of the old and the new program");
 	CHECK_EQ(q.hits + q.misses, 1, "the return: run or missed");
 	tramp_link__destroy(link);
-	check_nothing_left();
 }
 
 /* ---------------------------------------------------- many functions, walking --- */
@@ -565,7 +551,6 @@ static void test_for_each(void)
 	}
 	for (i = 0; i < 32; i++)
 		tramp_link__destroy(link[i]);
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "probe.h"
-#include "vmtest.h"
+#include "fixture.h"
 #include "record.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 #include "selftests/vm/lib/record.skel.h"
@@ -27,9 +27,8 @@ static int dev;
 
 static void setup(void)
 {
-	dev = tt_open();
-	skel = record__open_and_load();
-	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	dev = fixture_open(NULL);
+	skel = FIXTURE_LOAD(record);
 }
 
 /* ------------------------------------------------------- run-time statistics --- */
@@ -81,7 +80,6 @@ static void test_stats(void)
 		CHECK_EQ(skel->bss->counted[i], 300, "runs in all");
 		detach(&a[i]);
 	}
-	check_nothing_left();
 }
 
 /* -------------------------------------------------------------- perf's records --- */
@@ -199,7 +197,6 @@ static void test_ksymbol(void)
 	CHECK(tramp_settle(), "not freed");
 	read_rings(see_ksymbol, &seen);
 	CHECK_EQ(seen.unregistered, 1, "records of the end of %s", seen.name);
-	check_nothing_left();
 }
 
 /* PERF_RECORD_TEXT_POKE: from what it tells, the text can be followed from state to state. */
@@ -284,7 +281,6 @@ static void test_text_poke(void)
 	detach(&p);
 	probe_flush();
 	follow_pokes("restored");
-	check_nothing_left();
 }
 
 /* ----------------------------------------------------------------- kallsyms --- */
@@ -317,7 +313,6 @@ static void test_kallsyms(void)
 	CHECK_EQ(ksym_images(), 1, "one image for one function");
 	for (i = 0; i < 3; i++)
 		detach(&a[i]);
-	check_nothing_left();
 }
 
 /* The bytes QUERY hands out are those at the address, and the site calls them. */
@@ -356,7 +351,6 @@ static void test_image_bytes(void)
 	detach(&a);
 	kcore_read(func, site, sizeof(site));
 	CHECK(!memcmp(site + at, "\x0f\x1f\x44\x00\x00", 5), "no NOP5 at the site after detach");
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "probe.h"
 #include "selftests/vm/link/extend.skel.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
@@ -39,9 +40,7 @@ static void setup(void)
 {
 	struct attachment p;
 
-	if (vmtest_oracle())
-		ktap_skip("the kernel's kprobes have no images");
-	dev = tt_open();
+	dev = fixture_open("the kernel's kprobes have no images");
 	probe_setup();
 	form = form_named(dev, "tt_form_inc_2");
 	p = attach_insn(OURS, bpf_program__fd(probe_skel->progs.regs_all), form.probe, 0, 0);
@@ -51,31 +50,13 @@ static void setup(void)
 	probe_flush();
 }
 
-static struct extend *load(const char *program)
+/* @victim: NULL, or where it is to take the place of plain. */
+static struct extend *load(const char *program, const struct extend *victim)
 {
-	struct extend *skel = extend__open();
-	int err;
+	struct extend *skel = FIXTURE_LOAD_ONE(extend, program, victim ? victim->progs.plain : NULL,
+					       "plain");
 
-	REQUIRE(skel, "%s", strerror(errno));
-	bpf_program__set_autoload(bpf_object__find_program_by_name(skel->obj, program), true);
-	err = extend__load(skel);
-	REQUIRE(!err, "%s: %s", program, strerror(-err));
-	return skel;
-}
-
-/* What is to take the place of plain in another object. */
-static struct extend *load_extension(const struct extend *victim)
-{
-	struct extend *skel = extend__open();
-	int err;
-
-	REQUIRE(skel, "%s", strerror(errno));
-	bpf_program__set_autoload(skel->progs.extension, true);
-	err = bpf_program__set_attach_target(skel->progs.extension,
-					     bpf_program__fd(victim->progs.plain), "plain");
-	REQUIRE(!err, "its target: %s", strerror(-err));
-	err = extend__load(skel);
-	REQUIRE(!err, "the extension: %s", strerror(-err));
+	REQUIRE(skel, "%s: %s", program, strerror(errno));
 	return skel;
 }
 
@@ -93,8 +74,8 @@ static void test_later(void)
 	int i;
 
 	setup();
-	victim = load("plain");
-	with = load_extension(victim);
+	victim = load("plain", NULL);
+	with = load("extension", victim);
 	p = attach(bpf_program__fd(victim->progs.plain), 1);
 	link = extend(with);
 	CHECK(!link && errno == EBUSY, "extended while it is attached: %s",
@@ -110,7 +91,6 @@ static void test_later(void)
 	}
 	CHECK(link, "extended once it is not: %s", strerror(errno));
 	bpf_link__destroy(link);
-	check_nothing_left();
 }
 
 static void test_before(void)
@@ -121,8 +101,8 @@ static void test_before(void)
 	int i;
 
 	setup();
-	victim = load("plain");
-	with = load_extension(victim);
+	victim = load("plain", NULL);
+	with = load("extension", victim);
 	link = extend(with);
 	REQUIRE(link, "freplace: %s", strerror(errno));
 	for (i = 0; i < 2; i++) {
@@ -138,7 +118,6 @@ static void test_before(void)
 	}
 	CHECK_EQ(victim->bss->plain_runs, 0, "in its place");
 	bpf_link__destroy(link);
-	check_nothing_left();
 }
 
 static void test_hidden(void)
@@ -148,7 +127,7 @@ static void test_hidden(void)
 	int i;
 
 	setup();
-	skel = load("hidden");
+	skel = load("hidden", NULL);
 	for (i = 0; i < 2; i++) {
 		p = attach(bpf_program__fd(skel->progs.hidden), i);
 		skel->bss->hidden_di = 0;
@@ -157,7 +136,6 @@ static void test_hidden(void)
 		detach(&p);
 		probe_flush();
 	}
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

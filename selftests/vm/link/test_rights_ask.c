@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <bpf/btf.h>
+#include "fixture.h"
 #include "probe.h"
 #include "requests.h"
 #include "selftests/vm/lib/errors.skel.h"
@@ -85,11 +86,10 @@ static void ask_beside(void *(*what)(void *arg), const struct func_btf *f)
 static void test_no_descriptor(void)
 {
 	struct func_btf f;
-	struct rlimit limit;
+	struct rlimit limit, all;
 	union arg a;
 
 	setup();
-	close(tt_open());
 	f = func_btf("tt_hot0");
 	REQUIRE(f.obj_id, "tt_hot0 is not in BTF");
 	lowest_free = dup(0);
@@ -99,12 +99,15 @@ static void test_no_descriptor(void)
 	CHECK_EQ(lost, 0, "a descriptor was closed by another");
 	ask_beside(close_all, &f);
 	/* With as many files as are allowed. */
-	REQUIRE(!getrlimit(RLIMIT_NOFILE, &limit), "limit");
+	REQUIRE(!getrlimit(RLIMIT_NOFILE, &all), "limit");
+	limit = all;
 	limit.rlim_cur = lowest_free;
 	REQUIRE(!setrlimit(RLIMIT_NOFILE, &limit), "limit");
 	CHECK(dup(0) < 0 && errno == EMFILE, "a descriptor is left");
 	CHECK_EQ(explain_id(f.obj_id, f.id, &a), 0, "at the limit: %s",
 		 tramp_reason_name(a.explain.refusal.reason));
+	/* The fixture's last check opens files. */
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &all), "limit");
 }
 
 /* BTF objects that come and go while they are asked for. */
@@ -206,7 +209,6 @@ static void test_scan(void)
 			      asks[i].cmd);
 		}
 	write_file(KPTR_RESTRICT, "0");
-	check_nothing_left();
 }
 
 /* What is said of a probe whose module has gone. */
@@ -219,7 +221,7 @@ static void test_gone_probe(void)
 
 	setup();
 	probe_setup();
-	dev = tt_open();
+	dev = fixture_open(NULL);
 	form = form_named(dev, "tt_form_inc_2");
 	close(dev);
 	p = attach_insn(OURS, bpf_program__fd(probe_skel->progs.count), form.probe, 0, 0);
@@ -245,7 +247,6 @@ static void test_gone_probe(void)
 	CHECK(!strstr(text, "ffffffff"), "%s", text);
 	free(text);
 	detach(&p);
-	check_nothing_left();
 }
 
 /* -------------------------------------------------------------- stray symbols --- */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "probe.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
@@ -32,9 +33,7 @@ static void setup(void)
 	uint32_t i, n = 0;
 	int err;
 
-	if (vmtest_oracle())
-		ktap_skip("the kernel's own takes 0.15 s a detach");
-	dev = tt_open();
+	dev = fixture_open("the kernel's own takes 0.15 s a detach");
 	probe_setup();
 	probe_many_files();
 	prog = bpf_program__fd(probe_skel->progs.count);

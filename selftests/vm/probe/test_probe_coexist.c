@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "probe.h"
 #include "selftests/vm/lib/probe_fentry.skel.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
@@ -27,9 +28,7 @@ static struct probe_fentry *fentry_skel;
 
 static void setup(void)
 {
-	if (vmtest_oracle())
-		ktap_skip("needs two different ways to attach");
-	dev = tt_open();
+	dev = fixture_open("needs two different ways to attach");
 	/* Kprobes of the kernel belong to a file. */
 	kernel_dev = tt_open();
 	probe_setup();
@@ -187,7 +186,6 @@ static void test_kprobes(void)
 			pair(pairs[i].what, form.probe + pairs[i].our, form.probe + pairs[i].theirs,
 			     k & 1, k & 2, k & 4, k & 8 ? TRAMP_ATTACH_F_NO_JUMP : 0,
 			     k & 8 ? TT_KPROBE_NO_JUMP : TT_KPROBE_COUNT);
-	check_nothing_left();
 }
 
 /* A kretprobe-like neighbour: a kprobe at the entry, which is ftrace's. */
@@ -215,7 +213,6 @@ static void test_kprobe_entry(void)
 	detach(&p);
 	expect("nobody", 0);
 	expect_text("nobody");
-	check_nothing_left();
 }
 
 /* ------------------------------------------------------ ftrace and fentry -- */
@@ -293,8 +290,7 @@ static void test_ftrace(void)
 	middle = once_a_call();
 	probe_flush();
 	text_read(dev, addr, text[0], sizeof(text[0]));
-	fentry_skel = probe_fentry__open_and_load();
-	REQUIRE(fentry_skel, "probe_fentry.bpf.o: %s", strerror(errno));
+	fentry_skel = FIXTURE_LOAD(probe_fentry);
 	fentry = bpf_program__fd(fentry_skel->progs.fentry_ours);
 	expect_steps("nobody", 0);
 	for (rounds = 0; rounds < 2; rounds++) {
@@ -332,7 +328,6 @@ static void test_ftrace(void)
 		text_read(dev, addr, text[1], sizeof(text[1]));
 		CHECK(!memcmp(text[0], text[1], sizeof(text[0])), "the entry's bytes");
 	}
-	check_nothing_left();
 }
 
 /* The kernel's kprobe events through perf and ftrace, started and stopped around ours. */
@@ -376,7 +371,6 @@ static void test_events(void)
 		detach(&ours);
 		expect_text("nobody");
 	}
-	check_nothing_left();
 }
 
 /* ------------------------------------------------- text that others patch -- */
@@ -506,7 +500,6 @@ static void test_behind_kprobe_mode(void)
 		}
 	}
 	CHECK(done, "no such neighbours in the kernel");
-	check_nothing_left();
 	free(syms);
 }
 

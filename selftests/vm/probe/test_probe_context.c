@@ -36,6 +36,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/perf_event.h>
+#include "fixture.h"
 #include "probe.h"
 #include "probe_context.h"
 #include "selftests/vm/probe/probe_context.skel.h"
@@ -97,15 +98,12 @@ static void setup(void)
 	static __u64 there = 1;
 	cpu_set_t first;
 
-	if (vmtest_oracle())
-		ktap_skip("has both kinds itself");
-	dev = tt_open();
+	dev = fixture_open("has both kinds itself");
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);
 	REQUIRE(!sched_setaffinity(0, sizeof(first), &first), "CPU 0: %s", strerror(errno));
 	signal(SIGUSR1, on_signal);
-	skel = probe_context__open_and_load();
-	REQUIRE(skel, "probe_context.bpf.o: %s", strerror(errno));
+	skel = FIXTURE_LOAD(probe_context);
 	map_rings();
 	skel->bss->only_pid = getpid();
 	skel->bss->user_there = (uintptr_t)&there;

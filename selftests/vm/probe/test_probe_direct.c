@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "probe.h"
 #include "selftests/vm/lib/probe_fentry.skel.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
@@ -22,9 +23,7 @@ static struct tt_form_info form;
 
 static void setup(void)
 {
-	if (vmtest_oracle())
-		ktap_skip("is about our own way in");
-	dev = tt_open();
+	dev = fixture_open("is about our own way in");
 	probe_setup();
 	prog = bpf_program__fd(probe_skel->progs.count);
 	form = form_named(dev, "tt_form_inc_3");
@@ -120,7 +119,6 @@ static void test_taken_and_given_back(void)
 	expect_hits("the second time");
 	detach(&p);
 	expect_given_back();
-	check_nothing_left();
 }
 
 static void test_traced(void)
@@ -148,7 +146,6 @@ static void test_traced(void)
 		detach(&p);
 		expect_given_back();
 	}
-	check_nothing_left();
 }
 
 /* Who was there first keeps the handler; hits come by the notifiers. */
@@ -180,7 +177,6 @@ static void test_held(void)
 	detach(&p);
 	expect_given_back();
 	probe_fentry__destroy(skel);
-	check_nothing_left();
 }
 
 #define FTRACE_ENABLED	"/proc/sys/kernel/ftrace_enabled"
@@ -209,7 +205,6 @@ static void test_ftrace_off(void)
 		function_tracer(HANDLER);
 		function_tracer(NULL);
 	}
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

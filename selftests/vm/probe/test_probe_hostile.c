@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "probe_functions.h"
 #include "probe_sample.h"
 #include "selftests/vm/probe/hostile.skel.h"
@@ -45,9 +46,7 @@ static struct hostile *hostile;
 
 static void setup(void)
 {
-	if (vmtest_oracle())
-		ktap_skip("the kernel's own takes 0.15 s a detach");
-	dev = tt_open();
+	dev = fixture_open("the kernel's own takes 0.15 s a detach");
 	probe_setup();
 	probe_many_files();
 	prog = bpf_program__fd(probe_skel->progs.count);
@@ -152,7 +151,6 @@ static void sweep(const struct surrounding *s)
 	text_check(dev, text);
 	free(text);
 	free(addr);
-	check_nothing_left();
 }
 
 /* ------------------------------------------------------------------ tracers --- */
@@ -242,8 +240,7 @@ static void test_events(void)
 
 static void load_hostile(void)
 {
-	hostile = hostile__open_and_load();
-	REQUIRE(hostile, "hostile.bpf.o: %s", strerror(errno));
+	hostile = FIXTURE_LOAD(hostile);
 }
 
 /* Every function that ftrace can trace, but those of modules. */

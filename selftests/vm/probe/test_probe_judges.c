@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <Zydis/Zydis.h>
+#include "fixture.h"
 #include "probe.h"
 #include "probe_sample.h"
 
@@ -37,9 +38,7 @@ static void setup(void)
 {
 	uint64_t state;
 
-	if (vmtest_oracle())
-		ktap_skip("about our verdicts");
-	dev = tt_open();
+	dev = fixture_open("about our verdicts");
 	nr = env_int("PROBE_SAMPLE", kernel_is_rt() ? 2000 : 5000);
 	sample = calloc(nr, sizeof(*sample));
 	REQUIRE(sample, "out of memory");

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "memory.h"
 #include "probe.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
@@ -50,9 +51,7 @@ static void setup(void)
 	uint32_t i;
 	int err;
 
-	if (vmtest_oracle())
-		ktap_skip("the kernel's own takes 0.15 s a detach");
-	dev = tt_open();
+	dev = fixture_open("the kernel's own takes 0.15 s a detach");
 	probe_setup();
 	prog = bpf_program__fd(probe_skel->progs.count);
 	state = rnd_seed();
@@ -88,7 +87,6 @@ static void finish(void)
 			   text_after[i], text_before[i]))
 			break;
 	CHECK_EQ(tt_call(dev, STEPS " 77 %d", ROUNDS).result, right, "result at the end");
-	check_nothing_left();
 }
 
 /* ------------------------------------------------------------------- load -- */

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "probe.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
@@ -25,9 +26,7 @@ static int dev, prog;
 
 static void setup(void)
 {
-	if (vmtest_oracle())
-		ktap_skip("about our own verdicts");
-	dev = tt_open();
+	dev = fixture_open("about our own verdicts");
 	probe_setup();
 	prog = bpf_program__fd(probe_skel->progs.count);
 }
@@ -110,7 +109,6 @@ static void test_tracers(void)
 	write_file(TRACING "trace", "\n");
 	while (nr)
 		detach(&got[--nr]);
-	check_nothing_left();
 }
 
 static void test_copied(void)
@@ -127,7 +125,6 @@ static void test_copied(void)
 	for (i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++)
 		found += expect_refused(names[i], NULL, 0, &none);
 	CHECK(found >= 4, "only %d of the functions exist", found);
-	check_nothing_left();
 }
 
 /* --------------------------------------------------------------------- rule -- */
@@ -278,7 +275,6 @@ static void test_parts(void)
 	CHECK(expect_refused("tt_twin.cold", NULL, 0, &none), "tt_twin.cold");
 	r = tt_call(dev, "tt_twin n=10 3");
 	CHECK_EQ(r.result, 9 + 0x5555 + 1, "result of tt_twin");
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

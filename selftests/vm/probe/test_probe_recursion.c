@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "probe.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
@@ -16,9 +17,7 @@ static int dev, count;
 
 static void setup(void)
 {
-	if (vmtest_oracle())
-		ktap_skip("about our own counts");
-	dev = tt_open();
+	dev = fixture_open("about our own counts");
 	probe_setup();
 	count = bpf_program__fd(probe_skel->progs.count);
 }
@@ -76,7 +75,6 @@ static void test_helper(void)
 		detach(&way);
 		detach(&entry);
 	}
-	check_nothing_left();
 }
 
 /* A program on the very function its helper reaches. */
@@ -107,7 +105,6 @@ static void test_itself(void)
 		      "%llu hits, %llu runs", q.hits, probe_skel->bss->recursion_runs);
 		detach(&p);
 	}
-	check_nothing_left();
 }
 
 /*
@@ -137,7 +134,6 @@ static void test_active_word(void)
 	CHECK_EQ(q.hits, hits, "hits, as the kernel's kprobe has them");
 	CHECK_EQ(q.hits + q.misses, 20, "hit or missed");
 	detach(&ours);
-	check_nothing_left();
 }
 
 /* In a task, an interrupt, a softirq and an NMI, in each form: every call is accounted for. */
@@ -171,7 +167,6 @@ static void test_contexts(void)
 			detach(&p);
 		}
 	}
-	check_nothing_left();
 }
 
 /*
@@ -204,7 +199,6 @@ static void test_kprobe_handler(void)
 		CHECK_EQ(q.hits + q.misses, 30, "hit or missed in its handler");
 		detach(&p);
 	}
-	check_nothing_left();
 }
 
 /* What an int3 or its handling goes through is refused: the kernel's blacklist holds. */
@@ -247,7 +241,6 @@ static void test_blacklist(void)
 	free(syms);
 	free(addrs);
 	free(results);
-	check_nothing_left();
 }
 
 /* A stack taken in a program leads from the probed function to its caller. */
@@ -279,7 +272,6 @@ static void test_stack(void)
 		CHECK(!strncmp(name, "tt_callee+", 10), "the stack begins in %s", name);
 		detach(&p);
 	}
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

@@ -25,7 +25,7 @@
 #include <unistd.h>
 #include <linux/types.h>
 #include "memory.h"
-#include "attachment.h"
+#include "fixture.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -45,11 +45,8 @@ static int dev;
 
 static void setup(void)
 {
-	if (vmtest_oracle())
-		ktap_skip("the kernel's own takes 0.15 s a detach");
-	dev = tt_open();
-	skel = record__open_and_load();
-	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	dev = fixture_open("the kernel's own takes 0.15 s a detach");
+	skel = FIXTURE_LOAD(record);
 }
 
 static int env_number(const char *name, int otherwise)
@@ -210,7 +207,6 @@ static void test_churn(void)
 		CHECK(!strcmp(text[0][i], text[1][i]), "text is %s, was %s", text[1][i],
 		      text[0][i]);
 	memory_compare(&before, &after, done);
-	check_nothing_left();
 }
 
 /* -------------------------------------------------- everybody at once, at random --- */
@@ -326,7 +322,6 @@ static void test_random(void)
 	CHECK(operations > 50, "only %lu operations", operations);
 	REQUIRE(!tt_command(dev, text[1], sizeof(text[1]), "text tt_many00 16"), "text");
 	CHECK(!strcmp(text[0], text[1]), "text is %s, was %s", text[1], text[0]);
-	check_nothing_left();
 }
 
 /* -------------------------------------------------- processes that die at random --- */
@@ -354,7 +349,6 @@ static void test_killed_at_random(void)
 		CHECK_EQ(tramp_module().links, 0, "links of a dead process");
 	}
 	callers_stop();
-	check_nothing_left();
 }
 
 static const struct ktap_test tests[] = {

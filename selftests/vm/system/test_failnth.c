@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "attachment.h"
+#include "fixture.h"
 #include "record.h"
 #include "selftests/vm/system/failnth.skel.h"
 #include "selftests/vm/lib/record.skel.h"
@@ -71,10 +71,8 @@ static void setup(void)
 	}
 	test_dev = tt_open();
 	tramp_device();
-	skel = failnth__open_and_load();
-	REQUIRE(skel, "failnth.bpf.o: %s", strerror(errno));
-	record = record__open_and_load();
-	REQUIRE(record, "record.bpf.o: %s", strerror(errno));
+	skel = FIXTURE_LOAD(failnth);
+	record = FIXTURE_LOAD(record);
 }
 
 /* The @n-th chance to fail from now on is taken; the system calls of this thread only. */

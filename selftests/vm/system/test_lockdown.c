@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <linux/types.h>
+#include "fixture.h"
 #include "probe.h"
 #include "record.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
@@ -69,8 +70,7 @@ static void test_lockdown(void)
 	if (access(LOCKDOWN, F_OK))
 		ktap_skip("this kernel has no lockdown");
 	dev = tt_open();
-	skel = record__open_and_load();
-	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	skel = FIXTURE_LOAD(record);
 	for (i = 0; i < 4; i++)
 		prog[i] = prog_clone(skel->progs.count_entry, "tt_hot0", BPF_TRACE_FENTRY);
 	link[0] = try_attach(prog[0], 0);

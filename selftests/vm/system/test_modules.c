@@ -19,7 +19,7 @@
 #include <linux/types.h>
 #include "../../kmod/trampoline_test.h"
 #include "ownmod.h"
-#include "vmtest.h"
+#include "fixture.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -28,8 +28,7 @@ static struct record *skel;
 static void setup(void)
 {
 	ownmod_setup();
-	skel = record__open_and_load();
-	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	skel = FIXTURE_LOAD(record);
 }
 
 /* ------------------------------------------------------ a task that is asleep --- */

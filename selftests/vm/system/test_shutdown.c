@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "probe.h"
 #include "record.h"
 #include "selftests/vm/lib/probe_fentry.skel.h"
@@ -29,8 +30,7 @@ static void setup(void)
 	if (vmtest_oracle())
 		ktap_skip("is about our module");
 	dev = tt_open();
-	skel = record__open_and_load();
-	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	skel = FIXTURE_LOAD(record);
 	probe_setup();
 }
 

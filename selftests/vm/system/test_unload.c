@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "fixture.h"
 #include "ownmod.h"
 #include "probe.h"
 #include "record.h"
@@ -48,8 +49,7 @@ static void setup(void)
 {
 	ownmod_setup();
 	dev = tt_open();
-	skel = record__open_and_load();
-	REQUIRE(skel, "record.bpf.o: %s", strerror(errno));
+	skel = FIXTURE_LOAD(record);
 }
 
 /*
