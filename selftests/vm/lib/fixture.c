@@ -109,6 +109,7 @@ static void check_end(const char *test)
 	char name[128];
 	int i, dev;
 
+	(void)test;
 	check_nothing_left();
 	probe_flush();
 	if (!module_loaded("trampoline_test"))

@@ -15,6 +15,7 @@
 /* What fixture.h promises, as far as our module is there at the end. */
 static void check_end(const char *test)
 {
+	(void)test;
 	if (module_loaded("trampoline")) {
 		CHECK(ownmod_settle(), "images wait to be freed for 30 s");
 		CHECK_EQ(ownmod_info().links, 0, "links left");
