@@ -40,7 +40,8 @@ bool tramp_caller_sees(void);
  * @arg: the struct
  * @err: how the command ended
  *
- * Context: process, no locks, may sleep. Return: @err, or -EFAULT instead of 0.
+ * Context: process, no locks, may sleep.
+ * Return: @err, or -EFAULT instead of 0.
  */
 long tramp_reply(const struct tramp_user *user, const void *arg, long err);
 

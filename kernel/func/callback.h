@@ -16,7 +16,8 @@
  * @site: (out) the site
  * @why: why not
  *
- * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_ops_attach(const struct tramp_func *func, const struct list_head *entries,
 		     struct tramp_site **site, struct tramp_refusal *why);

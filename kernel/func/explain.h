@@ -13,7 +13,8 @@
  * @show: addresses may be shown
  * @why: why there is nothing to explain
  *
- * Context: process, may sleep, without locks. Return: 0 or a negative errno, see the UAPI header.
+ * Context: process, may sleep, without locks.
+ * Return: 0 or a negative errno, see the UAPI header.
  */
 int tramp_func_explain(struct tramp_explain *ex, bool show, struct tramp_refusal *why);
 

@@ -32,7 +32,8 @@ enum tramp_exit_state {
  * @exit_state: enum tramp_exit_state of each exit program
  * @aged: retired since before a grace period began
  * @older: in its target's list of images that calls may still be in
- * @skip_off, @skip_to: for each exit program, see struct tramp_x86_fentry_out
+ * @skip_off: for each exit program, see struct tramp_x86_fentry_out
+ * @skip_to: the same
  */
 struct tramp_func_image {
 	struct tramp_image image;
@@ -56,7 +57,8 @@ struct tramp_func_image {
  * @func: the function
  * @site: its NOP5
  * @check_rcu: it may be called where RCU does not watch
- * @key, @index: the name: trampoline_<key>_<index>
+ * @key: the name is trampoline_<key>_<index>
+ * @index: see @key
  * @lists: TRAMP_LISTS lists of members
  * @nr: how many each has
  * @describe: describes a program to the emitter; tramp_slot_call() but in the self-test

@@ -74,7 +74,8 @@ enum tramp_list tramp_target_list(enum tramp_kind kind);
  * @why: why not
  *
  * ATTACH and EXPLAIN both ask this.
- * Context: tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
  */
 int tramp_target_check(const struct tramp_func *func, const struct tramp_target *target,
 		       enum tramp_list list, bool sleeps, u32 flags, enum tramp_mode *mode,

@@ -28,7 +28,8 @@ typedef int tramp_link_reply_t(const struct tramp_described *d, int fd, void *ar
  * @arg: passed to @reply
  * @why: why not
  *
- * Context: process, no locks, may sleep. Return: 0 or a negative errno, see the UAPI header.
+ * Context: process, no locks, may sleep.
+ * Return: 0 or a negative errno, see the UAPI header.
  */
 int tramp_link_attach(const struct tramp_attach *req, tramp_link_reply_t *reply, void *arg,
 		      struct tramp_refusal *why);

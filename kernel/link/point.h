@@ -32,7 +32,8 @@ struct tramp_point {
  * @sleepable: whether it may sleep
  * @cookie: what bpf_get_attach_cookie() returns
  * @key: of the place, also once detached
- * @hits, @misses: counts
+ * @hits: runs
+ * @misses: misses
  *
  * Of the place; its kind fills these in. All zero and empty once detached, or when the module
  * that the place was in has gone, but for @mode_name and @reason:
@@ -42,10 +43,13 @@ struct tramp_point {
  * @reason_addr: the address that is about
  * @instruction: the place is an instruction, not a function
  * @index: of the newest image
- * @nr_progs, @pos: programs there, of the same list how many run before this one
+ * @nr_progs: programs there
+ * @pos: how many of the same list run before this one
  * @addr: the address that was attached to
- * @func_addr, @offset: the function, and @addr in it
- * @btf_obj_id, @btf_id: the function's BTF, if its kind goes by that
+ * @func_addr: the function
+ * @offset: of @addr in it
+ * @btf_obj_id: the BTF object of the function, if its kind goes by that
+ * @btf_id: its type there
  * @region_len: bytes that a jump covers
  * @module: where it is, "" for the kernel proper; valid while tramp_mutex is held
  * @exec: the image; NULL if it has none; valid as long

@@ -327,7 +327,8 @@ u32 tramp_probe_denied(const struct tramp_symbol *sym, bool *refuse);
  * @describe: tramp_slot_call() but in the self-test
  * @why: why not
  *
- * Context: tramp_mutex held, may sleep. Return: it, or an ERR_PTR().
+ * Context: tramp_mutex held, may sleep.
+ * Return: it, or an ERR_PTR().
  */
 struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *probe, u32 len,
 						   u32 index, tramp_describe_t *describe,

@@ -55,8 +55,10 @@ struct tramp_image {
 
 /**
  * struct tramp_image_req - what an image is made of, and called
- * @lists, @nr_lists: its programs: lists of members in the order they run
- * @key, @index: the name: trampoline_<key>_<index>
+ * @lists: its programs: lists of members in the order they run
+ * @nr_lists: how many lists
+ * @key: the name is trampoline_<key>_<index>
+ * @index: see @key
  * @describe: tramp_slot_call() but in the self-test
  */
 struct tramp_image_req {

@@ -77,7 +77,8 @@ void tramp_set_free(struct tramp_set *set);
 /**
  * tramp_live_set_switch() - run a place's programs from now on
  * @where: what callbacks read; NULL in it: none yet
- * @lists, @nr_lists: as above
+ * @lists: lists of members in the order they run
+ * @nr_lists: how many lists
  * @why: NO_MEMORY
  *
  * Each hit sees the set before or this one; the one before is retired.
@@ -93,10 +94,12 @@ void tramp_live_set_free(struct tramp_live_set *set);
 
 /**
  * tramp_members_find() - the member that runs a program
- * @lists, @nr_lists: as above
+ * @lists: lists of members in the order they run
+ * @nr_lists: how many lists
  * @prog: the program
  *
- * Context: tramp_mutex held. Return: the member, NULL if there is none.
+ * Context: tramp_mutex held.
+ * Return: the member, NULL if there is none.
  */
 struct tramp_member *tramp_members_find(const struct list_head *lists, u32 nr_lists,
 					const struct bpf_prog *prog);

@@ -11,7 +11,8 @@
  * tramp_text_idle() - whether a function may run while RCU does not watch
  * @sym: the function
  *
- * Context: any. Return: true if images in it must ask RCU before each program.
+ * Context: any.
+ * Return: true if images in it must ask RCU before each program.
  */
 bool tramp_text_idle(const struct tramp_symbol *sym);
 

@@ -23,7 +23,8 @@ struct tramp_symbol {
  * @name: (out) KSYM_NAME_LEN bytes; the module's name is not part of it
  * @offset: (out) of @addr in it
  *
- * Context: any. Return: false if there is none.
+ * Context: any.
+ * Return: false if there is none.
  */
 bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset);
 
@@ -32,7 +33,8 @@ bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset);
  * @addr: an address
  * @sym: (out) the symbol
  *
- * Context: any. Return: false if kallsyms knows none.
+ * Context: any.
+ * Return: false if kallsyms knows none.
  */
 bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym);
 
@@ -67,10 +69,12 @@ struct tramp_name_rule {
 
 /**
  * tramp_name_find() - the first rule of a list that a name fits
- * @rules, @nr: the list
+ * @rules: the list
+ * @nr: its length
  * @name: the name
  *
- * Context: any. Return: the rule, NULL if there is none.
+ * Context: any.
+ * Return: the rule, NULL if there is none.
  */
 const struct tramp_name_rule *tramp_name_find(const struct tramp_name_rule *rules, u32 nr,
 					      const char *name);

@@ -124,7 +124,8 @@ struct tramp_x86_bytes {
  * @part: the step's part
  * @out: (out) them; @len is 0 if there is nothing to write, or if it fails
  *
- * Context: any. Return: false if the spot has no such form (tramp_x86_form()).
+ * Context: any.
+ * Return: false if the spot has no such form (tramp_x86_form()).
  */
 bool tramp_x86_bytes(const struct tramp_x86_spot *spot, enum tramp_x86_form form,
 		     enum tramp_x86_part part, struct tramp_x86_bytes *out);
