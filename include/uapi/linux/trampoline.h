@@ -61,10 +61,10 @@
 /*
  * TRAMP_REASONS(X): X(value, NAME, "short-name", ERRNO, "sentence").
  *
- * One table for the enum here, for the errno that comes with each reason, and for
- * the texts that the library, the command line and the kernel log show, so that they
- * cannot drift apart. Whoever expands ERRNO includes the header that defines it. NONE
- * has one too: a refusal without a reason is a failure all the same.
+ * One table for the enum here and for the errno that comes with each reason. The texts that the
+ * library, the command line and the kernel log show come from it too, so that they cannot drift
+ * apart. Code that expands ERRNO includes the header that defines it. NONE has one too: a
+ * refusal without a reason is a failure all the same.
  */
 #define TRAMP_REASONS(X) \
 	X(0, NONE, "none", EINVAL, "nothing to report") \
