@@ -24,7 +24,7 @@ static int check(const struct tramp_attach *attach, struct tramp_refusal *why)
 	       tramp_may_name_address(attach->addr, why);
 }
 
-/* What the caller gets, and where it goes. */
+/* The caller's results, and where they go. */
 struct reply {
 	struct tramp_attach *attach;
 	const struct tramp_user *user;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the commands of /dev/trampoline have in common: the caller's struct, and the reply.
+ * Shared by the commands of /dev/trampoline: the caller's struct, and the reply.
  */
 #ifndef TRAMP_API_INTERNAL_H
 #define TRAMP_API_INTERNAL_H

@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "ioctl.h"
 
-/* What a command asks of the task that calls. */
+/* The rights that a command asks of the task that calls. */
 enum tramp_need {
 	NEED_OPEN,	/* the open device */
 	NEED_CAPS,	/* the capabilities as well */

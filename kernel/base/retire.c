@@ -2,9 +2,8 @@
 /*
  * Retiring images and sites.
  *
- * Who may be executing what. When something comes here its site points elsewhere
- * already: ftrace has patched the call, or taken the ops off its list. Still there
- * may be
+ * Argument: who may be executing what. When something comes here its site points elsewhere
+ * already: ftrace has patched the call, or taken the ops off its list. Still there may be
  *
  *  (a) tasks on their way in: at the site's CALL, in ftrace's entry code with our
  *      address in a register, or at the image's first instructions;
@@ -22,19 +21,18 @@
  * everybody of (a) is past that instruction, or out; and everybody of (b) who was
  * in an image without a counter is out, since nobody sleeps in one of those.
  *
- * A CPU on its way up is in none of this: RCU does not watch it before it says that it has
+ * This does not cover a CPU on its way up: RCU does not watch it before it says that it has
  * come. It runs kernel functions, and may be inside an image, or on its way in. So CPUs in
- * transit are let through first, by taking cpu_hotplug_lock for a moment. Whoever starts
+ * transit are let through first, by taking cpu_hotplug_lock for a moment. A CPU that starts
  * after that finds the site pointing elsewhere.
  *
  * Then the sum of an in-flight counter can only fall. The CPUs' counters are read
  * one after the other while tasks count down on whichever CPU they are, which
  * can make the sum too high but never too low: every call was counted up before
  * the reading began. Some of it never comes down: calls in which the task has died
- * (prog/died.c). Their number is read after the sum, so none of them is missing from the sum.
- * When the two are equal, all that is left of a call is the image's tail behind the
- * instruction that counts down, which nobody sleeps in: a second grace period of the
- * same kind covers it.
+ * (prog/died.c). Their number is read after the sum, so each of them is in the sum. When the
+ * two are equal, all that is left of a call is the image's tail behind the instruction that
+ * counts down, which nobody sleeps in: a second grace period of the same kind covers it.
  *
  * A task that sleeps for an hour in a traced function keeps one image for an
  * hour, and the programs that go on being attached. Those that are not, or cease
@@ -92,7 +90,7 @@ void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops
 	list_add_tail(&r->node, &pending);
 	waiting++;
 	spin_unlock(&tramp_retire_lock);
-	/* What comes in the next moment shares the grace period. */
+	/* Things that come in the next moment share the grace period. */
 	if (first)
 		mod_delayed_work(wq, &worker, BATCH_DELAY);
 }
@@ -152,7 +150,7 @@ static void retire_work(struct work_struct *work)
 	spin_unlock(&tramp_retire_lock);
 
 	if (!list_empty(&batch)) {
-		/* What drains comes along, for what has been left out of it since. */
+		/* Draining things come along, for programs left out of them since. */
 		list_for_each_entry_safe(r, tmp, &batch, node) {
 			if (r->ops->drained)
 				list_move_tail(&r->node, &draining);

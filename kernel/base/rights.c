@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may do what.
+ * Rights: who may do what.
  *
  * A file may be inherited or passed on, so rights are those of the task that calls, at each
  * call. Opening the device asks the same, which keeps its node from being of use to others

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who may do what: the questions that ioctls, link commands and debugfs ask.
- * docs/rights.md has the table of all of them.
+ * Rights: the questions that ioctls, link commands and debugfs ask. docs/rights.md has the
+ * table of all of them.
  */
 #ifndef TRAMP_RIGHTS_H
 #define TRAMP_RIGHTS_H

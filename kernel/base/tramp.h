@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What every file of the module needs: refusals, and the one lock.
+ * Every file of the module needs this: refusals, and the one lock.
  *
  * Locking. tramp_mutex serialises everything that changes what is attached:
  * targets and probes, their lists of programs, their sites, images and text. It
@@ -13,8 +13,8 @@
  *	tramp_mutex -> btf_module_mutex, pack_mutex, bpf_lock, a program's ext_mutex
  *	tramp_mutex -> tramp_retire_lock (a spinlock, innermost)
  *
- * The hook (probe/kprobe_veto.c) and the int3 handler take none of them: they read the
- * table of probes under RCU.
+ * The hook (probe/kprobe_veto.c) and the int3 handler take no lock: they read the table of
+ * probes under RCU.
  *
  * With tramp_mutex held nothing waits for an RCU-tasks grace period but ftrace
  * itself inside its calls, nor for user space: what may be in use goes on the

@@ -83,7 +83,7 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code);
  * For func/callback.c, whose sites are of mode FTRACE_OPS, and probe/callback.c.
  */
 
-/* What an errno of ftrace means for the site at @ip. Return: a negative errno. */
+/* The meaning of an errno of ftrace for the site at @ip. Return: a negative errno. */
 int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why);
 /* A new site with its filter set to @ip; @size is that of the struct that begins with it. */
 struct tramp_site *tramp_site_alloc(unsigned long ip, size_t size, struct tramp_refusal *why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What would become of programs at a function.
+ * The fate of programs at a function.
  */
 #ifndef TRAMP_FUNC_EXPLAIN_H
 #define TRAMP_FUNC_EXPLAIN_H

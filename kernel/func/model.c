@@ -25,7 +25,7 @@
 /* Deeper nesting than any argument of 16 bytes has, against damaged BTF. */
 #define MAX_DEPTH	16
 
-/* What is known of a type's layout. */
+/* Facts about a type's layout. */
 struct layout {
 	u32 align;	/* its largest scalar's, bytes */
 	bool odd;	/* not all of it is naturally aligned integers and pointers */

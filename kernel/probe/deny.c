@@ -45,10 +45,10 @@
  * a kernel kprobe's too. The kernel knows these functions, and allows no fentry program at them
  * (btf_id_deny in its verifier).
  *
- * Without an IDT. A CPU on its way up has none of the kernel's until it has been in
- * load_current_idt(), one that wakes up from suspend until its registers are restored, and
- * one that goes into another kernel by kexec has dropped it: an int3 there resets the
- * machine, whoever's it is. (The entry of such a function is ftrace's, without an int3.)
+ * Without an IDT. A CPU on its way up does not have the kernel's IDT until it has been in
+ * load_current_idt(), one that wakes up from suspend until its registers are restored, and one
+ * that goes into another kernel by kexec has dropped it: an int3 there resets the machine,
+ * whoever's it is. (The entry of such a function is ftrace's, without an int3.)
  *
  * Without RCU (text/idle.c). In the idle functions, and on a CPU on its way out, it does not
  * watch; an int3's exception entry wakes it up as long as the handler runs, an image would run

@@ -6,8 +6,8 @@
  * a probe is being handled, ...); only through a kernel kprobe, which can single-step
  * what cannot run elsewhere; or with an image of ours, and then perhaps as a jump.
  *
- * What may be a jump is decided by kernel/x86/safety.c, from what is told here:
- * who else patches which bytes, what branches where.
+ * What may be a jump is decided by kernel/x86/safety.c, from the facts given here: who else
+ * patches which bytes, what branches where.
  *
  * Indirect jumps. Compiled code has none that land in the middle of a function if the
  * kernel was built without jump tables, as it is with retpolines or IBT; and

@@ -41,7 +41,7 @@ struct tramp_probe_image {
 	unsigned long copy;
 };
 
-/* What is in the text at a probe's address. */
+/* The bytes in the text at a probe's address. */
 enum tramp_probe_text {
 	TRAMP_TEXT_ORIGINAL,	/* nothing of ours */
 	TRAMP_TEXT_INT3,	/* int3s for the whole instruction */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What images call: C helpers of ours, and the facts about the running kernel
- * that the emitter needs (struct tramp_x86_env).
+ * Images call these: C helpers of ours, and the facts about the running kernel that the emitter
+ * needs (struct tramp_x86_env).
  */
 #ifndef TRAMP_HELPERS_H
 #define TRAMP_HELPERS_H

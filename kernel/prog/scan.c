@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a program uses of its context.
+ * The parts of its context that a program uses.
  *
  * The instructions are those that the verifier has left: it has proved that every
  * path is sound, so what is asked here is only where the context can get to. What
@@ -120,7 +120,7 @@ static u32 scan_insns(const struct bpf_insn *insn, u32 len, unsigned long cookie
 		if (BPF_CLASS(insn->code) == BPF_LDX && insn->off == -8 &&
 		    insn->src_reg != BPF_REG_10)
 			needs |= TRAMP_X86_CALL_NARGS;
-		/* What a tail call reaches is chosen at run time: it may use anything. */
+		/* A tail call's target is chosen at run time: it may use anything. */
 		if (insn->code == (BPF_JMP | BPF_TAIL_CALL))
 			return NEEDS_ALL;
 		if (insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == 0 &&

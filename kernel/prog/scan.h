@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a program uses of its context, so that images leave out the rest. */
+/* The parts of its context that a program uses, so that images leave out the rest. */
 #ifndef TRAMP_PROG_SCAN_H
 #define TRAMP_PROG_SCAN_H
 

@@ -22,7 +22,7 @@
 #define ARG_A		0x1122334455667788ULL
 #define ARG_B		(-7)
 
-/* What the programs saw. */
+/* The programs' findings. */
 static struct {
 	u32 entries, exits;
 	u64 a, b, ret;

@@ -40,7 +40,7 @@ void tramp_cursor_init(struct tramp_cursor *c, unsigned long start, unsigned lon
 	c->cover_len = 0;
 }
 
-/* What a kernel kprobe at @addr hides. Return: how many bytes, 0 if there is none. */
+/* The bytes that a kernel kprobe at @addr hides. Return: how many bytes, 0 if there is none. */
 static u32 kprobe_cover(unsigned long addr, u8 first, u8 *cover)
 {
 	const struct optimized_kprobe *op;
@@ -62,7 +62,7 @@ static u32 kprobe_cover(unsigned long addr, u8 first, u8 *cover)
 	return len;
 }
 
-/* What a probe that begins at @addr hides. Return: how many bytes. */
+/* The bytes that a probe beginning at @addr hides. Return: how many bytes. */
 static u32 find_cover(unsigned long addr, u8 *cover)
 {
 	u8 first = *(const u8 *)addr;

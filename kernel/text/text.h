@@ -67,7 +67,7 @@ void tramp_text_original(unsigned long addr, unsigned long start, u8 *buf, u32 l
  * @cover: (out) the original bytes, at most TRAMP_X86_MAX_REGION
  *
  * Context: tramp_mutex held.
- * Return: how many bytes, 0 if none of ours begins there.
+ * Return: how many bytes, 0 if no probe of ours begins there.
  */
 typedef u32 tramp_cover_t(unsigned long addr, u8 *cover);
 

@@ -28,8 +28,7 @@
  *	first) current->bpf_ctx points to a bpf_trace_run_ctx; _NARGS means nothing.
  *	Neighbours with the same @active are all run or all missed.
  * @regs: the members of pt_regs that must be right, bit n for the u64 at 8 * n;
- *	TRAMP_X86_REGS_ALL if unknown. What is not asked for is not built, and
- *	must not be read.
+ *	TRAMP_X86_REGS_ALL if unknown. Other members are not built, and must not be read.
  */
 struct tramp_x86_detour_req {
 	const struct tramp_x86_env *env;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What we need to know of one instruction.
+ * The facts that we need about one instruction.
  *
  * The decoder is not ours: the module asks the kernel's own (kernel/arch/x86/decode.c),
  * user space asks Zydis (selftests/lib/decode.c). Both fill in the same struct, and
@@ -83,7 +83,7 @@ u8 tramp_x86_prefix(u8 byte);
 bool tramp_x86_emulate_prefix(const u8 *code, u32 avail);
 void tramp_x86_emulated(const u8 *code, u8 len, struct tramp_x86_insn *insn);
 
-/* What an instruction does to the flow of control, and so how it is relocated. */
+/* The effect of an instruction on the flow of control, and so how it is relocated. */
 enum tramp_x86_kind {
 	TRAMP_X86_PLAIN,	/* goes on behind itself */
 	TRAMP_X86_JMP,		/* jmp rel8, rel32 */
