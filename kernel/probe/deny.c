@@ -4,12 +4,12 @@
  * what the kernel itself forbids: a rule, and a list by name of what the rule cannot know.
  *
  * The rule: a function without an ftrace site is refused, whatever the mode. It is the
- * one the kernel has for its own BPF kprobes (within_notrace_func()). Who sets a function
- * tracer on the trap path (get_kprobe() has a site) makes our own trap call that tracer; and
- * ftrace, and each of its users, runs some code before it can tell that it is running already.
- * An int3 in that code would trap again and again. But whatever a tracer runs before its test
- * for recursion cannot be traceable: it would recurse without any probe. So "has a site"
- * is computed, complete, and needs no list. The same rule covers, without their names:
+ * one the kernel has for its own BPF kprobes (within_notrace_func()). With a function tracer on
+ * the trap path (get_kprobe() has a site) our own trap calls that tracer. ftrace, and each of
+ * its users, runs some code before it can tell that it is running already. An int3 in that code
+ * would trap again and again. But whatever a tracer runs before its test for recursion cannot
+ * be traceable: it would recurse without any probe. So "has a site" is computed, complete, and
+ * needs no list. The same rule covers, without their names:
  *
  * - ftrace's entry code, its thunks, and the tracers' callbacks; hwlat and osnoise, which the
  *   exception's entry calls before any handler;
@@ -46,9 +46,9 @@
  * (btf_id_deny in its verifier).
  *
  * Without an IDT. A CPU on its way up does not have the kernel's IDT until it has been in
- * load_current_idt(), one that wakes up from suspend until its registers are restored, and one
- * that goes into another kernel by kexec has dropped it: an int3 there resets the machine,
- * whoever's it is. (The entry of such a function is ftrace's, without an int3.)
+ * load_current_idt(), one that wakes up from suspend until its registers are restored. One that
+ * goes into another kernel by kexec has dropped it. An int3 there resets the machine, whoever's
+ * it is. (The entry of such a function is ftrace's, without an int3.)
  *
  * Without RCU (text/idle.c). In the idle functions, and on a CPU on its way out, it does not
  * watch; an int3's exception entry wakes it up as long as the handler runs, an image would run

@@ -24,12 +24,12 @@
  *  - int3 -> jump (JUMP). The bytes behind the first instruction are about to become part
  *    of a displacement, so nobody may be at one of them. Newcomers are not: whoever
  *    comes to the probe traps, and goes on in an image that executes the whole
- *    region; and nothing branches into it (safety.h). The plan waits for those that were
- *    there before: a task preempted between two of the instructions, or in the older
- *    image that returns between them, or an interrupt on top of either. (Nobody is, and
- *    the wait is not needed, if the region is one instruction, or if the image has executed
- *    the whole region since the last wait.) Then the displacement is written behind the
- *    int3, sync, and then the first byte: a CPU traps, or executes the whole jump.
+ *    region; and nothing branches into it (safety.h). The plan waits for those that were there
+ *    before. That is a task preempted between two of the instructions, or in the older image
+ *    that returns between them, or an interrupt on top of either. (Nobody is, and the wait is
+ *    not needed, if the region is one instruction, or if the image has executed the whole
+ *    region since the last wait.) Then the displacement is written behind the int3, sync, and
+ *    then the first byte: a CPU traps, or executes the whole jump.
  *
  *  - jump -> int3 (UNJUMP). The first byte, sync: nobody executes the jump any more. Then
  *    the rest, which nobody comes to as long as the image executes the whole region.

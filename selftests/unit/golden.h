@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The bytes of all images that the unit tests ask for, held against those of the commit
- * before: a change of the emitters that is not meant to change an image does not.
+ * The bytes of all images that the unit tests ask for, held against those of the commit before.
+ * So a change of the emitters that is not meant to change an image does not.
  *
  * The linker sends the tests' calls of tramp_x86_emit_fentry(), tramp_x86_emit_detour() and
  * tramp_x86_relocate() through golden.c, and those calls of relocate that the emitters make.
- * What they ask and what they get goes into two digests for each test. When the test has
- * returned, its digests are compared with its line in golden.txt:
+ * Their requests and the answers go into two digests for each test. When the test has returned,
+ * its digests are compared with its line in golden.txt:
  *
  *	PROGRAM/TEST CALLS REQUESTS ANSWERS
  *
@@ -42,15 +42,15 @@ struct golden {
 #define GOLDEN_EMPTY	0xcbf29ce484222325ULL
 u64 golden_digest(u64 digest, const void *bytes, size_t n);
 
-/* What the running test asked and got so far. */
+/* The running test's requests and answers so far. */
 extern struct golden golden_now;
 
 /* golden.txt, as it was when the program was built. */
 extern const char golden_text[];
 
 /*
- * What @text has of a test, PROGRAM/TEST. Return: false if it has no such line, then all
- * of @was is as for a test that asks nothing.
+ * The line that @text has of a test, PROGRAM/TEST. Return: false if it has no such line, then
+ * all of @was is as for a test that asks nothing.
  */
 bool golden_find(const char *text, const char *name, struct golden *was);
 

@@ -126,7 +126,7 @@ static void look(struct patched *p, const struct patched_spot *s)
 	if (may_be(first, s->orig[0]) && !original(s, insn_len, span))
 		unsafe(p, "what follows the original instruction is not what followed it");
 	if (may_be(first, TRAMP_X86_INT3) && s->told == TRAMP_X86_FORM_ORIGINAL)
-		unsafe(p, "a trap that nobody is told of");
+		unsafe(p, "a trap that nobody knows of");
 	if (may_be(first, JMP32) && !leads_to_image(s))
 		unsafe(p, "the jump is torn");
 	if (!s->waited && !original(s, insn_len, span))

@@ -9,7 +9,7 @@
  *
  *  - whoever fetches from its address finds an int3, all of the original instruction, or all
  *    of the jump, whatever mixture of old and new bytes it sees;
- *  - an int3 is seen only where the spot is told to have something of ours;
+ *  - an int3 is seen only where the spot is said to have something of ours;
  *  - behind the original instruction stand the other original ones, and behind an int3
  *    as well unless the plan has waited for those who may be there;
  *  - bytes are written only after a check of them, with no wait in between; and no check

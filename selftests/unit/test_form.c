@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is written for a probe, form by form: each length of the instruction with each number
- * of bytes that an image can execute, held byte by byte against what form.h draws.
+ * The bytes that are written for a probe, form by form, held byte by byte against the drawing
+ * in form.h. Each length of the instruction comes with each number of bytes that an image can
+ * execute.
  */
 #include <string.h>
 

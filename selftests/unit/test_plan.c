@@ -208,8 +208,8 @@ static void every_length(void)
 }
 
 /*
- * What is wrong with @plan in the place of another one, wherever that may begin; NULL if
- * nothing is for any length.
+ * The fault of @plan in the place of another one, wherever that may begin; NULL if there is
+ * none for any length.
  */
 static const char *wrong_with(const struct tramp_x86_plan *plan,
 			      const struct tramp_x86_plan *place)
@@ -229,9 +229,9 @@ static const char *wrong_with(const struct tramp_x86_plan *plan,
 }
 
 /*
- * Whether step @n, from 0, may as well come after the next one: what a probe is told on its
- * way is seen by nobody but its own trap, which gets to the image with either; and a
- * check of what was just written says nothing new.
+ * Whether step @n, from 0, may as well come after the next one. Only its own trap sees the form
+ * that a probe has on its way, and it gets to the image with either. And a check of bytes that
+ * were just written says nothing new.
  */
 static bool exchangeable(const struct tramp_x86_plan *plan, u32 n)
 {

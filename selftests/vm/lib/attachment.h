@@ -38,7 +38,7 @@ struct attachment attach_want(int prog_fd, struct tramp_attach *want);
 /* Close the link, if there is one. */
 void detach(struct attachment *a);
 
-/* What the module knows of one of ours. */
+/* The module's knowledge of one of ours. */
 struct tramp_query attachment_query(const struct attachment *a);
 /* hits and misses as the module counts them (0 for the kernel's). */
 void attachment_counts(const struct attachment *a, uint64_t *hits, uint64_t *misses);
