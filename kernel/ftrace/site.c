@@ -149,6 +149,7 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 	struct tramp_site *site;
 	int err;
 
+	lockdep_assert_held(&tramp_mutex);
 	*entered = false;
 	err = tramp_site_check(ip, 0, why);
 	if (!err)
@@ -180,8 +181,10 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 
 int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_refusal *why)
 {
-	int err = tramp_modify_direct(&site->ops, code);
+	int err;
 
+	lockdep_assert_held(&tramp_mutex);
+	err = tramp_modify_direct(&site->ops, code);
 	return err ? tramp_site_error(err, site->ip, why) : 0;
 }
 
@@ -208,6 +211,7 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 	unsigned long flags = site->ops.flags;
 	int err;
 
+	lockdep_assert_held(&tramp_mutex);
 	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
 		site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
 	err = unregister_ftrace_function(&site->ops);

@@ -137,6 +137,7 @@ int tramp_ops_attach(const struct tramp_func *func, const struct list_head *entr
 	struct callback_site *full = container_of(site, struct callback_site, site);
 	int err;
 
+	lockdep_assert_held(&tramp_mutex);
 	if (IS_ERR(site))
 		return PTR_ERR(site);
 	full->func = func->addr;

@@ -142,6 +142,7 @@ struct tramp_func_image *tramp_func_image_create(const struct tramp_func_image_r
 	};
 	int err;
 
+	lockdep_assert_held(&tramp_mutex);
 	if (!image)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	INIT_LIST_HEAD(&image->older);

@@ -42,6 +42,7 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 	const struct tramp_target *target = tramp_target_of(member);
 	const struct tramp_func *func = &target->func;
 
+	lockdep_assert_held(&tramp_mutex);
 	/* Without a site: ftrace has shut down under it. */
 	d->mode = target->site ? tramp_site_mode(target->site) : TRAMP_MODE_NONE;
 	d->mode_name = modes[d->mode];

@@ -24,6 +24,7 @@ struct tramp_target *tramp_target_find(u64 key)
 {
 	struct tramp_target *target;
 
+	lockdep_assert_held(&tramp_mutex);
 	hash_for_each_possible(targets, target, hash, key) {
 		if (target->func.key == key)
 			return target;
@@ -37,6 +38,7 @@ u32 tramp_target_count(void)
 	u32 n = 0;
 	int bkt;
 
+	lockdep_assert_held(&tramp_mutex);
 	hash_for_each(targets, bkt, target, hash)
 		n += tramp_target_nr(target) != 0;
 	return n;

@@ -61,6 +61,7 @@ int tramp_image_build(struct tramp_image *image, const struct tramp_image_kind *
 	int err;
 	u32 i;
 
+	lockdep_assert_held(&tramp_mutex);
 	image->kind = kind;
 	image->describe = req->describe;
 	image->set = tramp_set_collect(req->lists, req->nr_lists, why);

@@ -14,7 +14,6 @@ static u32 count(const struct list_head *lists, u32 nr_lists)
 	const struct list_head *pos;
 	u32 n = 0;
 
-	lockdep_assert_held(&tramp_mutex);
 	for (; nr_lists--; lists++) {
 		list_for_each(pos, lists)
 			n++;
@@ -43,9 +42,10 @@ static void drop(struct tramp_set *set)
 struct tramp_set *tramp_set_collect(const struct list_head *lists, u32 nr_lists,
 				    struct tramp_refusal *why)
 {
-	struct tramp_set *set = kzalloc(struct_size(set, slots, count(lists, nr_lists)),
-					GFP_KERNEL);
+	struct tramp_set *set;
 
+	lockdep_assert_held(&tramp_mutex);
+	set = kzalloc(struct_size(set, slots, count(lists, nr_lists)), GFP_KERNEL);
 	if (set)
 		fill(set, lists, nr_lists);
 	else
@@ -90,9 +90,10 @@ static void replace(struct tramp_live_set __rcu **where, struct tramp_live_set *
 int tramp_live_set_switch(struct tramp_live_set __rcu **where, const struct list_head *lists,
 			  u32 nr_lists, struct tramp_refusal *why)
 {
-	struct tramp_live_set *set = kzalloc(struct_size(set, run.slots, count(lists, nr_lists)),
-					     GFP_KERNEL);
+	struct tramp_live_set *set;
 
+	lockdep_assert_held(&tramp_mutex);
+	set = kzalloc(struct_size(set, run.slots, count(lists, nr_lists)), GFP_KERNEL);
 	if (!set)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	fill(&set->run, lists, nr_lists);
@@ -102,6 +103,7 @@ int tramp_live_set_switch(struct tramp_live_set __rcu **where, const struct list
 
 void tramp_live_set_clear(struct tramp_live_set __rcu **where)
 {
+	lockdep_assert_held(&tramp_mutex);
 	replace(where, NULL);
 }
 
