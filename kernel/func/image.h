@@ -33,7 +33,7 @@ enum tramp_exit_state {
  * @aged: retired since before a grace period began
  * @older: in its target's list of images that calls may still be in
  * @skip_off: for each exit program, see struct tramp_x86_fentry_out
- * @skip_to: the same
+ * @skip_to: likewise
  */
 struct tramp_func_image {
 	struct tramp_image image;
@@ -57,8 +57,8 @@ struct tramp_func_image {
  * @func: the function
  * @site: its NOP5
  * @check_rcu: it may be called where RCU does not watch
- * @key: the name is trampoline_<key>_<index>
- * @index: see @key
+ * @key: in its name, trampoline_<key>_<index>
+ * @index: likewise
  * @lists: TRAMP_LISTS lists of members
  * @nr: how many each has
  * @describe: describes a program to the emitter; tramp_slot_call() but in the self-test

@@ -33,7 +33,7 @@ struct tramp_point {
  * @cookie: what bpf_get_attach_cookie() returns
  * @key: of the place, also once detached
  * @hits: runs
- * @misses: misses
+ * @misses: hits that did not run it
  *
  * Of the place; its kind fills these in. All zero and empty once detached, or when the module
  * that the place was in has gone, but for @mode_name and @reason:
@@ -47,8 +47,8 @@ struct tramp_point {
  * @pos: how many of the same list run before this one
  * @addr: the address that was attached to
  * @func_addr: the function
- * @offset: of @addr in it
- * @btf_obj_id: the BTF object of the function, if its kind goes by that
+ * @offset: @addr in it
+ * @btf_obj_id: the function's BTF object, if its kind goes by BTF
  * @btf_id: its type there
  * @region_len: bytes that a jump covers
  * @module: where it is, "" for the kernel proper; valid while tramp_mutex is held

@@ -56,9 +56,9 @@ struct tramp_image {
 /**
  * struct tramp_image_req - what an image is made of, and called
  * @lists: its programs: lists of members in the order they run
- * @nr_lists: how many lists
- * @key: the name is trampoline_<key>_<index>
- * @index: see @key
+ * @nr_lists: how many
+ * @key: in its name, trampoline_<key>_<index>
+ * @index: likewise
  * @describe: tramp_slot_call() but in the self-test
  */
 struct tramp_image_req {

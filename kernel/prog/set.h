@@ -77,8 +77,8 @@ void tramp_set_free(struct tramp_set *set);
 /**
  * tramp_live_set_switch() - run a place's programs from now on
  * @where: what callbacks read; NULL in it: none yet
- * @lists: lists of members in the order they run
- * @nr_lists: how many lists
+ * @lists: as above
+ * @nr_lists: as above
  * @why: NO_MEMORY
  *
  * Each hit sees the set before or this one; the one before is retired.
@@ -94,8 +94,8 @@ void tramp_live_set_free(struct tramp_live_set *set);
 
 /**
  * tramp_members_find() - the member that runs a program
- * @lists: lists of members in the order they run
- * @nr_lists: how many lists
+ * @lists: lists of members
+ * @nr_lists: how many
  * @prog: the program
  *
  * Context: tramp_mutex held.
