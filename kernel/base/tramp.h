@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every file of the module needs this: refusals, and the one lock.
+ * Refusals and the one lock: every file of the module needs them.
  *
  * Locking. tramp_mutex serialises everything that changes what is attached:
  * targets and probes, their lists of programs, their sites, images and text. It
  * is taken from process context only (ioctl, bpf_link release/detach/update,
- * debugfs, the module notifier, the workers). Lock order:
+ * debugfs, the module notifier, the workers). This is the lock order, written here only:
  *
  *	text/map.c's reading -> tramp_mutex
  *	tramp_mutex -> ftrace's direct_mutex -> ftrace_lock -> text_mutex
  *	tramp_mutex -> kprobe_mutex -> cpu_hotplug_lock -> text_mutex	(probes: text/text.c)
+ *	tramp_mutex -> hold_mutex -> ftrace_lock			(ftrace/hold.c)
  *	tramp_mutex -> btf_module_mutex, pack_mutex, bpf_lock, a program's ext_mutex
  *	tramp_mutex -> tramp_retire_lock (a spinlock, innermost)
  *
  * The hook (probe/kprobe_veto.c) and the int3 handler take no lock: they read the table of
  * probes under RCU.
  *
- * With tramp_mutex held nothing waits for an RCU-tasks grace period but ftrace
- * itself inside its calls, nor for user space: what may be in use goes on the
- * retire list. (Before 6.4 giving a site back waits for one expedited RCU grace
- * period, ftrace/site.c; unregister_kprobe() for one RCU grace period,
- * probe/callback.c.) The retire worker (retire.c) takes the mutex between its
- * waits, to look at what calls are still in and to drop a target that nothing
- * refers to any more; the optimiser (probe/optimiser.c) drops it for its wait.
+ * With tramp_mutex held we never wait for user space, nor for an RCU-tasks grace period of
+ * our own. Memory that may be in use goes on the retire list. docs/design/locking.md lists
+ * the waits that remain.
  */
 #ifndef TRAMP_TRAMP_H
 #define TRAMP_TRAMP_H
