@@ -3,16 +3,17 @@
  * A BTF object by its id.
  *
  * The kernel offers ids to user space only: bpf(BPF_BTF_GET_FD_BY_ID) installs a file
- * descriptor in the calling task. A detour by one would show the object to every thread
- * of that process, which may hold less than CAP_SYS_ADMIN; a thread could put a file of
- * its own under that number before we close it; and at RLIMIT_NOFILE there would be none.
- * So we go where that command goes, to btf_idr, and take the reference it takes.
+ * descriptor in the calling task. Going by a descriptor would have three faults. It would
+ * show the object to every thread of that process, which may hold less than CAP_SYS_ADMIN.
+ * A thread could put a file of its own under that number before we close it. At RLIMIT_NOFILE
+ * there would be no descriptor. So we go where that command goes, to btf_idr, and take the
+ * reference it takes.
  *
  * Why that is safe, from kernel/bpf/btf.c (6.1 and 6.12 are the same here):
  *
- *  - An object enters btf_idr complete, with a count of 1 at least (btf_alloc_id() comes
- *    after refcount_set() in all its callers), and from then on is freed by btf_put() only:
- *    that removes it from btf_idr and frees it by call_rcu(). (A module that goes takes its
+ *  - An object enters btf_idr complete, with a count of 1 at least: btf_alloc_id() comes
+ *    after refcount_set() in all its callers. From then on only btf_put() frees it: that
+ *    removes it from btf_idr and frees it by call_rcu(). (A module that goes takes its
  *    object out of btf_idr earlier; the count still decides when it is freed.) So under
  *    rcu_read_lock() whatever idr_find() returns is memory of a struct btf.
  *  - idr_find() may run beside idr_remove(): its nodes are freed by RCU too.

@@ -3,8 +3,8 @@
  * Every difference between kernel versions, by feature name. No other file of
  * the module looks at LINUX_VERSION_CODE.
  *
- * What came as a backport (and so cannot be told by the version) is detected by
- * Kbuild in the kernel's headers and arrives here as TRAMP_HAVE_*.
+ * The version says nothing about a backport: Kbuild looks for it in the kernel's headers and
+ * sets TRAMP_HAVE_*.
  */
 #ifndef TRAMP_COMPAT_H
 #define TRAMP_COMPAT_H

@@ -2,11 +2,10 @@
 /*
  * The one table of kernel symbols that are not exported.
  *
- * Functions are reached through static calls (include/linux/static_call.h), so
- * that every call in our text is a direct near call: on CPUs with indirect
- * branch tracking an indirect call would fault on a function whose ENDBR the
- * kernel sealed, and would pay for a retpoline elsewhere. Call one as
- * KSYM(name)(args); the prototypes are those of the kernel's headers.
+ * Functions are reached through static calls (include/linux/static_call.h), so that every
+ * call in our text is a direct near call. On CPUs with indirect branch tracking an indirect
+ * call would fault on a function whose ENDBR the kernel sealed; elsewhere it would pay for a
+ * retpoline. Call one as KSYM(name)(args); the prototypes are those of the kernel's headers.
  *
  * A required symbol that is missing keeps the module from loading. A missing
  * optional one turns a feature off, and INFO says so.

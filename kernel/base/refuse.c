@@ -4,8 +4,8 @@
  * include/uapi/linux/trampoline.h as its number and its name.
  *
  * A refusal must never look like success: callers turn the result into a pointer by
- * ERR_PTR(). So a row without an errno does not compile, and a number without a row
- * fails as NONE does.
+ * ERR_PTR(). So a row without an errno does not compile. A number without a row fails as
+ * NONE does.
  */
 #include <linux/build_bug.h>
 #include <linux/errno.h>

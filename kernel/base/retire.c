@@ -2,52 +2,50 @@
 /*
  * Retiring images and sites.
  *
- * Argument: who may be executing what. When something comes here its site points elsewhere
- * already: ftrace has patched the call, or taken the ops off its list. Still there may be
+ * Where tasks may be. When something comes here its site points elsewhere already: ftrace has
+ * patched the call, or taken the ops off its list. Four groups may still be there:
  *
- *  (a) tasks on their way in: at the site's CALL, in ftrace's entry code with our
- *      address in a register, or at the image's first instructions;
- *  (b) tasks inside, preempted anywhere in the image or in a program it called;
- *  (c) tasks inside that sleep: in the original function that an exit image
- *      called, in a sleepable program, or (PREEMPT_RT) in any program;
- *  (d) interrupts of a CPU in one of these.
+ *  - (a) tasks on their way in: at the site's CALL, in ftrace's entry code with our
+ *    address in a register, or at the image's first instructions
+ *  - (b) tasks inside, preempted anywhere in the image or in a program it called
+ *  - (c) tasks inside that sleep: in the original function that an exit image
+ *    called, in a sleepable program, or (PREEMPT_RT) in any program
+ *  - (d) interrupts of a CPU in one of these
  *
- * First grace period: synchronize_rcu_tasks() waits until every task has passed
- * a voluntary context switch or user space, and begins and ends with an RCU grace
- * period, which covers interrupts and what runs with preemption off in the idle
- * tasks; synchronize_rcu_tasks_rude() covers the rest of idle on kernels whose
- * idle code is traceable. Between (a) and the instruction that counts the call
- * into the image's in-flight counter nobody sleeps voluntarily. So after it
- * everybody of (a) is past that instruction, or out; and everybody of (b) who was
- * in an image without a counter is out, since nobody sleeps in one of those.
+ * First grace period: synchronize_rcu_tasks() waits until every task has passed a voluntary
+ * context switch or user space. It begins and ends with an RCU grace period, which covers
+ * interrupts and what runs with preemption off in the idle tasks. On kernels whose idle code
+ * is traceable synchronize_rcu_tasks_rude() covers the rest of idle. Nobody sleeps
+ * voluntarily between (a) and the instruction that counts the call into the image's in-flight
+ * counter. So afterwards everybody of (a) is past that instruction, or out. An image without
+ * a counter has nobody of (b) left, since nobody sleeps in such an image.
  *
- * This does not cover a CPU on its way up: RCU does not watch it before it says that it has
- * come. It runs kernel functions, and may be inside an image, or on its way in. So CPUs in
- * transit are let through first, by taking cpu_hotplug_lock for a moment. A CPU that starts
- * after that finds the site pointing elsewhere.
+ * A CPU on its way up is in no such group: RCU does not watch it before it reports itself. It
+ * runs kernel functions, and may be inside an image, or on its way in. So CPUs in transit are
+ * let through first, by taking cpu_hotplug_lock for a moment. A CPU that starts after that
+ * finds the site pointing elsewhere.
  *
- * Then the sum of an in-flight counter can only fall. The CPUs' counters are read
- * one after the other while tasks count down on whichever CPU they are, which
- * can make the sum too high but never too low: every call was counted up before
- * the reading began. Some of it never comes down: calls in which the task has died
- * (prog/died.c). Their number is read after the sum, so each of them is in the sum. When the
- * two are equal, all that is left of a call is the image's tail behind the instruction that
- * counts down, which nobody sleeps in: a second grace period of the same kind covers it.
+ * Then the sum of an in-flight counter can only fall. The CPUs' counters are read one after
+ * the other, while tasks count down on whichever CPU they are. That can make the sum too high
+ * but never too low: every call was counted up before the reading began. Calls in which the
+ * task has died never come down (prog/died.c). Their number is read after the sum, so the sum
+ * has each of them. When the two are equal, a call can only be in the image's tail, behind the
+ * instruction that counts down. Nobody sleeps there: a second grace period of the same kind
+ * covers it.
  *
- * A task that sleeps for an hour in a traced function keeps one image for an
- * hour, and the programs that go on being attached. Those that are not, or cease
- * to be, are left out by a jump, and released after the first grace period that
- * began after that (before() and after(), func/image.c).
+ * A task that sleeps for an hour in a traced function keeps one image for an hour, and the
+ * programs that stay attached. A jump leaves out those that do not. They are released after
+ * the first grace period that begins after the jump was written (before() and after(),
+ * func/image.c).
  *
  * One worker does it for everything that waits, so that detaching thousands of
  * attachments costs a handful of grace periods.
  *
- * The module itself: links hold a reference to it, so exit runs when no link is
- * left. It waits for the list to become empty, which takes a few grace periods. It must
- * not have to wait for a task that sleeps in an image, which may never come: so what
- * drains takes a reference of its own when it is handed over, which is before the link
- * that held the module until then lets go of it, and drops it when nobody is inside
- * any more. Until then rmmod says "in use".
+ * The module itself: links hold a reference to it, so exit runs when no link is left. Exit
+ * waits for the list to become empty, which takes a few grace periods. It must not have to
+ * wait for a task that sleeps in an image, which may never come. So an image with a counter
+ * takes a reference of its own when it is handed over. At that time the link still holds the
+ * module. The image drops its reference when nobody is inside; until then rmmod says "in use".
  */
 #include <linux/cpu.h>
 #include <linux/module.h>
@@ -90,7 +88,7 @@ void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops
 	list_add_tail(&r->node, &pending);
 	waiting++;
 	spin_unlock(&tramp_retire_lock);
-	/* Things that come in the next moment share the grace period. */
+	/* Whatever is added in the next moment shares the grace period. */
 	if (first)
 		mod_delayed_work(wq, &worker, BATCH_DELAY);
 }
@@ -150,7 +148,7 @@ static void retire_work(struct work_struct *work)
 	spin_unlock(&tramp_retire_lock);
 
 	if (!list_empty(&batch)) {
-		/* Draining things come along, for programs left out of them since. */
+		/* Draining images too: programs may have been left out of them since. */
 		list_for_each_entry_safe(r, tmp, &batch, node) {
 			if (r->ops->drained)
 				list_move_tail(&r->node, &draining);

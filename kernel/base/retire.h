@@ -36,9 +36,9 @@ struct tramp_retire_ops {
  * struct tramp_retire - embedded in whatever is retired
  * @node: in the worker's lists
  * @ops: how it is retired
- * @holds_module: set before it is handed over, if it has @ops->drained and others can be
- *	inside: this module stays loaded until nobody is, so that rmmod is refused
- *	instead of having to wait for them
+ * @holds_module: this module stays loaded until nobody is inside, so that rmmod is refused
+ *	instead of having to wait. Set before it is handed over, if it has @ops->drained and
+ *	others can be inside
  */
 struct tramp_retire {
 	struct list_head node;

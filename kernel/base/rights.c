@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rights: who may do what.
+ * Rights: what the calling task may do.
  *
  * A file may be inherited or passed on, so rights are those of the task that calls, at each
- * call. Opening the device asks the same, which keeps its node from being of use to others
- * at all; only INFO, which tells of no function, program or address, leaves it at that.
+ * call. Opening the device asks the same: others have no use for its node at all. Only INFO
+ * asks no more; it tells of no function, program or address.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

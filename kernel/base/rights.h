@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rights: the questions that ioctls, link commands and debugfs ask. docs/rights.md has the
- * table of all of them.
+ * Rights: the questions that ioctls, link commands and debugfs ask.
+ * docs/rights.md has the table of all of them.
  */
 #ifndef TRAMP_RIGHTS_H
 #define TRAMP_RIGHTS_H
@@ -22,7 +22,7 @@ bool tramp_may_use(void);
  * @why: PERMISSION or LOCKDOWN; may be NULL
  *
  * Asked by everything that makes a program run where it did not run before: ATTACH and
- * BPF_LINK_UPDATE. What only reads is no business of lockdown: the kernel's own
+ * BPF_LINK_UPDATE. Lockdown does not matter to a command that only reads: the kernel's own
  * interfaces that show as much (BTF, kallsyms) stay open under it.
  *
  * Return: 0 or -EPERM.
@@ -34,8 +34,8 @@ int tramp_may_attach(struct tramp_refusal *why);
  * @addr: the address that it gave, 0 if it gave a symbol
  * @why: HIDDEN_ADDRESS
  *
- * Whoever may try addresses and hear which symbol each is in, or only whether there is
- * text, knows before long where the kernel lies.
+ * A task that may try addresses, and hears which symbol each is in or only whether there is
+ * text, soon knows where the kernel lies.
  *
  * Return: 0 or -EPERM.
  */

@@ -6,30 +6,28 @@
  * which the task dies is never counted out: do_exit() does not return. Any function may
  * end that way. Some do so at user space's will (__secure_computing() under strict seccomp,
  * what a kernel thread runs), others when the kernel kills a task after an oops. No list of
- * names, and no graph of calls, tells all of them. So the dead are counted instead: what is
- * inside and alive is what was counted in, less what was counted out, less the dead.
+ * names, and no graph of calls, tells all of them. So the dead are counted instead. The calls
+ * inside and alive are those counted in, less those counted out, less the dead.
  *
  * Every task that dies goes through the tracepoint sched_process_exit, in do_exit(), once.
  * There its own stack is walked, as for any stack trace. Every frame in it belongs to a call
- * that will not return. A frame that returns to an image's instruction behind the call of the
- * original is one of the calls that the image has counted in; the dead of that image become
- * one more.
+ * that will not return. Some frames return to an image's instruction behind the call of the
+ * original. Each of those is a call that the image has counted in: its dead become one more.
  *
- * Why not one too many, by which an image would be freed with somebody inside: the
- * unwinder reports the return addresses of frames that it has found, going up the stack, so
- * each frame counts once. From the kernel's text it is led by ORC tables or frame pointers,
- * from images by their rbp frames. In code that it knows nothing of it takes rbp for a
- * frame pointer; whatever it finds that way is above it in a stack of which no frame will
- * be returned from. The unwinder that guesses (UNWINDER_GUESS) reports whatever looks like an
- * address: with that the dead are not counted.
+ * Why never one too many, by which an image would be freed with somebody inside: the unwinder
+ * goes up the stack and reports the return address of each frame once. ORC tables or frame
+ * pointers lead it through the kernel's text, rbp frames through images. In code that it does
+ * not know it takes rbp for a frame pointer. Whatever it finds that way is higher in a stack
+ * no frame of which will return. The unwinder that guesses (UNWINDER_GUESS) reports
+ * whatever looks like an address: with that the dead are not counted.
  *
  * One too few is harmless: the image stays. That is so after an oops, whose task starts its
  * exit from the top of its stack (rewind_stack_and_make_dead()).
  *
- * Who may be executing what: the probe runs in the dying task, with preemption off, and reads
- * the table under RCU. A struct is in the table from before its image is reached until
- * after nobody is inside. Reading a sum of calls, then the dead, then comparing them is
- * sound in whatever order tasks die: each of the dead is in the sum for good (base/retire.c).
+ * The probe runs in the dying task, with preemption off, and reads the table under RCU. A
+ * struct enters the table before its image can be reached, and leaves it when nobody is
+ * inside. Reading a sum of calls, then the dead, then comparing them is sound in whatever
+ * order tasks die: each of the dead is in the sum for good (base/retire.c).
  */
 #include <linux/hashtable.h>
 #include <linux/percpu.h>

@@ -15,7 +15,7 @@
  * @ret: the image's return address in the frame of each call that is inside
  * @nr: calls in which the task has died
  *
- * Whoever holds it frees it no earlier than an RCU grace period after tramp_died_forget().
+ * Its owner frees it no earlier than an RCU grace period after tramp_died_forget().
  */
 struct tramp_died {
 	struct hlist_node node;

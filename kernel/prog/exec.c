@@ -2,9 +2,8 @@
 /*
  * Executable memory for images, and their names.
  *
- * The memory comes from the kernel's own BPF pack allocator: several images share
- * a page, the page is never writable and executable at once, and what is not in use
- * is filled with int3. An image is emitted into an ordinary buffer and written by
+ * The memory comes from the kernel's own BPF pack allocator. Several images share a page.
+ * The page is never writable and executable at once. Unused bytes are int3. An image is emitted into an ordinary buffer and written by
  * text_poke_copy() through a temporary mapping of the patching CPU alone. Nobody
  * can execute it before a site leads there, so no cross-modification rules apply
  * to that write.

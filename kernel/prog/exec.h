@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Executable memory with a name in kallsyms: what every image lies in, whatever
- * is in it.
+ * Executable memory with a name in kallsyms. Every image lies in such memory.
  */
 #ifndef TRAMP_EXEC_H
 #define TRAMP_EXEC_H

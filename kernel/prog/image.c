@@ -2,14 +2,10 @@
 /*
  * Making, muting and retiring images, of whichever kind.
  *
- * Memory and name are exec.c's. Nobody can execute an image before something leads
- * there, and that happens after it was published. When nothing leads there any more it is
- * handed to the retire worker (base/retire.c), whose grace period, and for those in which a
- * task may sleep the count of calls inside, say when nobody is left.
- *
- * When a program is detached but there is no memory for an image without it, its call is
- * pointed at a function that does nothing (exec.c). The image goes on being used, and
- * holds on to the program, until the next change.
+ * Memory and name are exec.c's. Nobody can execute an image before something leads there,
+ * and that happens after it was published. When nothing leads there any more it goes to the
+ * retire worker (base/retire.c). The worker's grace period says when nobody is left inside; for
+ * an image in which a task may sleep, the count of calls inside says so as well.
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -33,7 +29,7 @@ int tramp_image_error(enum tramp_x86_err err, unsigned long addr, struct tramp_r
 	return tramp_refuse(why, TRAMP_REASON_ARG_TYPE, addr, "emitter error %d", err);
 }
 
-/* Emit twice: for the size, which no address changes, and for the address. */
+/* Emit twice: for the size, which does not depend on the address, and for the address. */
 static int emit(struct tramp_image *image, const struct tramp_image_req *req, const void *arg,
 		const struct tramp_x86_call *calls, u8 *buf, struct tramp_refusal *why)
 {

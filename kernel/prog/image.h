@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An image: code with a name, made for a set of programs. What is in the code is the
- * business of its kind (func/image.c, probe/image.c), by way of x86/.
+ * An image: code with a name, made for a set of programs. Its kind (func/image.c,
+ * probe/image.c) decides what is in the code, and has x86/ emit it.
  */
 #ifndef TRAMP_IMAGE_H
 #define TRAMP_IMAGE_H
@@ -86,7 +86,7 @@ int tramp_image_build(struct tramp_image *image, const struct tramp_image_kind *
 		      const struct tramp_image_req *req, const void *arg,
 		      struct tramp_refusal *why);
 
-/* What an error of the emitter means for the place at @addr. Return: 0 for none. */
+/* Turn an error of the emitter into a refusal about the place at @addr. Return: 0 for none. */
 int tramp_image_error(enum tramp_x86_err err, unsigned long addr, struct tramp_refusal *why);
 
 /* Free one that nothing ever led to, or that nobody can be in any more. May sleep. */
@@ -109,9 +109,9 @@ void tramp_image_retired(struct tramp_image *image);
  * @image: a published image
  * @slot: the program: its calls become calls of a function that returns 0
  *
- * For a detach that has no memory for a new image. Needs none and cannot fail.
- * Calls that enter after it returned do not run the program; the image keeps its
- * reference to the slot.
+ * For a detach that has no memory for a new image: muting needs no memory and cannot fail.
+ * Calls that enter after it returned do not run the program. The image stays in use until
+ * the next change, and keeps its reference to the slot.
  *
  * Context: tramp_mutex held, may sleep.
  */

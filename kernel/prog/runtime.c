@@ -2,10 +2,9 @@
 /*
  * Helpers that images call, and the kernel's facts for the emitter.
  *
- * Every function here is notrace: an image that called a traced helper would
- * call itself. What they call in turn may be traced; then the program's recursion
- * counter, which is up around the timed path and was found up in the missed one,
- * ends the recursion after one step.
+ * Every function here is notrace: an image that called a traced helper would call itself.
+ * Functions that these call may be traced. Then the program's recursion counter ends the
+ * recursion after one step: it is up around the timed path, and was found up in the missed one.
  */
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
@@ -125,12 +124,13 @@ static noinline notrace void tramp_x_rcu_read_unlock(void)
 
 /*
  * Around programs of probes, for checkers that know of locks, of RCU, and of what the
- * kernel's macros did to interrupts: an image turns them off by a bare cli. They are off,
- * and an NMI is counted, so what was believed is put back as the kernel's int3 does it; and
- * as there (__nmi_enter()), a program's locks are not held against those of the probed code.
+ * kernel's macros did to interrupts: an image turns them off by a bare cli. Interrupts are
+ * off and an NMI is counted, so the checkers' belief is put back as the kernel's int3 does
+ * it. As there (__nmi_enter()), lockdep does not relate a program's locks to those of the
+ * probed code.
  *
- * One word for each CPU is enough: the recursion counter of the programs is up from
- * before the first to behind the second, and keeps an NMI, and what these call, from
+ * One word for each CPU is enough. The recursion counter of the programs is up from before
+ * the first function to behind the second. It keeps an NMI, and whatever these call, from
  * coming here.
  */
 static DEFINE_PER_CPU(int, probe_hardirqs);
@@ -155,9 +155,9 @@ static noinline notrace void tramp_x_probe_exit(void)
 #endif
 
 /*
- * Where an image returns to: through the thunk the kernel chose for this CPU,
- * read from the variable its own JIT reads. Jumping to __x86_return_thunk itself
- * is wrong on kernels that patch every return (it warns, once, and is slow).
+ * An image returns through the thunk that the kernel chose for this CPU, read from the
+ * variable its own JIT reads. Jumping to __x86_return_thunk itself is wrong on kernels that
+ * patch every return (it warns, once, and is slow).
  */
 static int find_return_thunk(void)
 {
@@ -168,18 +168,17 @@ static int find_return_thunk(void)
 	else
 		tramp_env.return_thunk = tramp_ksym_lookup("__x86_return_thunk");
 	if (!tramp_env.return_thunk) {
-		pr_err("this CPU needs return thunks and the kernel's cannot be found\n");
+		pr_err("this CPU needs return thunks, and those of the kernel cannot be found\n");
 		return -EOPNOTSUPP;
 	}
 	return 0;
 }
 
 /*
- * Where a copied indirect branch goes through, on CPUs on which one in the lower half
- * of a cache line is not safe: the static thunks, those that the kernel's JIT uses.
- * There is one for each register, 64 bytes apart, in the order of their numbers. It is
- * looked at before it is used: without a `jmp *reg` in the upper half of its line
- * there is none, and the branch is refused.
+ * The thunk of a copied indirect branch, on CPUs on which a branch in the lower half of a
+ * cache line is not safe. The kernel's JIT uses the same static thunks. There is one for each
+ * register, 64 bytes apart, in the order of their numbers. It is looked at before it is used:
+ * it must have a `jmp *reg` in the upper half of its line, or else the branch is refused.
  */
 static unsigned long its_thunk(u32 reg)
 {
@@ -203,7 +202,7 @@ static void find_indirect_thunks(void)
 	for (reg = 0; reg < ARRAY_SIZE(tramp_env.indirect_thunk); reg++)
 		tramp_env.indirect_thunk[reg] = its_thunk(reg);
 	if (!tramp_env.indirect_thunk[0])
-		pr_info("this CPU needs thunks for indirect branches and the kernel's cannot be found: probes at these become kprobes\n");
+		pr_info("this CPU needs thunks for indirect branches, and those of the kernel cannot be found: a probe at such a branch becomes a kprobe\n");
 }
 
 int __init tramp_helpers_init(void)

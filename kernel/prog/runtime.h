@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Images call these: C helpers of ours, and the facts about the running kernel that the emitter
+ * C helpers that images call, and the facts about the running kernel that the emitter
  * needs (struct tramp_x86_env).
  */
 #ifndef TRAMP_HELPERS_H

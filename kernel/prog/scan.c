@@ -2,10 +2,10 @@
 /*
  * The parts of its context that a program uses.
  *
- * The instructions are those that the verifier has left: it has proved that every
- * path is sound, so what is asked here is only where the context can get to. What
- * cannot be followed (stored in a map, handed to a helper or a subprogram, an
- * arithmetic instruction) means "everything".
+ * The instructions are those that the verifier has left. It has proved that every path is
+ * sound, so the only question here is where the context can get to. If it cannot be followed
+ * (stored in a map, handed to a helper or a subprogram, an arithmetic instruction), the
+ * answer is "everything".
  *
  * For kprobe programs the question is which registers of struct pt_regs are read. A
  * forward analysis keeps, before each instruction, the set of registers that may hold
@@ -105,10 +105,9 @@ static bool known(const struct bpf_insn *insn)
 }
 
 /*
- * One function of a program. bpf_get_func_arg*() and bpf_get_func_ret() are
- * inlined by the verifier as loads from ctx-8 (do_misc_fixups()), so a load at
- * offset -8 from anything but the frame pointer may be one. A cookie is read by
- * a call of one helper.
+ * One function of a program. The verifier inlines bpf_get_func_arg*() and bpf_get_func_ret()
+ * as loads from ctx-8 (do_misc_fixups()). So a load at offset -8 from anything but the frame
+ * pointer may be one. A cookie is read by a call of one helper.
  */
 static u32 scan_insns(const struct bpf_insn *insn, u32 len, unsigned long cookie_helper)
 {
@@ -120,7 +119,7 @@ static u32 scan_insns(const struct bpf_insn *insn, u32 len, unsigned long cookie
 		if (BPF_CLASS(insn->code) == BPF_LDX && insn->off == -8 &&
 		    insn->src_reg != BPF_REG_10)
 			needs |= TRAMP_X86_CALL_NARGS;
-		/* A tail call's target is chosen at run time: it may use anything. */
+		/* The target of a tail call is chosen at run time: it may use anything. */
 		if (insn->code == (BPF_JMP | BPF_TAIL_CALL))
 			return NEEDS_ALL;
 		if (insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == 0 &&
@@ -158,7 +157,7 @@ u32 tramp_scan_flags(const struct bpf_prog *prog)
 	return needs;
 }
 
-/* What may be the context before an instruction: a bit for each register, and: */
+/* Registers that may hold the context before an instruction: a bit for each, and: */
 #define QUEUED		BIT(13)		/* it is to be looked at (again) */
 #define ON_STACK	BIT(14)		/* it may be in a stack slot */
 #define REACHED		BIT(15)		/* the instruction is reached at all */
@@ -343,9 +342,8 @@ static const u8 *skip_insn(const u8 *p, const char *insn, size_t len)
 /*
  * The JIT's prologue: [endbr64] nop5 (nop2 | xor %eax,%eax) push %rbp ...
  *
- * The NOP5 becomes a call or a jump when somebody attaches to the program, so it is
- * left out only where the verifier refuses that: tracing programs on entry programs and
- * exit programs, before 6.8.
+ * The NOP5 becomes a call or a jump when somebody attaches to the program. So it is left out
+ * only where the verifier refuses that: before 6.8, at entry programs and exit programs.
  */
 unsigned long tramp_prog_entry(const struct bpf_prog *prog)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The parts of its context that a program uses, so that images leave out the rest. */
+/* The parts of its context that a program uses: images leave out the rest. */
 #ifndef TRAMP_PROG_SCAN_H
 #define TRAMP_PROG_SCAN_H
 
@@ -7,7 +7,7 @@
 #include "base/tramp.h"
 
 /**
- * tramp_scan_flags() - what is beside the arguments
+ * tramp_scan_flags() - which parts a program uses, beside the arguments
  * @prog: a program that can be attached
  *
  * Return: TRAMP_X86_CALL_COOKIE, _IP and _NARGS, each unless the program provably does

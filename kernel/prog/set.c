@@ -2,9 +2,9 @@
 /*
  * Lists of members, and the sets that are made of them (set.h).
  *
- * Who may be using a set: an image's goes with the image. A live set is read once by a callback
- * that runs with preemption off. One that was replaced goes on the retire list, whose grace
- * period waits for every such callback.
+ * The set of an image goes with the image. A callback that runs with preemption off reads a
+ * live set once. When a live set is replaced, the old one goes on the retire list, whose
+ * grace period waits for every such callback.
  */
 #include <linux/slab.h>
 #include "set.h"

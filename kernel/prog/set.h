@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The programs of a place, in the order they run: as a list of members, which changes when
- * programs come and go, and as sets, which do not change and are what runs.
+ * The programs of a place, in the order they run. A list of members changes when programs
+ * come and go. Images and callbacks run sets, which are made from lists and do not change.
  */
 #ifndef TRAMP_SET_H
 #define TRAMP_SET_H
@@ -81,7 +81,7 @@ void tramp_set_free(struct tramp_set *set);
  * @nr_lists: as above
  * @why: NO_MEMORY
  *
- * Each hit sees the set before or this one; the one before is retired.
+ * Each hit sees the old set or this one; the old one is retired.
  * Context: tramp_mutex held, may sleep.
  * Return: 0 or a negative errno; then nothing has changed.
  */

@@ -60,9 +60,9 @@ static bool is_kprobe(const struct bpf_prog *prog)
 }
 
 /*
- * A kprobe program has neither slots nor an address in front of its context, and runs
- * with preemption off on every kernel. bpf_get_func_ip() looks into the run context
- * (from 6.6 on), and whatever a tail call reaches may call it.
+ * A kprobe program has neither slots nor an address in front of its context. It runs with
+ * preemption off on every kernel. From 6.6 on bpf_get_func_ip() looks into the run context,
+ * and whatever a tail call reaches may call it.
  */
 static void set_kprobe_flags(struct tramp_slot *slot)
 {
@@ -74,19 +74,19 @@ static void set_kprobe_flags(struct tramp_slot *slot)
 
 /*
  * Extensions (freplace) take the place of a program, or of one of its global functions,
- * without a word to us, and may use what the program does not: members of its context, the
- * cookie. A kprobe program's image leaves those out, so such a program must be, and stay,
- * the code that was looked at.
+ * without a word to us. They may use more than the program does: members of its context, the
+ * cookie. A kprobe program's image leaves unused ones out, so such a program must be, and
+ * stay, the code that was looked at.
  *
  * That it stays so: the kernel lets nobody extend a program that is in a prog array
  * (bpf_freplace_check_tgt_prog()), and one that is attached counts as if it were in one.
  *
  * That it is so now: aux->is_extended does not tell, since the kernel clears it when any
- * one of several extensions goes. What does tell is the code. An extension is a JMP in
- * place of the NOP5 at the entry of the function that it replaces, written and taken back
- * under the mutex of that function's trampoline (__bpf_trampoline_link_prog()). Nobody who
- * asks from now on may write one. Who has asked before holds that mutex until it is
- * written, and bpf_trampoline_get() takes it: so afterwards every JMP there will be is there.
+ * one of several extensions goes. But the code tells. An extension is a JMP in
+ * place of the NOP5 at the entry of the function that it replaces. It is written and taken
+ * back under the mutex of that function's trampoline (__bpf_trampoline_link_prog()). From now
+ * on the kernel lets nobody write one. A task that asked before holds that mutex until its JMP
+ * is written, and bpf_trampoline_get() takes the mutex. So after it no further JMP can come.
  *
  * A program that is extended, or for which this cannot be found out, gets everything and
  * may be extended further. Programs of fmod_ret kind may be extended as well and get
@@ -147,7 +147,7 @@ static void may_be_extended(struct bpf_prog *prog)
 }
 #endif
 
-/* What images may leave out for a kprobe program. May sleep. */
+/* Find out how much images may leave out for a kprobe program. May sleep. */
 static void look_at_kprobe(struct tramp_slot *slot, struct bpf_prog *prog)
 {
 	slot->unextended = keep_unextended(prog);

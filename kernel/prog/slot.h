@@ -2,11 +2,10 @@
 /*
  * A slot: one program in one attachment, as images see it.
  *
- * A link can change its program (update_prog) and can go away while calls are
- * still inside an older image that runs the program and counts its hits. So what
- * an image refers to is not the link but a slot, which the link and every image
- * that calls it hold a reference to: the program cannot be freed, nor its counters,
- * while any image could still use them.
+ * A link can change its program (update_prog) and can go away while calls are still inside
+ * an older image that runs the program and counts its hits. So an image refers not to the
+ * link but to a slot. The link and every image that calls the slot hold a reference to it:
+ * program and counters cannot be freed while any image could still use them.
  *
  * The counters are an object of their own, since a link keeps them when it gets
  * another program, and so another slot.
