@@ -2,12 +2,12 @@
 /*
  * trampoline.ko: load and unload.
  *
- * Loading resolves symbols, collects the kernel's facts, and proves on a dummy
- * function of the module's own that images work here, before /dev/trampoline
- * appears. Whatever fails, the module does not load and says why.
+ * Loading resolves symbols and collects the kernel's facts. Before /dev/trampoline appears
+ * it proves, on a dummy function of the module's own, that images work here. If anything
+ * fails, the module does not load and says why.
  *
- * Unloading needs no care of the user: the module cannot go while a link lives or
- * the device is open (EBUSY), and waits for what is being retired.
+ * Unloading needs no care of the user: the module cannot go while a link lives or the device
+ * is open (EBUSY), and exit waits for the retire list.
  */
 #include <linux/init.h>
 #include <linux/miscdevice.h>
@@ -47,9 +47,9 @@ static void device_exit(void)
 }
 
 /*
- * What is started when, and stopped the other way round. Each needs those above it: what
- * retires goes before the caches it is freed to, probes before whoever tells them of
- * modules, the device before everything it leads to.
+ * The parts in the order they start; they stop in reverse. Each needs those above it. So on
+ * exit the retire list empties before the caches go, probes stop before link/, which tells
+ * them when modules go, and the device goes before everything it leads to.
  */
 #define PARTS(X) \
 	X(tramp_ksyms_init, NULL) \

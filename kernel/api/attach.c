@@ -24,7 +24,7 @@ static int check(const struct tramp_attach *attach, struct tramp_refusal *why)
 	       tramp_may_name_address(attach->addr, why);
 }
 
-/* The caller's results, and where they go. */
+/* The caller's struct, and where it is copied. */
 struct reply {
 	struct tramp_attach *attach;
 	const struct tramp_user *user;
@@ -53,7 +53,7 @@ long tramp_run_attach(union tramp_arg *arg, const struct tramp_user *user)
 	arg->attach.link_fd = -1;
 	err = check(&arg->attach, user->why) ?:
 	      tramp_link_attach(&arg->attach, reply, &to, user->why);
-	/* With success the caller has it already: the fd can be used from now on. */
+	/* reply() has copied it already: from then on the fd can be used. */
 	if (!err)
 		return 0;
 	arg->attach.link_fd = -1;

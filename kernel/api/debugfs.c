@@ -10,13 +10,13 @@
  *   ffffffff8130b2d1 kprobe do_unlinkat+0xd [OPTIMIZED] link 10 ...
  *   ffffffff8130b2e7 kprobe do_unlinkat+0x23 [INT3: region-target] link 11 ...
  *
- * Fields: the address (0 where kptr_restrict hides it), the kind, symbol and offset,
- * the module if it has one, how hits reach the program ([DIRECT], [OPS], [OPTIMIZED], [FTRACE],
- * [INT3: why no jump], [KPROBE: why], or [NONE] for a link that is detached or whose
- * module has gone), ids, counts, the current image if there is one.
+ * Fields: address (0 where kptr_restrict hides it), kind, symbol and offset, module if it has
+ * one, mode, ids, counts, the current image if there is one. The mode says how hits reach the
+ * program: [DIRECT], [OPS], [OPTIMIZED], [FTRACE], [INT3: why no jump] or [KPROBE: why]. It is
+ * [NONE] when a link is detached or its module has gone.
  *
- * optimize: 0 or 1, whether probes become jumps. Writing returns when the optimiser
- * has done what there was to do.
+ * optimize: 0 or 1, whether probes become jumps. Writing returns when the optimiser has
+ * caught up.
  */
 #include <linux/cred.h>
 #include <linux/debugfs.h>

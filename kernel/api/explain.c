@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The EXPLAIN and EXPLAIN_CODE commands. What they say is said by who decides at ATTACH.
+ * The EXPLAIN and EXPLAIN_CODE commands. The code that decides at ATTACH answers them.
  */
 #include "func/explain.h"
 #include "internal.h"

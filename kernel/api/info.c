@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The INFO command: what this module is and has.
+ * The INFO command: version, features and totals of this module.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>

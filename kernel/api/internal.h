@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shared by the commands of /dev/trampoline: the caller's struct, and the reply.
+ * Common to all commands of /dev/trampoline: the caller's struct, and the reply.
  */
 #ifndef TRAMP_API_INTERNAL_H
 #define TRAMP_API_INTERNAL_H
@@ -46,8 +46,8 @@ bool tramp_caller_sees(void);
 long tramp_reply(const struct tramp_user *user, const void *arg, long err);
 
 /*
- * The commands. Each checks the form of its request, and replies for itself with
- * tramp_reply(), unless the copy can fail no more. Context: process, no locks, may sleep.
+ * The commands. Each checks the form of its request, and replies by tramp_reply().
+ * Context: process, no locks, may sleep.
  * Return: 0 or a negative errno, see the UAPI header.
  */
 long tramp_run_info(union tramp_arg *arg, const struct tramp_user *user);

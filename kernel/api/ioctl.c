@@ -24,7 +24,7 @@ enum tramp_need {
  * @min: smallest struct: the first that was published
  * @size: the struct as this module knows it
  * @refusal: where its struct tramp_refusal is, 0 if it has none
- * @needs: what the caller must be at each call, and not only at open (docs/rights.md)
+ * @needs: asked of the caller at each call, not only at open (docs/rights.md)
  * @run: does it and replies
  */
 struct tramp_cmd {

@@ -15,16 +15,16 @@
 
 #include <linux/bpf.h>
 #include <linux/btf.h>
-#include <linux/extable.h>
 #include <linux/bug.h>
+#include <linux/extable.h>
 #include <linux/filter.h>
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
+#include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
-#include <linux/kernel.h>
 #include <linux/static_call.h>
 #include <asm/alternative.h>
 #include <asm/insn.h>

@@ -2,31 +2,29 @@
 /*
  * Keeping ftrace switched on while something is being registered with it.
  *
- * An ops that is marked permanent makes the kernel refuse kernel.ftrace_enabled=0. But
- * the functions that register a direct call set the flags themselves, so ours are marked
- * when that is done, which before 6.4 may take a grace period. If ftrace was switched off
- * meanwhile the function was not patched, and there is no clean way back: an ops that is
- * taken off while ftrace is off leaves a flag in ftrace's record of the function, over
- * which ftrace stumbles, and shuts down for good, when it is on again.
+ * An ops that is marked permanent makes the kernel refuse kernel.ftrace_enabled=0. But the
+ * functions that register a direct call set the flags themselves. So ours are marked when
+ * that is done, which before 6.4 may take a grace period. If ftrace was switched off
+ * meanwhile the function was not patched, and there is no clean way back. An ops that is
+ * taken off while ftrace is off leaves a flag in ftrace's record of the function. When it is
+ * on again, ftrace stumbles over the flag and shuts down for good.
  *
- * So there is an ops of our own, permanent from the start, on a function that nobody
- * calls. ftrace does not register it while it is off, and decides that under its own lock.
- * It stays for a second after it was last wanted, so that a thousand attachments need it
- * once. While others of ours are registered they keep ftrace on, and it does no harm when
- * it goes.
+ * So there is an ops of our own, permanent from the start. Nobody calls its function. While
+ * ftrace is off it does not register the ops, and it decides that under its own lock. The
+ * ops stays for a second after it was last wanted, so that a thousand attachments need it
+ * once. While others of ours are registered they keep ftrace on: it may go.
  *
- * Who may be executing what: its callback is not reached by a function, but a CPU in
- * ftrace's list function may have the ops in hand when it is taken off. ftrace waits for
- * such CPUs, by RCU-tasks, since it lies in a module's memory. No lock of ours is held over
- * that wait. (ftrace's own is: who has to register the other ops meanwhile waits for it.)
- * An ops that is being taken off cannot be registered again, so there are two: one work
- * item takes off at most one of them at a time, and whoever wants ftrace to stay on
- * meanwhile gets the other.
+ * No function reaches its callback, but a CPU in ftrace's list function may have the ops in
+ * hand when it is taken off. The ops lies in a module's memory, so ftrace waits for such
+ * CPUs, by RCU-tasks. No lock of ours is held over that wait. (ftrace's own is: an attach that
+ * has to register the other ops meanwhile waits for it.) An ops that is being taken off
+ * cannot be registered again, so there are two. One work item takes off at most one of them
+ * at a time; an attach that wants ftrace to stay on meanwhile gets the other.
  */
 #include <linux/ftrace.h>
 #include <linux/module.h>
-#include "hold.h"
 #include "base/ksyms.h"
+#include "hold.h"
 
 #define HOLD	HZ
 

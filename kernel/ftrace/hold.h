@@ -11,8 +11,8 @@
  * tramp_ftrace_hold() - from now on kernel.ftrace_enabled=0 is refused
  * @why: why not: FTRACE_DISABLED, NO_MEMORY
  *
- * Who registers an ops after that and marks it permanent need not fear that ftrace was
- * switched off in between. To be followed by tramp_ftrace_release(); it ends a second later.
+ * After that the caller can register an ops and mark it permanent: ftrace is not switched off
+ * in between. Follow it by tramp_ftrace_release(); it ends a second later.
  *
  * Context: may sleep.
  * Return: 0 or a negative errno.
@@ -23,7 +23,7 @@ void tramp_ftrace_release(void);
 /* Module exit. Does not return if ftrace has shut down meanwhile. */
 void tramp_ftrace_on_exit(void);
 
-/* What ftrace has left in place leads into this module: it must not go. Never returns. */
+/* ftrace has left calls into this module in place: it must not go. Never returns. */
 void tramp_stay_loaded(void);
 
 #endif /* TRAMP_FTRACE_ON_H */

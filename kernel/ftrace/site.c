@@ -8,7 +8,7 @@
  * function. With another ftrace user there the bytes call ftrace's own
  * entry code, which finds our image in its table of direct calls and jumps to it.
  *
- * Who may be executing what:
+ * Where calls may be:
  *  - attach: the image is complete and executable before its address is given
  *    to ftrace. A call that enters while the bytes change sees the NOP or the CALL.
  *  - switch: modify_ftrace_direct() first sends hits through its entry code, then
@@ -18,23 +18,21 @@
  *  - detach: the bytes become a NOP. Tasks may still be on their way into the image
  *    or into ftrace's entry code with our ops in hand: both are retired.
  *
- * Unregistering an ops that lies in dynamic memory makes ftrace wait for two grace
- * periods with its lock held, some 140 ms each time, one after the other for all:
- * it does so for those who free the ops right after. We do not: ops and image go
- * through the retire list, which waits for the same grace periods once for a
- * whole batch. So the flag that asks for the wait is cleared first. Then a CPU may
- * still be in ftrace's list function with our ops in hand (there is another ftrace
- * user at the function), and two things that unregister_ftrace_direct() does after
- * the wait it relies on must not happen under it:
+ * Unregistering an ops that lies in dynamic memory makes ftrace wait for two grace periods
+ * with its lock held, some 140 ms each time, one after the other for all. It waits for the
+ * sake of callers that free the ops right after. We do not: ops and image go through the
+ * retire list, which waits for the same grace periods once for a whole batch. So the flag
+ * that asks for the wait is cleared first. Then, with another ftrace user at the function, a
+ * CPU may still be in ftrace's list function with our ops in hand. unregister_ftrace_direct()
+ * relies on the wait for two things. They must not happen while that CPU is there:
  *
  *  - it clears ops->func, which that CPU is about to call. So the ops is taken off
  *    by unregister_ftrace_function(), which leaves it whole until it retires.
- *  - it frees the function's entry in ftrace's table of direct calls, which before
- *    6.4 that CPU is about to look up. The table is cleaned by calling
- *    unregister_ftrace_direct() with a stand-in for the ops, one that is on no list
- *    (so that this is all it does); before 6.4 an expedited RCU grace period comes
- *    first. The list function runs with preemption off, which RCU waits for; who
- *    enters it later does not find our ops on the list any more.
+ *  - it frees the function's entry in ftrace's table of direct calls, which before 6.4
+ *    that CPU is about to look up. So unregister_ftrace_direct() gets a stand-in for the
+ *    ops, which is on no list: it cleans the table and does nothing else. Before 6.4 an
+ *    expedited RCU grace period comes first. The list function runs with preemption off,
+ *    which RCU waits for. A CPU that enters it later does not find our ops on the list.
  *
  * kernel.ftrace_enabled=0 would silently turn every site back into a NOP. An ops
  * marked permanent makes the kernel refuse that (as live patches do), so no
@@ -45,8 +43,8 @@
 #include <linux/slab.h>
 #include <asm/text-patching.h>
 #include "base/compat.h"
-#include "hold.h"
 #include "base/ksyms.h"
+#include "hold.h"
 #include "site.h"
 
 static bool ftrace_is_enabled(void)
@@ -86,7 +84,7 @@ int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
 		held = tramp_site_check(ip, 0, why);
 		if (held)
 			return held;
-		/* The only other EBUSY: who changes the function's ip does not share it. */
+		/* The only other EBUSY: a user that changes the function's ip does not share it. */
 		return tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, ip, NULL);
 	default:
 		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, ip, "ftrace: error %d", err);
@@ -131,9 +129,8 @@ void tramp_site_retire(struct tramp_site *site)
 }
 
 /*
- * Whether the bytes call our code. ftrace may shut down in the middle of what it is asked
- * to do: then it may say no although it has put the call there, or yes although it is
- * there still.
+ * Whether the bytes call our code. ftrace may shut down in the middle of a change. Then it
+ * may say no although it has put the call there, or yes although the call is there still.
  */
 static bool calls(unsigned long ip, unsigned long code)
 {
@@ -166,10 +163,7 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 	tramp_ftrace_release();
 	/* If it is called after all, it is attached and stays: detaching copes with that. */
 	if (err && !calls(ip, code)) {
-		/*
-		 * For a moment the ops may have been on ftrace's list, so nothing
-		 * is freed here.
-		 */
+		/* For a moment the ops may have been on ftrace's list: free nothing here. */
 		err = tramp_site_error(err, ip, why);
 		tramp_site_retire(site);
 		*entered = true;
@@ -223,7 +217,7 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 		 * touch it again. The site leads to our image for ever: keep
 		 * everything, this module included.
 		 */
-		pr_err("ftrace has shut down (error %d): what is attached at %pS stays\n", err,
+		pr_err("ftrace has shut down (error %d): the attachment at %pS stays\n", err,
 		       (void *)site->ip);
 		__module_get(THIS_MODULE);
 		return false;

@@ -73,17 +73,14 @@ int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_
  * @code: the image it calls, 0 in mode FTRACE_OPS
  *
  * Context: tramp_mutex held, may sleep.
- * Return: true if nothing of ours can be reached through the site any more;
- * false if ftrace has shut itself down and left the call in place: then nothing
- * it leads to may ever be freed.
+ * Return: true if nothing of ours can be reached through the site any more. False: ftrace
+ * has shut itself down and left the call in place; never free anything that it leads to.
  */
 bool tramp_site_detach(struct tramp_site *site, unsigned long code);
 
-/*
- * For func/callback.c, whose sites are of mode FTRACE_OPS, and probe/callback.c.
- */
+/* For func/callback.c, whose sites are of mode FTRACE_OPS, and probe/callback.c. */
 
-/* The meaning of an errno of ftrace for the site at @ip. Return: a negative errno. */
+/* Turn an errno of ftrace into a refusal about the site at @ip. Return: a negative errno. */
 int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why);
 /* A new site with its filter set to @ip; @size is that of the struct that begins with it. */
 struct tramp_site *tramp_site_alloc(unsigned long ip, size_t size, struct tramp_refusal *why);

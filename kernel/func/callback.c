@@ -5,11 +5,10 @@
  * function. Slower than an image, and as right: same context, same guards, same
  * counts.
  *
- * Who may be executing what: the callback runs with preemption off (it takes
- * ftrace's recursion lock, which turns it off) and reads the set once. A set that was
- * replaced goes on the retire list, whose grace period waits for every such
- * callback. The ops itself keeps FTRACE_OPS_FL_DYNAMIC, so ftrace waits for its
- * users before unregistering returns.
+ * The callback runs with preemption off (it takes ftrace's recursion lock, which turns it
+ * off) and reads the set once. A set that was replaced goes on the retire list, whose grace
+ * period waits for every such callback. The ops itself keeps FTRACE_OPS_FL_DYNAMIC, so
+ * ftrace waits for its users before unregistering returns.
  *
  * Not here: sleepable programs, and anything on PREEMPT_RT, where a program may
  * take sleeping locks and preemption must be on.
@@ -20,7 +19,7 @@
 #include "callback.h"
 #include "prog/runtime.h"
 
-/* With what the arguments of the function are made of. */
+/* A site, and the facts from which the callback makes the arguments. */
 struct callback_site {
 	struct tramp_site site;		/* first: ftrace/site.c frees it */
 	unsigned long func;

@@ -22,7 +22,7 @@
 int tramp_ops_attach(const struct tramp_func *func, const struct list_head *entries,
 		     struct tramp_site **site, struct tramp_refusal *why);
 
-/* Whether a program can run from there: no sleepable one, none at all on PREEMPT_RT. */
+/* Whether a program can run from there: it must not sleep, as any may on PREEMPT_RT. */
 bool tramp_ops_possible(const struct tramp_slot *slot);
 
 #endif /* TRAMP_FUNC_CALLBACK_H */

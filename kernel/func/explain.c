@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What would become of programs at a function: asks what ATTACH asks (resolve.c,
+ * EXPLAIN for a function: asks the functions that ATTACH asks (resolve.c,
  * tramp_target_check()), and attaches nothing.
  */
 #include "explain.h"
@@ -16,7 +16,7 @@ static bool is_no_function(enum tramp_reason reason)
 
 static void explain_programs(struct tramp_explain *ex, const struct tramp_func *func)
 {
-	/* For one that does not sleep; on PREEMPT_RT all may. */
+	/* For a program that does not sleep; on PREEMPT_RT all may. */
 	bool sleeps = !tramp_inline_guards();
 	struct tramp_refusal entry = {}, exit = {};
 	enum tramp_mode mode = TRAMP_MODE_NONE, exit_mode;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The fate of programs at a function.
- */
+/* Could programs be attached to a function, and how? */
 #ifndef TRAMP_FUNC_EXPLAIN_H
 #define TRAMP_FUNC_EXPLAIN_H
 

@@ -3,16 +3,16 @@
  * Entry and exit images: what they are made of, and how they retire.
  *
  * Nobody can execute an image before its site is switched. Besides being muted
- * (prog/image.c), a published image is written to when it retires: a jump over the
- * exit programs that are no longer attached. A NOP5 becomes a JMP by
- * bpf_arch_text_poke(), i.e. by int3 and text_poke_bp() under text_mutex: a
- * task that executes these bytes meanwhile sees the NOP, the int3 (whose handler
- * emulates the JMP) or the JMP. Tasks already past the NOP run the program once
- * more; the program is released only after the grace period that waits for them.
- * The programs that go on being attached are not jumped over: a call that entered
- * through this image is theirs, too, and must not be lost because another
- * program came or went. When one of them is detached later, it is left out of the
- * older images that calls are still in as well.
+ * (prog/image.c), a published image is written to when it retires: a jump over the exit
+ * programs that are no longer attached. A NOP5 becomes a JMP by bpf_arch_text_poke(), that is
+ * by int3 and text_poke_bp() under text_mutex. A task that executes these bytes meanwhile
+ * sees the NOP, the int3 (whose handler emulates the JMP) or the JMP. Tasks already past the
+ * NOP run the program once more; the program is released only after the grace period that
+ * waits for them.
+ *
+ * Programs that stay attached are not jumped over. A call that entered through this image is
+ * theirs too, and must not be lost because another program came or went. When a program is
+ * detached later, it is also left out of the older images that calls are still in.
  */
 #include <linux/slab.h>
 #include "base/cache.h"
@@ -174,8 +174,8 @@ static bool has_guarded(const struct tramp_set *set)
 }
 
 /*
- * A grace period begins: what has been left out by now will not be called any
- * more when it ends, and no entry program either.
+ * A grace period begins. When it ends, nobody calls the programs that have been left out
+ * by now, nor the entry programs.
  */
 static void image_before(struct tramp_retire *r)
 {
@@ -192,11 +192,10 @@ static void image_before(struct tramp_retire *r)
 }
 
 /*
- * No task can enter any more. All that did have run their entry programs, and are
- * past the exit programs' patched NOPs or will see the jumps. Let go of those
- * programs now, however long somebody sleeps in the original. Not so where a
- * program itself may sleep: then a task may still be on its way through all of
- * them.
+ * No task can enter any more. Every task inside has run the entry programs, and is past the
+ * exit programs' patched NOPs or will see the jumps. Let go of those programs now, however
+ * long somebody sleeps in the original. Not so where a program itself may sleep: then a task
+ * may still be on its way through all of them.
  */
 static void image_after(struct tramp_retire *r)
 {
@@ -222,7 +221,7 @@ static bool image_drained(struct tramp_retire *r)
 
 	for_each_possible_cpu(cpu)
 		sum += READ_ONCE(*per_cpu_ptr(image->inflight, cpu));
-	/* Those who have died inside are in the sum for ever. */
+	/* Calls in which the task has died are in the sum for ever. */
 	return sum == tramp_died_nr(&image->died);
 }
 
@@ -293,7 +292,7 @@ void tramp_func_image_retire(struct tramp_func_image *image,
 	}
 	if (image->target && image->inflight)
 		list_add(&image->older, &image->target->older);
-	/* Nobody else calls the self-test's function. */
+	/* Only the self-test calls its function. */
 	image->image.retire.holds_module = image->inflight && image->target;
 	tramp_image_retire(&image->image, image->inflight ? &inflight_ops : &plain_ops);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Entry and exit images: images (prog/image.h) that a function's site calls, or a target's
- * callers are still in. What is in them is x86/'s business, where they hang is ftrace/'s.
+ * callers are still in. x86/ decides what is in them, ftrace/ leads the site there.
  */
 #ifndef TRAMP_FUNC_IMAGE_H
 #define TRAMP_FUNC_IMAGE_H
@@ -101,9 +101,8 @@ void tramp_func_image_destroy(struct tramp_func_image *image);
 /**
  * tramp_func_image_retire() - free an image once nobody can be inside
  * @image: the image; no site calls it any more
- * @keep: whether a slot's program goes on being attached: calls that are inside
- *	run it when they come out. A slot for which it says no is left out from
- *	now on.
+ * @keep: whether a slot's program stays attached: then calls that are inside run it when
+ *	they come out. Otherwise it is left out from now on. NULL: no program stays
  * @arg: passed to @keep
  *
  * Context: tramp_mutex held, may sleep.
@@ -114,8 +113,8 @@ void tramp_func_image_retire(struct tramp_func_image *image,
 /**
  * tramp_func_image_leave_out() - leave an exit program out of a retired image
  * @image: retired with calls inside
- * @counts: the counters of the member that is detached: its slot, whichever program
- *	it had then, is the one
+ * @counts: the counters of the member that is detached. They find its slot, whichever
+ *	program it had then
  *
  * Context: tramp_mutex held, may sleep.
  */

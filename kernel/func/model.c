@@ -14,9 +14,8 @@
  * An image for such a function would take the wrong registers for its arguments
  * and give the function wrong values. So look at every member, and refuse.
  *
- * What BTF does not tell is an alignment attribute: a 16-byte struct declared with
- * __aligned(16) and passed on the stack cannot be told from a plain one. The
- * kernel's own trampoline has the same limit.
+ * BTF does not have alignment attributes: a 16-byte struct declared with __aligned(16) and
+ * passed on the stack looks like a plain one. The kernel's own trampoline has the same limit.
  */
 #include <linux/btf.h>
 #include "base/ksyms.h"
@@ -25,7 +24,7 @@
 /* Deeper nesting than any argument of 16 bytes has, against damaged BTF. */
 #define MAX_DEPTH	16
 
-/* Facts about a type's layout. */
+/* The layout of a type, as far as it is known. */
 struct layout {
 	u32 align;	/* its largest scalar's, bytes */
 	bool odd;	/* not all of it is naturally aligned integers and pointers */

@@ -21,7 +21,7 @@ static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusa
 		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
 				    prog->expected_attach_type);
 	}
-	/* The kernel clears dst_prog when it attaches; what it was stays. */
+	/* The kernel clears dst_prog when it attaches, but not saved_dst_prog_type. */
 	if (prog->aux->dst_prog || prog->aux->saved_dst_prog_type || !prog->aux->attach_btf ||
 	    !prog->aux->attach_btf_id)
 		return tramp_refuse(why, TRAMP_REASON_PROG_TARGET, 0, "%s", prog->aux->name);
@@ -33,7 +33,7 @@ static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
 	if (!req->addr && !*req->symbol && !req->offset && !*req->module)
 		return 0;
 	return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-			    "a tracing program goes where it was loaded for");
+			    "a tracing program goes to the function that it was loaded for");
 }
 
 static void describe(const struct tramp_member *member, struct tramp_described *d)
@@ -60,7 +60,7 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 
 static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
 {
-	/* Not from the program, which an update may put meanwhile: both are of one kind. */
+	/* Not from the program, which an update may free meanwhile: both are of one kind. */
 	static const u32 attach_types[] = {
 		[TRAMP_KIND_FENTRY] = BPF_TRACE_FENTRY,
 		[TRAMP_KIND_FEXIT] = BPF_TRACE_FEXIT,
@@ -73,7 +73,7 @@ static int fill_link_info(const struct tramp_member *member, struct bpf_link_inf
 	return 0;
 }
 
-/* A target holds a reference to its module, so none goes under it. */
+/* Without module_gone: a target holds a reference to its module. */
 const struct tramp_point_ops tramp_func_ops = {
 	.prog_type = BPF_PROG_TYPE_TRACING,
 	.link_type = BPF_LINK_TYPE_TRACING,

@@ -2,11 +2,10 @@
 /*
  * Resolving functions, and what keeps one from being attached to at all.
  *
- * The verifier has checked a loaded program against its target, but the world
- * may have changed since: the target's module may be gone, and another one may
- * lie at the same address. So nothing is taken from what the verifier left
- * behind but the BTF object and id; the address is looked up again, with a
- * reference to the module held.
+ * The verifier has checked a loaded program against its target, but the world may have
+ * changed since. The target's module may be gone, and another one may lie at the same
+ * address. So only BTF object and id are taken from the verifier; the address is looked up
+ * again, with a reference to the module held.
  */
 #include <linux/btf.h>
 #include <linux/kallsyms.h>
@@ -21,8 +20,8 @@
 /*
  * Functions that never return: an exit program would never run. From the kernel's
  * objtool (tools/objtool/noreturns.h, and check.c before 6.5), those of it that ftrace can
- * patch at all, with their names in both kernels. That functions beside these may not
- * return, because the task dies in them, needs no list: prog/died.c.
+ * patch at all, with their names in both kernels. Other functions may not return because
+ * the task dies in them: these need no list (prog/died.c).
  */
 static const char * const noreturns[] = {
 	"__fortify_panic", "__ia32_sys_exit", "__ia32_sys_exit_group", "__invalid_creds",
@@ -56,10 +55,10 @@ void tramp_func_put(struct tramp_func *func)
 }
 
 /*
- * Take a reference to the module an address lies in. Between finding it and
- * taking the reference it cannot be freed: module text is freed behind an RCU
- * grace period that preemption off holds up. One that is still coming has to do
- * without: if its init fails it is freed whoever holds a reference (do_init_module()).
+ * Take a reference to the module an address lies in. Between finding it and taking the
+ * reference it cannot be freed: module text is freed behind an RCU grace period that
+ * preemption off holds up. A module that is still loading is refused: if its init fails it is
+ * freed whoever holds a reference (do_init_module()).
  */
 static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *why)
 {
@@ -79,7 +78,7 @@ static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *
 	if (mod && core) {
 		func->addr = 0;
 		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0,
-				    "%s of the kernel proper has no symbol, module %s has one",
+				    "%s has no symbol in the kernel proper, but one in module %s",
 				    func->name, name);
 	}
 	if (own)
@@ -92,13 +91,13 @@ static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *
 	return 0;
 }
 
-/* What is known from address, module and name alone. */
+/* Fill in what address, module and name alone tell. */
 static int finish(struct tramp_func *func, struct tramp_refusal *why)
 {
 	struct tramp_symbol sym;
 
 	func->site = KSYM(ftrace_location)(func->addr);
-	/* Else it is something else's. */
+	/* Further on it is another function's. */
 	if (func->site > func->addr + TRAMP_SITE_MAX)
 		func->site = 0;
 	func->idle = tramp_ksyms.has_probes && tramp_text_symbol(func->addr, &sym) &&

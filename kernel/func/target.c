@@ -2,10 +2,10 @@
 /*
  * Targets: from a list of programs to what the site calls.
  *
- * Every change of a target's programs makes a new image for the new list, switches
- * the site to it and retires the old one (mode DIRECT), or replaces the set that the
- * ftrace callback runs (mode FTRACE_OPS). Nothing is edited in place, so a call
- * sees the list as it was before the change or as it is after it.
+ * In mode DIRECT every change of a target's programs makes a new image for the new list,
+ * switches the site to it and retires the old one. In mode FTRACE_OPS it replaces the set
+ * that the ftrace callback runs. Nothing is edited in place, so a call sees the list as it
+ * was before the change or as it is after it.
  *
  * The order is: image complete, site switched, old image retired. If the site
  * cannot be switched everything is as before.
@@ -98,8 +98,8 @@ struct keep {
 };
 
 /*
- * Calls inside the old image run those exit programs that stay, and the one that
- * another replaces: the call was its, and the new one never sees it.
+ * Calls inside the old image run the exit programs that stay, and also the program that
+ * another replaces: the new one never sees these calls.
  */
 static bool keep_slot(const struct tramp_slot *slot, void *arg)
 {
@@ -181,7 +181,7 @@ static int update(struct tramp_target *target, enum tramp_mode mode,
 	return update_ops(target, why);
 }
 
-/* What the site leads to stays as it is, but for this program. */
+/* Leave this program out of the image or set that the site goes on leading to. */
 static void silence(struct tramp_target *target, struct tramp_slot *slot)
 {
 	if (target->image)
@@ -222,9 +222,9 @@ static int check_duplicate(const struct tramp_target *target, const struct bpf_p
 }
 
 /*
- * DIRECT if the site is ours or free. Otherwise entry programs can do without it; a
- * target stays in that mode until its last program goes, since going over to an
- * image would run them twice, or not at all, for a call in between.
+ * DIRECT if the site is ours or free. Otherwise entry programs can do without it. A target
+ * stays in that mode until its last program goes: if it went over to an image, a call in
+ * between would run them twice, or not at all.
  */
 static int choose_mode(const struct tramp_func *func, const struct tramp_site *site,
 		       enum tramp_list list, bool sleeps, u32 flags, enum tramp_mode *mode,
@@ -267,7 +267,7 @@ int tramp_target_check(const struct tramp_func *func, const struct tramp_target 
 		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, func->addr,
 				    "%s has %u programs", func->name, TRAMP_MAX_PROGS);
 	err = choose_mode(func, target ? target->site : NULL, list, sleeps, flags, mode, &held);
-	/* Also with success: who has the site, that a callback is the way. */
+	/* Also with success: EXPLAIN tells who has the site, if a callback is the way. */
 	if (why && !why->reason)
 		*why = held;
 	return err;
@@ -346,8 +346,8 @@ void tramp_target_detach(struct tramp_member *member)
 		remove_site(target, member->slot);
 	} else if (update(target, tramp_site_mode(target->site), NULL, NULL)) {
 		/*
-		 * No memory for what the others need, or ftrace has shut down. They
-		 * go on with what they have, and this program is left out of it.
+		 * No memory for an image or set of the others, or ftrace has shut down.
+		 * They keep the old one, and this program is left out of it.
 		 */
 		silence(target, member->slot);
 	}

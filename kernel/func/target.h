@@ -68,10 +68,10 @@ enum tramp_list tramp_target_list(enum tramp_kind kind);
  * @func: the function
  * @target: its target, NULL if it has none
  * @list: the list the program would be in
- * @sleeps: it is one that cannot run from a callback (tramp_ops_possible())
+ * @sleeps: it cannot run from a callback (tramp_ops_possible())
  * @flags: TRAMP_ATTACH_F_*
  * @mode: (out) how calls would reach it
- * @why: why not
+ * @why: why not; with mode FTRACE_OPS, also why not DIRECT
  *
  * ATTACH and EXPLAIN both ask this.
  * Context: tramp_mutex held, may sleep.
@@ -81,7 +81,7 @@ int tramp_target_check(const struct tramp_func *func, const struct tramp_target 
 		       enum tramp_list list, bool sleeps, u32 flags, enum tramp_mode *mode,
 		       struct tramp_refusal *why);
 
-/* What func/point.c has in its table; see struct tramp_point_ops. */
+/* For the table in func/point.c; see struct tramp_point_ops. tramp_mutex held. */
 int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *req,
 			struct tramp_refusal *why);
 void tramp_target_detach(struct tramp_member *member);

@@ -2,13 +2,12 @@
 /*
  * Links: attaching through a file descriptor, detaching when the last one goes.
  *
- * A link's memory and the module. The BPF core keeps calling into a link through
- * our ops and has no idea of our module, so every link holds a reference to it. It
- * must not be dropped in release() or dealloc(): the core would return into text
- * that rmmod may have freed. dealloc() hands the link to the module's workqueue,
- * whose worker frees it and drops the reference; module exit flushes the queue, and
- * then waits one RCU-tasks grace period for whoever has been preempted in
- * dealloc() itself (base/retire.c).
+ * A link's memory and the module. The BPF core keeps calling into a link through our ops and
+ * has no idea of our module, so every link holds a reference to it. Neither release() nor
+ * dealloc() may drop it: the core would return into text that rmmod may have freed. So
+ * dealloc() hands the link to the module's workqueue, whose worker frees it and drops the
+ * reference. Module exit flushes the queue. Then it waits one RCU-tasks grace period for tasks
+ * that have been preempted in dealloc() itself (base/retire.c).
  */
 #include <linux/cred.h>
 #include <linux/module.h>
@@ -26,8 +25,8 @@
  * @link: what the BPF core knows; @link.prog is the program
  * @ops: the kind of place
  * @counts: hits and misses, which outlive a change of program
- * @id: the link's id, from before the core shows it
- * @free: frees it behind the core's back
+ * @id: the link's id, known before the core shows it
+ * @free: frees it once the core is done with it
  * @nr: how many members
  * @members: the program at each of its places, or where it was
  *
@@ -64,7 +63,7 @@ u32 tramp_link_id(const struct tramp_link *link)
 	return link->id;
 }
 
-/* All of it or nothing is. */
+/* All of its members are attached, or none. */
 static bool is_attached(const struct tramp_link *link)
 {
 	lockdep_assert_held(&tramp_mutex);
@@ -106,7 +105,7 @@ struct tramp_link *tramp_link_find(u32 id, bool next)
 	return xa_find_after(&links, &index, UINT_MAX, XA_PRESENT);
 }
 
-/* Take the program off, of what it is at. */
+/* Take the program off its places. */
 static void detach_locked(struct tramp_link *link)
 {
 	u32 i;
@@ -192,11 +191,11 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 	/* As with the kernel's own links of many places (bpf_kprobe_multi_link_lops). */
 	if (link->nr != 1)
 		return -EINVAL;
-	/* Another program where this one is: it takes what attaching it takes. */
+	/* To put another program here needs the same rights as to attach it. */
 	err = tramp_may_attach(&why);
 	if (err)
 		return err;
-	/* Not under the mutex: it waits for who extends the program (prog/slot.c). */
+	/* Not under the mutex: it waits for extensions of the program (prog/slot.c). */
 	slot = tramp_slot_alloc(new_prog, link->counts, 0);
 	if (!slot)
 		return -ENOMEM;
@@ -298,7 +297,7 @@ static const struct tramp_point_ops *find_kind(const struct bpf_prog *prog, u8 *
 				    prog->type, BPF_PROG_TYPE_TRACING, BPF_PROG_TYPE_KPROBE));
 }
 
-/* Everything of a link but its attachment. Takes over nothing; puts nothing. */
+/* Everything of a link but its attachment. Its caller keeps the reference to @prog. */
 static struct tramp_link *alloc_link(struct bpf_prog *prog, u64 cookie, struct tramp_refusal *why)
 {
 	const struct tramp_point_ops *ops;
@@ -328,7 +327,7 @@ static struct tramp_link *alloc_link(struct bpf_prog *prog, u64 cookie, struct t
 	return link;
 }
 
-/* Attach all of its members or none. */
+/* Attach all members of a link or undo it. */
 static int attach_members(struct tramp_link *link, const struct tramp_attach *req,
 			  struct tramp_refusal *why)
 {

@@ -12,7 +12,7 @@ struct tramp_link;
 
 /**
  * typedef tramp_link_reply_t - hand the result of an attach to the caller
- * @d: the attachment
+ * @d: the attachment; its pointers are not valid, since tramp_mutex is not held
  * @fd: its file descriptor, which nobody can use yet
  * @arg: of tramp_link_attach()
  *
@@ -45,21 +45,21 @@ int tramp_link_attach(const struct tramp_attach *req, tramp_link_reply_t *reply,
 struct tramp_link *tramp_link_find(u32 id, bool next);
 
 /**
- * tramp_link_describe() - all there is to say of a link
+ * tramp_link_describe() - describe a link for QUERY, fdinfo and debugfs
  * @link: the link
- * @d: (out) that
+ * @d: (out) the description; its pointers are valid while tramp_mutex is held
  *
- * Context: tramp_mutex held, and what @d points to is there as long.
+ * Context: tramp_mutex held.
  */
 void tramp_link_describe(const struct tramp_link *link, struct tramp_described *d);
 
-/* The id of a link, which it keeps. */
+/* The id of a link; it does not change. */
 u32 tramp_link_id(const struct tramp_link *link);
 
 /* Links that are attached; for INFO. */
 u32 tramp_link_count(void);
 
-/* Module init and exit: tells kinds when modules go. */
+/* Module init and exit. In between the kinds are told when a module goes. */
 int tramp_link_init(void);
 void tramp_link_exit(void);
 

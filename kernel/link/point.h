@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The attach point: what a kind of place can do. Functions (func/point.c) and instructions
- * (probe/point.c) are two kinds; link/ and api/ know neither, only this. It is an interface
- * without code, and the one header that kinds include from above.
+ * The attach point: a table of functions for each kind of place. Functions (func/point.c) and
+ * instructions (probe/point.c) are the two kinds; link/ and api/ know only this interface.
+ * Kinds include this header from above: it has no code.
  *
- * It is on the paths of attach, detach, update and query, never on that of a hit.
+ * Attach, detach, update and query go through the table, a hit never does.
  */
 #ifndef TRAMP_POINT_H
 #define TRAMP_POINT_H
@@ -14,7 +14,7 @@
 #include "prog/set.h"
 
 /**
- * struct tramp_point - a place, embedded in what a kind has for one
+ * struct tramp_point - a place, embedded in the struct that a kind has for it
  * @ops: its kind
  */
 struct tramp_point {
@@ -35,12 +35,12 @@ struct tramp_point {
  * @hits: runs
  * @misses: hits that did not run it
  *
- * Of the place; its kind fills these in. All zero and empty once detached, or when the module
- * that the place was in has gone, but for @mode_name and @reason:
+ * Of the place; its kind fills these in. Once detached, or when the module that the place was
+ * in has gone, all but @mode_name and @reason are zero and empty:
  * @mode: enum tramp_mode, how hits reach the program
  * @mode_name: the same in the words of kprobes/list
  * @reason: enum tramp_reason: why it is no better mode; 0: nothing to say
- * @reason_addr: the address that is about
+ * @reason_addr: the address that @reason is about
  * @instruction: the place is an instruction, not a function
  * @index: of the newest image
  * @nr_progs: programs there
@@ -52,7 +52,7 @@ struct tramp_point {
  * @btf_id: its type there
  * @region_len: bytes that a jump covers
  * @module: where it is, "" for the kernel proper; valid while tramp_mutex is held
- * @exec: the image; NULL if it has none; valid as long
+ * @exec: the image, likewise; NULL if it has none
  * @name: the function
  */
 struct tramp_described {
@@ -84,7 +84,7 @@ struct tramp_described {
 /**
  * struct tramp_point_ops - a kind of place
  * @prog_type: programs of this type go to such places
- * @link_type: as which bpf_link they show
+ * @link_type: type of their links in the BPF core
  * @check_prog: whether a program can be attached, wherever; tells its kind. No locks;
  *	must not sleep. Return: 0 or a negative errno
  * @prepare: check the place in a request, and do what must be done before tramp_mutex is
@@ -94,12 +94,12 @@ struct tramp_described {
  *	nothing has changed
  * @detach: take it off; hits after it returned do not run the program. Cannot fail. tramp_mutex
  *	held, may sleep
- * @replace: put another slot in the place of the member's, which takes over the reference;
- *	each hit runs one of the two. tramp_mutex held, may sleep. Return: 0 or a negative errno
- * @misses: hits that somebody else has counted as missed while the member was there; may
- *	be NULL. tramp_mutex held
- * @describe: fill in the part of the place; the rest is zero. tramp_mutex held
- * @module_gone: a module is going: nothing may be left in its text. May be NULL, for a kind that
+ * @replace: give the member another slot, with the caller's reference. Each hit runs the old
+ *	program or the new one. tramp_mutex held, may sleep. Return: 0 or a negative errno
+ * @misses: misses that the kernel has counted while the member was there; may be NULL.
+ *	tramp_mutex held
+ * @describe: fill in the members that are of the place; they are zero. tramp_mutex held
+ * @module_gone: a module is going: leave nothing in its text. May be NULL, for a kind that
  *	holds a reference. tramp_mutex held, may sleep
  * @fill_link_info: the kind's part of struct bpf_link_info. No locks, may sleep. Return: 0 or a
  *	negative errno

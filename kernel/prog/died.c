@@ -35,8 +35,8 @@
 #include <linux/spinlock.h>
 #include <linux/stacktrace.h>
 #include <linux/tracepoint.h>
-#include "died.h"
 #include "base/tramp.h"
+#include "died.h"
 
 /* A kernel stack has room for a good deal fewer frames with anything in them. */
 #define MAX_FRAMES	256

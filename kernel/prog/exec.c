@@ -3,19 +3,19 @@
  * Executable memory for images, and their names.
  *
  * The memory comes from the kernel's own BPF pack allocator. Several images share a page.
- * The page is never writable and executable at once. Unused bytes are int3. An image is emitted into an ordinary buffer and written by
- * text_poke_copy() through a temporary mapping of the patching CPU alone. Nobody
- * can execute it before a site leads there, so no cross-modification rules apply
- * to that write.
+ * The page is never writable and executable at once. Unused bytes are int3. An image is
+ * emitted into an ordinary buffer and written by text_poke_copy(), through a temporary mapping
+ * of the patching CPU alone. Nobody can execute it before a site leads there, so no
+ * cross-modification rules apply to that write.
  *
  * The name in kallsyms comes with struct bpf_ksym, which also tells the unwinder
  * and the exception code that the range is text.
  */
 #include <linux/perf_event.h>
 #include "base/compat.h"
+#include "base/ksyms.h"
 #include "exec.h"
 #include "runtime.h"
-#include "base/ksyms.h"
 
 static atomic_t nr_images = ATOMIC_INIT(0);
 static atomic_t nr_retiring = ATOMIC_INIT(0);

@@ -15,10 +15,10 @@
 #include <asm/cpufeature.h>
 #include <asm/segment.h>
 #include "base/compat.h"
-#include "runtime.h"
 #include "base/ksyms.h"
-#include "slot.h"
 #include "base/tramp.h"
+#include "runtime.h"
+#include "slot.h"
 
 struct tramp_x86_env tramp_env __ro_after_init;
 

@@ -5,12 +5,12 @@
 #include <linux/bpf_verifier.h>
 #include <linux/slab.h>
 #include "base/compat.h"
-#include "runtime.h"
 #include "base/ksyms.h"
+#include "base/tramp.h"
+#include "runtime.h"
 #include "scan.h"
 #include "slot.h"
 #include "x86/detour_image.h"
-#include "base/tramp.h"
 
 struct tramp_counts *tramp_counts_alloc(void)
 {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The self-test at load: attach an entry image, then an exit image, to a dummy
- * function of this module, with C functions in the place of BPF programs; call
- * it; see that arguments, result, order and counts are right; detach; see that the
- * function's bytes are what they were.
+ * The self-test at load, with C functions in the place of BPF programs. It attaches an entry
+ * image, then an exit image, to a dummy function of this module, and calls it. Arguments,
+ * result and counts must be right. After it has detached the bytes must be as before.
  *
- * It goes the whole way that real attachments go (emitter, executable memory,
- * ftrace, retire list), so a kernel on which any of this does not work as we
- * think is found out on our own function, and the module does not load.
+ * It goes the whole way that real attachments go (emitter, executable memory, ftrace, retire
+ * list). If any of this does not work here, our own function shows it, and the module does
+ * not load.
  */
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -22,7 +21,7 @@
 #define ARG_A		0x1122334455667788ULL
 #define ARG_B		(-7)
 
-/* The programs' findings. */
+/* Filled in by the programs. */
 static struct {
 	u32 entries, exits;
 	u64 a, b, ret;

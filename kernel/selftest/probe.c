@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The self-test at load, for probes: an int3 in a function of this module, then a
- * jump, then neither, with a C function in the place of a BPF program; each time the
- * function is called, and its result and what the program saw are compared.
+ * The self-test at load, for probes, with a C function in the place of a BPF program. It puts
+ * an int3 in a function of this module, makes it a jump, and removes it. Each time it calls
+ * the function, and compares its result and the registers that the program saw.
  *
- * Nobody else knows of the function, so the grace period before the jump is left out,
- * and so are the rules of where probes may go (they refuse this module).
+ * Nobody else calls the function, so the grace period before the jump is left out. So are the
+ * rules of where probes may go: they refuse this module.
  */
 #include <linux/module.h>
 #include <linux/objtool.h>
@@ -29,7 +29,7 @@ static noinline __noclone u64 probed_target(u64 a)
 {
 	u64 b = 0;
 
-	/* The compiler must not think that it knows what is not changed here. */
+	/* The compiler must not assume that anything is unchanged. */
 	asm volatile("tramp_selftest_probed:\n\t"
 		     ANNOTATE_NOENDBR
 		     "lea	0x11(%[a]), %[b]\n\t"
@@ -98,7 +98,7 @@ static int run(struct tramp_probe *probe, struct tramp_refusal *why)
 	if (!err)
 		err = check_call(1, "jump");
 	if (probe->text == TRAMP_TEXT_JUMP && !tramp_probe_unjump(probe)) {
-		pr_err("self-test: the jump was changed by somebody\n");
+		pr_err("self-test: somebody else changed the jump\n");
 		err = -EIO;
 	}
 	if (!err)

@@ -13,7 +13,7 @@ int tramp_selftest(void);
 /* The same for probes, after tramp_probe_init(). */
 int tramp_selftest_probe(void);
 
-/* The instructions it probes, in a function of its own. */
+/* The instructions that it probes. */
 extern u8 tramp_selftest_probed[];
 
 #endif
