@@ -22,6 +22,7 @@
 #include "func/image.h"
 #include "func/target.h"
 #include "link/link.h"
+#include "probe/image.h"
 #include "probe/probe.h"
 #include "prog/died.h"
 #include "prog/runtime.h"

@@ -17,10 +17,11 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "base/compat.h"
-#include "prog/runtime.h"
 #include "base/ksyms.h"
-#include "probe.h"
+#include "callback.h"
 #include "ftrace/site.h"
+#include "prog/runtime.h"
+#include "trap.h"
 
 struct tramp_probe_kp {
 	struct kprobe kp;

@@ -59,8 +59,9 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 #include "base/ksyms.h"
-#include "probe.h"
+#include "deny.h"
 #include "text/idle.h"
+#include "text/text.h"
 
 /* The functions that may be the one a part belongs to. */
 struct parents {

@@ -8,10 +8,11 @@
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
-#include "text/map.h"
 #include "base/ksyms.h"
-#include "probe.h"
 #include "base/rights.h"
+#include "explain.h"
+#include "internal.h"
+#include "text/map.h"
 
 /* Instructions that are looked at before others may have the mutex. */
 #define AT_A_TIME	256

@@ -8,7 +8,7 @@
  */
 #include <linux/slab.h>
 #include "base/cache.h"
-#include "probe.h"
+#include "image.h"
 #include "prog/runtime.h"
 #include "x86/detour_image.h"
 #include "x86/relocate.h"

@@ -34,9 +34,19 @@
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include "base/compat.h"
-#include "ftrace/hold.h"
 #include "base/ksyms.h"
-#include "probe.h"
+#include "ftrace/hold.h"
+#include "kprobe_veto.h"
+#include "optimiser.h"
+#include "trap.h"
+#include "x86/insn.h"
+
+/* A kprobe of the kernel that might become a jump. */
+struct hooked {
+	unsigned long addr;
+	bool refuse;		/* it must not */
+	bool intruded;		/* it stands in a region of ours */
+};
 
 /* Whether an instruction that @probe may hide branches into @start to @end (exclusive). */
 static notrace bool hides_branch_to(const struct tramp_probe *probe, unsigned long start,
@@ -55,7 +65,7 @@ static notrace bool hides_branch_to(const struct tramp_probe *probe, unsigned lo
 
 static notrace void look_at(struct tramp_probe *probe, void *arg)
 {
-	struct tramp_hooked *h = arg;
+	struct hooked *h = arg;
 	unsigned long at = h->addr;
 
 	if (at > probe->addr && at < probe->addr + TRAMP_X86_MAX_REGION) {
@@ -78,7 +88,7 @@ static notrace void on_prepare(unsigned long ip, unsigned long parent_ip,
 {
 	struct pt_regs *regs = ftrace_get_regs(fregs);
 	const struct optimized_kprobe *op;
-	struct tramp_hooked h = {};
+	struct hooked h = {};
 
 	if (!regs)
 		return;

@@ -25,8 +25,13 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
+#include "image.h"
+#include "internal.h"
+#include "optimiser.h"
+#include "poke.h"
 #include "text/map.h"
-#include "probe.h"
+#include "text/text.h"
+#include "trap.h"
 
 /* After the last change, and after the first at the latest. */
 #define QUEUE_DELAY	(HZ / 10 ?: 1)
@@ -295,7 +300,8 @@ static void optimise_work(struct work_struct *work)
 	mutex_unlock(&tramp_mutex);
 }
 
-void tramp_probe_flush(void)
+/* Run the optimiser now and wait for it. Without tramp_mutex. */
+static void flush(void)
 {
 	mod_delayed_work(wq, &worker, 0);
 	flush_delayed_work(&worker);
@@ -316,7 +322,7 @@ void tramp_probe_set_optimising(bool on)
 	mutex_lock(&tramp_mutex);
 	tramp_probe_for_each(requeue, NULL);
 	mutex_unlock(&tramp_mutex);
-	tramp_probe_flush();
+	flush();
 }
 
 int __init tramp_probe_opt_init(void)
@@ -330,7 +336,7 @@ void tramp_probe_opt_drain(void)
 	bool empty;
 
 	do {
-		tramp_probe_flush();
+		flush();
 		mutex_lock(&tramp_mutex);
 		empty = list_empty(&queue) && list_empty(&again);
 		mutex_unlock(&tramp_mutex);

@@ -16,11 +16,13 @@
  * for indirect jumps, and one is enough to say no.
  */
 #include <linux/kallsyms.h>
-#include "text/map.h"
 #include "base/compat.h"
-#include "prog/runtime.h"
 #include "base/ksyms.h"
-#include "probe.h"
+#include "deny.h"
+#include "internal.h"
+#include "prog/runtime.h"
+#include "text/map.h"
+#include "trap.h"
 #include "x86/relocate.h"
 
 /* What held() says. */

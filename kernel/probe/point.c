@@ -6,7 +6,9 @@
 #include <linux/uaccess.h>
 #include "base/compat.h"
 #include "base/rights.h"
-#include "probe.h"
+#include "callback.h"
+#include "image.h"
+#include "internal.h"
 
 static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why)
 {

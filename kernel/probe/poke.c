@@ -21,8 +21,9 @@
  *
  *  - What a probe is told to have: its "text", which the int3 handler and decoders read.
  */
-#include "base/ksyms.h"
-#include "probe.h"
+#include "image.h"
+#include "poke.h"
+#include "text/text.h"
 #include "x86/plan.h"
 
 /* What a probe is told to have is a form. */

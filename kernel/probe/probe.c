@@ -28,9 +28,15 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
-#include "text/map.h"
 #include "base/ksyms.h"
-#include "probe.h"
+#include "callback.h"
+#include "image.h"
+#include "internal.h"
+#include "kprobe_veto.h"
+#include "optimiser.h"
+#include "poke.h"
+#include "text/map.h"
+#include "trap.h"
 
 static u64 last_key = TRAMP_PROBE_KEY;		/* tramp_mutex */
 

@@ -28,7 +28,9 @@
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
-#include "probe.h"
+#include "image.h"
+#include "text/text.h"
+#include "trap.h"
 
 #define PROBE_HASH_BITS 12
 

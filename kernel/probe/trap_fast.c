@@ -33,8 +33,8 @@
 #include <linux/objtool.h>
 #include <asm/ibt.h>
 #include "base/ksyms.h"
-#include "probe.h"
 #include "ftrace/site.h"
+#include "trap.h"
 
 static struct tramp_site *site;		/* tramp_mutex */
 

@@ -12,7 +12,9 @@
 #include <linux/percpu.h>
 #include <linux/slab.h>
 #include "base/ksyms.h"
-#include "probe/probe.h"
+#include "probe/image.h"
+#include "probe/poke.h"
+#include "probe/trap.h"
 #include "selftest.h"
 
 #define ARG	0x1122334455667788ULL

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Detour buffers: the images of probes.
+ */
+#ifndef TRAMP_PROBE_IMAGE_H
+#define TRAMP_PROBE_IMAGE_H
+
+#include "probe.h"
+#include "prog/image.h"
+
+/**
+ * struct tramp_probe_image - a detour buffer
+ * @image: its code, name and programs
+ * @len: bytes of the original instructions that it executes
+ * @regs: members of struct pt_regs that it builds
+ * @copy: where it executes them, without any program
+ */
+struct tramp_probe_image {
+	struct tramp_image image;
+	u32 len;
+	u32 regs;
+	unsigned long copy;
+};
+
+/**
+ * tramp_probe_image_create() - make and name a detour buffer
+ * @probe: its probe, whose members it calls; orig holds at least @len bytes
+ * @len: original bytes that it executes
+ * @index: for its name
+ * @describe: tramp_slot_call() but in the self-test
+ * @why: why not
+ *
+ * Context: tramp_mutex held, may sleep.
+ * Return: it, or an ERR_PTR().
+ */
+struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *probe, u32 len,
+						   u32 index, tramp_describe_t *describe,
+						   struct tramp_refusal *why);
+
+/* The slab cache of detour buffers. Module init and exit; see base/cache.h. */
+int tramp_probe_image_init(void);
+void tramp_probe_image_exit(void);
+
+#endif /* TRAMP_PROBE_IMAGE_H */

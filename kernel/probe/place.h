@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A place: an instruction that may be probed. place.c finds it and judges it.
+ */
+#ifndef TRAMP_PLACE_H
+#define TRAMP_PLACE_H
+
+#include "text/text.h"
+
+/**
+ * struct tramp_probe_at - where to attach a kprobe program
+ * @addr: the address, 0 if @symbol is given
+ * @offset: else as in struct tramp_attach
+ * @symbol: the same
+ * @module: the same
+ */
+struct tramp_probe_at {
+	u64 addr;
+	u64 offset;
+	const char *symbol;
+	const char *module;
+};
+
+/* The place in a request (struct tramp_attach or tramp_explain_code); refers to its strings. */
+#define tramp_probe_at(req) ((struct tramp_probe_at) {	\
+	.addr = (req)->addr,				\
+	.offset = (req)->offset,			\
+	.symbol = (req)->symbol,			\
+	.module = (req)->module,			\
+})
+
+/**
+ * struct tramp_place - an instruction that may be probed
+ * @addr: its address, behind an ENDBR if it is a function's entry
+ * @sym: its symbol
+ * @module: the module it is in, without a reference
+ * @ftrace: it is an ftrace site
+ * @entry: it is the start of its symbol, but for an ENDBR
+ * @untraced: its symbol is not traceable (tramp_probe_traceable())
+ * @denied: what tramp_probe_denied() says of the symbol
+ * @refuse: whether it refuses every probe there
+ * @searched: its symbol was searched for indirect jumps
+ * @indirect: it has one
+ * @insn: the instruction
+ * @code: the original bytes from there to the end of the symbol
+ * @code_len: how many there are, at most TRAMP_X86_MAX_REGION
+ * @reason: enum tramp_reason: why no image can execute it elsewhere, so that only a
+ *	kernel kprobe is left; 0 if one can
+ * @where: the address that @reason is about
+ */
+struct tramp_place {
+	unsigned long addr;
+	struct tramp_symbol sym;
+	struct module *module;
+	bool ftrace;
+	bool entry;
+	bool untraced;
+	bool refuse;
+	bool searched;
+	bool indirect;
+	u32 denied;
+	struct tramp_x86_insn insn;
+	u8 code[TRAMP_X86_MAX_REGION];
+	u32 code_len;
+	u32 reason;
+	unsigned long where;
+};
+
+/* Where a function begins behind its ENDBR; @addr itself if there is none. */
+unsigned long tramp_place_entry(unsigned long addr);
+
+/**
+ * tramp_place_locate() - find the place of a probe, without the rules
+ * @at: where
+ * @place: (out) its @addr, @sym, @module, @untraced and @denied; with @exact also @insn and @code
+ * @exact: it must be an instruction; otherwise any address in the symbol will do
+ * @why: why not
+ *
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *place, bool exact,
+		       struct tramp_refusal *why);
+
+/**
+ * tramp_place_check() - the rules for an address that is an instruction
+ * @place: with @addr, @sym, @insn, @code set; the rest is filled in
+ * @why: why no probe can be there
+ *
+ * Context: tramp_mutex and text_mutex held.
+ * Return: 0 or a negative errno.
+ */
+int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
+
+/**
+ * tramp_place_find() - locate the place of a probe, and check it
+ * @at: where
+ * @place: (out) the place
+ * @why: why no probe can be there
+ *
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
+		     struct tramp_refusal *why);
+
+/**
+ * tramp_place_region() - may the region at a place become a jump?
+ * @place: checked
+ * @len: (out) bytes of the region
+ * @where: (out) the address the reason is about
+ *
+ * Context: as for tramp_place_check(); the text around is ready (tramp_branches_ready()).
+ * Return: 0, or enum tramp_reason why not.
+ */
+u32 tramp_place_region(struct tramp_place *place, u32 *len, unsigned long *where);
+
+#endif /* TRAMP_PLACE_H */
