@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What would become of a probe at each instruction of a function: the same rules that
- * attaching goes by (place.c), asked for all of it.
+ * attaching goes by (rules.c), asked for all of it.
  */
 #include <linux/bitmap.h>
 #include <linux/kallsyms.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A place: an instruction that may be probed. place.c finds it and judges it.
+ * A place: an instruction that may be probed. locate.c finds it, rules.c judges it.
  */
 #ifndef TRAMP_PLACE_H
 #define TRAMP_PLACE_H
@@ -66,6 +66,8 @@ struct tramp_place {
 	unsigned long where;
 };
 
+/* locate.c ------------------------------------------------------------------ */
+
 /* Where a function begins behind its ENDBR; @addr itself if there is none. */
 unsigned long tramp_place_entry(unsigned long addr);
 
@@ -81,6 +83,8 @@ unsigned long tramp_place_entry(unsigned long addr);
  */
 int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *place, bool exact,
 		       struct tramp_refusal *why);
+
+/* rules.c ------------------------------------------------------------------- */
 
 /**
  * tramp_place_check() - the rules for an address that is an instruction

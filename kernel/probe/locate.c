@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Find the place of a probe: from an address, or a symbol and an offset, to the instruction
+ * there and the original bytes that follow it. rules.c says what may be done with it.
+ */
+#include <linux/kallsyms.h>
+#include "base/ksyms.h"
+#include "deny.h"
+#include "place.h"
+#include "text/map.h"
+
+/* Is it text at all, and whose? */
+static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
+{
+	unsigned long addr = place->addr;
+	struct module *mod;
+	int err = 0;
+
+	if (KSYM(core_kernel_text)(addr))
+		return 0;
+	if (addr >= tramp_ksyms._sinittext && addr < tramp_ksyms._einittext)
+		return tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, NULL);
+	preempt_disable();
+	mod = KSYM(__module_text_address)(addr);
+	if (!mod)
+		err = tramp_refuse(why, TRAMP_REASON_NOT_TEXT, addr, NULL);
+	else if (mod == THIS_MODULE)
+		err = tramp_refuse(why, TRAMP_REASON_OWN_MODULE, addr, NULL);
+	else if (mod->state != MODULE_STATE_LIVE)
+		err = tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, "%s is %s", mod->name,
+				   mod->state == MODULE_STATE_GOING ? "going" : "still coming");
+	else if (within_module_init(addr, mod))
+		err = tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, "%s", mod->name);
+	preempt_enable();
+	place->module = mod;
+	return err;
+}
+
+/*
+ * ENDBR64 must stay what an indirect branch lands on; the function begins behind it. The
+ * kernel seals the ENDBR of functions that nothing branches to indirectly: a NOP4.
+ */
+unsigned long tramp_place_entry(unsigned long addr)
+{
+	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const u8 sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
+
+	if (memcmp((const void *)addr, endbr, sizeof(endbr)) &&
+	    memcmp((const void *)addr, sealed, sizeof(sealed)))
+		return addr;
+	return addr + sizeof(endbr);
+}
+
+static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
+		   struct tramp_refusal *why)
+{
+	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
+	unsigned long base;
+	int err;
+
+	if (at->addr) {
+		place->addr = at->addr;
+		err = find_owner(place, why);
+		if (err)
+			return err;
+		if (!tramp_text_symbol(place->addr, &place->sym))
+			return tramp_refuse(why, TRAMP_REASON_NOT_TEXT, place->addr,
+					    "no symbol holds it");
+		if (place->addr == place->sym.start)
+			place->addr = tramp_place_entry(place->addr);
+		return 0;
+	}
+
+	snprintf(full, sizeof(full), "%s%s%s", at->module, *at->module ? ":" : "", at->symbol);
+	base = tramp_ksym_lookup(full);
+	if (!base)
+		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", full);
+	place->addr = base;
+	err = find_owner(place, why);
+	if (!err && !*at->module)
+		err = tramp_text_unique(at->symbol, base, why);
+	if (err)
+		return err;
+	if (!tramp_text_symbol(base, &place->sym))
+		return tramp_refuse(why, TRAMP_REASON_NOT_TEXT, base, "%s", full);
+	if (at->offset >= place->sym.start + place->sym.size - base)
+		return tramp_refuse(why, TRAMP_REASON_OFFSET_RANGE, base, "%s has %lu bytes", full,
+				    place->sym.start + place->sym.size - base);
+	place->addr = base + at->offset;
+	if (!at->offset)
+		place->addr = tramp_place_entry(place->addr);
+	return 0;
+}
+
+/* Take the instruction and what follows. Text locked. */
+static int read_code(struct tramp_place *place, struct tramp_refusal *why)
+{
+	unsigned long before, addr = place->addr, start = place->sym.start;
+
+	if (!tramp_branches_ready(addr))	/* another module than when it was read */
+		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, NULL);
+	if (!tramp_branches_start(addr, &before)) {
+		if (before < start || before > addr)	/* nothing in it could be decoded */
+			before = start;
+		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, before,
+				    "the instruction before it starts at +%#lx", before - start);
+	}
+	place->code_len = min_t(unsigned long, start + place->sym.size - addr,
+				sizeof(place->code));
+	tramp_text_original(addr, start, place->code, place->code_len);
+	if (!tramp_x86_decode(place->code, place->code_len, &place->insn))
+		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, addr, "no instruction");
+	return 0;
+}
+
+int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *place, bool exact,
+		       struct tramp_refusal *why)
+{
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	memset(place, 0, sizeof(*place));
+	err = resolve(at, place, why);
+	if (err)
+		return err;
+	place->entry = place->addr == tramp_place_entry(place->sym.start);
+	place->untraced = !tramp_probe_traceable(&place->sym, place->module);
+	place->denied = tramp_probe_denied(&place->sym, &place->refuse);
+	if (!exact)
+		return 0;
+	tramp_text_lock();
+	err = read_code(place, why);
+	tramp_text_unlock();
+	return err;
+}
