@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What would become of a probe at each instruction of a function: the same rules that
- * attaching goes by (rules.c), asked for all of it.
+ * EXPLAIN_CODE: what a probe at each instruction of a function would become.
+ *
+ * It asks the code that decides for ATTACH (locate.c, rules.c). It leaves out what only the act
+ * can tell: whether memory in reach is left, and whether the hook can be had (kprobe_veto.c).
+ * It also says what may be a jump while jumps are switched off.
  */
 #include <linux/bitmap.h>
 #include <linux/kallsyms.h>
@@ -23,7 +26,7 @@
  */
 #define PADDING		64
 
-/* A function's instructions, and what to tell of them. */
+/* A function's instructions, and what the reply says of them. */
 struct explained {
 	struct tramp_place place;	/* of the instruction asked for, or the first */
 	struct tramp_insn_info *infos;
@@ -36,6 +39,7 @@ static void explain_one(struct tramp_place *place, struct tramp_insn_info *info)
 	const struct tramp_probe *probe = tramp_probe_find(place->addr);
 	unsigned long start = place->sym.start, where = 0;
 	struct tramp_refusal why = {};
+	enum tramp_mode mode;
 	u32 len = 0;
 
 	info->offset = place->addr - start;
@@ -49,13 +53,9 @@ static void explain_one(struct tramp_place *place, struct tramp_insn_info *info)
 		info->reason = why.reason;
 		return;
 	}
-	if (place->ftrace) {
-		info->mode = TRAMP_MODE_FTRACE_OPS;
-		return;
-	}
-	info->reason = place->reason;
-	info->mode = TRAMP_MODE_KPROBE;
-	if (info->reason)
+	info->reason = tramp_place_mode(place, false, &mode);
+	info->mode = mode;
+	if (mode != TRAMP_MODE_INT3)
 		return;
 	info->reason = tramp_place_region(place, &len, &where);
 	info->mode = info->reason ? TRAMP_MODE_INT3 : TRAMP_MODE_JUMP;
@@ -200,9 +200,11 @@ static int copy_out(struct tramp_explain_code *ex, const struct explained *e, u3
 	return 0;
 }
 
-static int check_request(struct tramp_explain_code *ex)
+/* As before ATTACH: the form of the request, rights, and what branches where. */
+static int check_request(struct tramp_explain_code *ex, const struct tramp_probe_at *at)
 {
 	struct tramp_refusal *why = &ex->refusal;
+	int err;
 
 	if (ex->flags & ~TRAMP_CODE_F_ONE)
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "unknown flags %#x", ex->flags);
@@ -210,18 +212,13 @@ static int check_request(struct tramp_explain_code *ex)
 	    strnlen(ex->module, sizeof(ex->module)) == sizeof(ex->module))
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
 				    "a name without its terminating zero");
-	if (!ex->addr == !*ex->symbol)
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-				    "either an address or a symbol is needed");
-	if (ex->addr && (ex->offset || *ex->module))
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-				    "offset and module go with a symbol");
+	err = tramp_place_check_syntax(at, why);
+	if (err)
+		return err;
 	if (ex->offset && !(ex->flags & TRAMP_CODE_F_ONE))
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
 				    "an offset without TRAMP_CODE_F_ONE");
-	if (!tramp_ksyms.has_probes)
-		return tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0, "see INFO");
-	return 0;
+	return tramp_may_name_address(ex->addr, why) ?: tramp_probe_prepare(at, why);
 }
 
 static void name_place(struct tramp_explain_code *ex, const struct tramp_place *place, bool show)
@@ -238,32 +235,13 @@ static void name_place(struct tramp_explain_code *ex, const struct tramp_place *
 
 int tramp_probe_explain(struct tramp_explain_code *ex, bool show)
 {
-	const struct tramp_probe_at at = {
-		.addr = ex->addr,
-		.offset = ex->offset,
-		.symbol = ex->symbol,
-		.module = ex->module,
-	};
+	const struct tramp_probe_at at = tramp_probe_at(ex);
 	u32 nr_insns = ex->nr_insns, code_len = ex->code_len;
 	bool one = ex->flags & TRAMP_CODE_F_ONE;
 	struct explained e = {};
-	unsigned long addr;
 	int err;
 
-	err = check_request(ex) ?: tramp_may_name_address(ex->addr, &ex->refusal);
-	if (err)
-		return err;
-
-	/* What branches where must be known first, and is not read under the mutex. */
-	mutex_lock(&tramp_mutex);
-	err = tramp_place_locate(&at, &e.place, false, &ex->refusal);
-	addr = e.place.addr;
-	mutex_unlock(&tramp_mutex);
-	if (err)
-		return err;
-	err = tramp_branches_read(addr);
-	if (err == -ENOENT)
-		err = tramp_refuse(&ex->refusal, TRAMP_REASON_MODULE_GONE, addr, NULL);
+	err = check_request(ex, &at);
 	if (err)
 		return err;
 

@@ -9,6 +9,17 @@
 #include "place.h"
 #include "text/map.h"
 
+int tramp_place_check_syntax(const struct tramp_probe_at *at, struct tramp_refusal *why)
+{
+	if (!at->addr == !*at->symbol)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "a probe needs either an address or a symbol");
+	if (at->addr && (at->offset || *at->module))
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "offset and module go with a symbol");
+	return 0;
+}
+
 /* Is it text at all, and whose? */
 static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
 {

@@ -68,6 +68,9 @@ struct tramp_place {
 
 /* locate.c ------------------------------------------------------------------ */
 
+/* Whether a request says where: by an address, or by a symbol. Return: 0 or a negative errno. */
+int tramp_place_check_syntax(const struct tramp_probe_at *at, struct tramp_refusal *why);
+
 /* Where a function begins behind its ENDBR; @addr itself if there is none. */
 unsigned long tramp_place_entry(unsigned long addr);
 
@@ -107,6 +110,16 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
  */
 int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
 		     struct tramp_refusal *why);
+
+/**
+ * tramp_place_mode() - the best mode of a first program
+ * @place: checked
+ * @func_ip: the program calls bpf_get_func_ip()
+ * @mode: (out) FTRACE_OPS; INT3, which may become a jump; or KPROBE
+ *
+ * Return: 0, or enum tramp_reason why only a kernel kprobe is left.
+ */
+u32 tramp_place_mode(const struct tramp_place *place, bool func_ip, enum tramp_mode *mode);
 
 /**
  * tramp_place_region() - may the region at a place become a jump?

@@ -28,13 +28,7 @@ static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
 {
 	const struct tramp_probe_at at = tramp_probe_at(req);
 
-	if (!at.addr == !*at.symbol)
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-				    "a probe needs either an address or a symbol");
-	if (at.addr && (at.offset || *at.module))
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-				    "offset and module go with a symbol");
-	return tramp_probe_prepare(&at, why);
+	return tramp_place_check_syntax(&at, why) ?: tramp_probe_prepare(&at, why);
 }
 
 static u64 misses(const struct tramp_member *member)

@@ -219,27 +219,6 @@ static int start_callback(struct tramp_probe *probe, struct tramp_refusal *why)
 	return new_set(probe, why) ?: tramp_probe_callback_attach(probe, why);
 }
 
-static bool wants_func_ip(const struct tramp_member *member)
-{
-	return member->slot->func_ip;
-}
-
-/*
- * At an entry bpf_get_func_ip() must tell the function, which it takes from the
- * kernel's own idea of the kprobe that is running. Elsewhere it says 0, everywhere.
- */
-static u32 choose_mode(struct tramp_place *place, const struct tramp_member *member,
-		       enum tramp_mode *mode)
-{
-	*mode = TRAMP_MODE_KPROBE;
-	if (place->reason)
-		return place->reason;
-	if ((place->entry || place->ftrace) && wants_func_ip(member))
-		return TRAMP_REASON_FUNC_IP;
-	*mode = place->ftrace ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_INT3;
-	return 0;
-}
-
 static int start_as(struct tramp_probe *probe, struct tramp_place *place,
 		    enum tramp_mode mode, struct tramp_refusal *why)
 {
@@ -267,7 +246,7 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 	int err;
 
 	tramp_probe_hash_add(probe);
-	probe->reason = choose_mode(place, member, &mode);
+	probe->reason = tramp_place_mode(place, member->slot->func_ip, &mode);
 	/* With somebody else's live patch there, say, the kernel's kprobe is left. */
 	if (mode == TRAMP_MODE_INT3) {
 		probe->hooked = !tramp_probe_hook_get(&first);
@@ -328,7 +307,7 @@ static int join(struct tramp_probe *probe, const struct tramp_member *member, u3
 	if (probe->nr >= TRAMP_MAX_PROGS)
 		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, probe->addr, "%u programs",
 				    TRAMP_MAX_PROGS);
-	if (!knows_func_ip(probe) && wants_func_ip(member))
+	if (!knows_func_ip(probe) && member->slot->func_ip)
 		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, probe->addr,
 				    "another program is there already");
 	/* It is being taken away: is the int3 still in the text? (A jump: new_image().) */

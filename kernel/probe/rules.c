@@ -134,6 +134,21 @@ int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
 	return err;
 }
 
+/*
+ * At an entry bpf_get_func_ip() must tell the function, which it takes from the
+ * kernel's own idea of the kprobe that is running. Elsewhere it says 0, everywhere.
+ */
+u32 tramp_place_mode(const struct tramp_place *place, bool func_ip, enum tramp_mode *mode)
+{
+	*mode = TRAMP_MODE_KPROBE;
+	if (place->reason)
+		return place->reason;
+	if ((place->entry || place->ftrace) && func_ip)
+		return TRAMP_REASON_FUNC_IP;
+	*mode = place->ftrace ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_INT3;
+	return 0;
+}
+
 /* struct tramp_x86_world: the argument is the place -------------------------------- */
 
 static bool is_target(u64 addr, void *arg)
