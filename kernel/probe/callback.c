@@ -186,11 +186,13 @@ static void detach_ftrace(struct tramp_probe *probe)
 
 u64 tramp_probe_callback_missed(const struct tramp_probe *probe)
 {
+	lockdep_assert_held(&tramp_mutex);
 	return probe->kp ? READ_ONCE(probe->kp->kp.nmissed) : 0;
 }
 
 int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why)
 {
+	lockdep_assert_held(&tramp_mutex);
 	if (probe->mode == TRAMP_MODE_FTRACE_OPS)
 		return attach_ftrace(probe, why);
 	return attach_kprobe(probe, why);
@@ -198,6 +200,7 @@ int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal 
 
 void tramp_probe_callback_detach(struct tramp_probe *probe)
 {
+	lockdep_assert_held(&tramp_mutex);
 	if (probe->mode == TRAMP_MODE_FTRACE_OPS)
 		detach_ftrace(probe);
 	else

@@ -123,6 +123,7 @@ bool tramp_probe_traceable(const struct tramp_symbol *sym, const struct module *
 	char name[KSYM_NAME_LEN];
 	unsigned long offset;
 
+	lockdep_assert_held(&tramp_mutex);
 	if (has_site(sym->start, sym->size))
 		return true;
 	if (!tramp_text_name(sym->start, name, &offset) || !parent_name(name))

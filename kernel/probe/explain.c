@@ -77,7 +77,7 @@ static void take_code(struct tramp_place *place, const u8 *code, unsigned long s
  * Decode the whole function: its original bytes, and where instructions start. What
  * cannot be decoded (data, at the end) ends it, and so does padding: kallsyms has no sizes,
  * and behind the last symbols of the text there may be megabytes of it, up to the next
- * large page. Place locked.
+ * large page. Text locked.
  */
 static u32 decode_all(const struct tramp_symbol *sym, u8 *code, unsigned long *starts)
 {

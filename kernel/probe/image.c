@@ -88,6 +88,7 @@ struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *pro
 	};
 	int err;
 
+	lockdep_assert_held(&tramp_mutex);
 	if (!image)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	image->len = len;

@@ -81,6 +81,7 @@ void tramp_probe_queue_around(unsigned long addr)
 	struct tramp_probe *probe;
 	unsigned long at;
 
+	lockdep_assert_held(&tramp_mutex);
 	for (at = addr - TRAMP_X86_MAX_REGION; at < addr; at++) {
 		probe = tramp_probe_lookup(at);
 		if (probe && probe->mode == TRAMP_MODE_INT3 && probe->text != TRAMP_TEXT_JUMP)
@@ -93,6 +94,7 @@ u32 tramp_probe_evaluate(struct tramp_probe *probe, struct tramp_place *place)
 	unsigned long where = 0;
 	u32 len = 0, reason;
 
+	lockdep_assert_held(&tramp_mutex);
 	if (!tramp_probe_optimising() || probe->no_jump) {
 		reason = TRAMP_REASON_OPT_OFF;
 	} else if (!tramp_branches_ready(probe->addr)) {

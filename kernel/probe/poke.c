@@ -50,6 +50,7 @@ static u32 objection(const struct tramp_probe *probe, const struct tramp_x86_pla
 	struct tramp_x86_bytes b;
 	unsigned long end;
 
+	tramp_text_assert_write_locked();
 	if (plan->claims && !tramp_x86_bytes(&spot, plan->to, TRAMP_X86_SPAN, &b))
 		return TRAMP_REASON_OUT_OF_REACH;
 	if (!tramp_x86_bytes(&spot, form, part, &b))
@@ -64,9 +65,10 @@ static u32 objection(const struct tramp_probe *probe, const struct tramp_x86_pla
 	return 0;
 }
 
-/* A step that is one for all probes. Written locked, as for what follows. */
+/* A step that is one for all probes. */
 static bool pause_for(const struct tramp_x86_step *step)
 {
+	tramp_text_assert_write_locked();
 	if (step->op == TRAMP_X86_SYNC)
 		tramp_text_sync();
 	return step->op == TRAMP_X86_SYNC || step->op == TRAMP_X86_WAIT;
@@ -150,6 +152,7 @@ int tramp_probe_arm(struct tramp_probe *probe, struct tramp_refusal *why)
 {
 	u32 reason;
 
+	lockdep_assert_held(&tramp_mutex);
 	tramp_text_write_lock();
 	reason = run_one(&tramp_x86_plan_arm, probe);
 	tramp_text_write_unlock();
@@ -160,6 +163,7 @@ bool tramp_probe_unjump(struct tramp_probe *probe)
 {
 	u32 reason;
 
+	lockdep_assert_held(&tramp_mutex);
 	tramp_text_write_lock();
 	reason = run_one(&tramp_x86_plan_unjump, probe);
 	tramp_text_write_unlock();
@@ -170,6 +174,7 @@ bool tramp_probe_is_ours(const struct tramp_probe *probe)
 {
 	bool ours;
 
+	lockdep_assert_held(&tramp_mutex);
 	tramp_text_write_lock();
 	ours = probe->text == TRAMP_TEXT_INT3 &&
 	       !objection(probe, &tramp_x86_plan_restore, TRAMP_X86_FORM_INT3, TRAMP_X86_INSN);
@@ -181,6 +186,7 @@ void tramp_probe_jump_batch(struct list_head *list, struct list_head *refused)
 {
 	struct tramp_probe *probe;
 
+	lockdep_assert_held(&tramp_mutex);
 	if (list_empty(list))
 		return;
 	tramp_text_write_lock();
@@ -196,6 +202,7 @@ void tramp_probe_restore_batch(struct list_head *list)
 {
 	LIST_HEAD(kept);
 
+	lockdep_assert_held(&tramp_mutex);
 	if (list_empty(list))
 		return;
 	tramp_text_write_lock();

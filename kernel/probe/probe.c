@@ -42,6 +42,7 @@ static u64 last_key = TRAMP_PROBE_KEY;		/* tramp_mutex */
 
 enum tramp_mode tramp_probe_mode(const struct tramp_probe *probe)
 {
+	lockdep_assert_held(&tramp_mutex);
 	if (probe->mode == TRAMP_MODE_INT3 && probe->text == TRAMP_TEXT_JUMP)
 		return TRAMP_MODE_JUMP;
 	return probe->mode;
@@ -59,6 +60,7 @@ int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refus
 {
 	struct tramp_probe_image *image, *old = probe->image;
 
+	lockdep_assert_held(&tramp_mutex);
 	image = tramp_probe_image_create(probe, len, probe->index + 1, tramp_slot_call, why);
 	if (IS_ERR(image))
 		return PTR_ERR(image);
@@ -172,6 +174,7 @@ void tramp_probe_remove(struct tramp_probe *probe)
 {
 	unsigned long addr = probe->addr;
 
+	lockdep_assert_held(&tramp_mutex);
 	abandon(probe);
 	tramp_retire_add(&probe->retire, &probe_retire_ops);
 	tramp_probe_queue_around(addr);
@@ -462,6 +465,7 @@ void tramp_probe_totals(u32 *probes, u32 *optimised)
 {
 	u32 counts[2] = {};
 
+	lockdep_assert_held(&tramp_mutex);
 	tramp_probe_for_each(count_probe, counts);
 	*probes = counts[0];
 	*optimised = counts[1];
@@ -495,6 +499,7 @@ static void forget_in(struct tramp_probe *probe, void *mod)
 
 void tramp_probe_module_gone(const struct module *mod)
 {
+	lockdep_assert_held(&tramp_mutex);
 	tramp_probe_for_each(forget_in, (void *)mod);
 	tramp_branches_forget(mod);
 }

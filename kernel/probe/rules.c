@@ -73,6 +73,7 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 {
 	unsigned long at, addr = place->addr, last = addr + place->insn.len - 1;
 
+	tramp_text_assert_locked();
 	place->reason = 0;
 	place->where = 0;
 	if (KSYM(within_kprobe_blacklist)(addr))
@@ -125,6 +126,7 @@ int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
 {
 	int err;
 
+	lockdep_assert_held(&tramp_mutex);
 	err = tramp_place_locate(at, place, true, why);
 	if (err)
 		return err;
@@ -254,6 +256,7 @@ u32 tramp_place_region(struct tramp_place *place, u32 *len, unsigned long *where
 {
 	struct tramp_x86_verdict v;
 
+	tramp_text_assert_locked();
 	tramp_x86_check_region(place->addr, place->code, place->code_len, &world, place, &v);
 	*len = v.len;
 	*where = v.where;

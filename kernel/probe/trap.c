@@ -55,11 +55,13 @@ NOKPROBE_SYMBOL(tramp_probe_lookup);
 
 void tramp_probe_hash_add(struct tramp_probe *probe)
 {
+	lockdep_assert_held(&tramp_mutex);
 	hlist_add_head_rcu(&probe->hash, bucket(probe->addr));
 }
 
 void tramp_probe_hash_del(struct tramp_probe *probe)
 {
+	lockdep_assert_held(&tramp_mutex);
 	hlist_del_rcu(&probe->hash);
 }
 
@@ -82,6 +84,7 @@ static u32 hidden(unsigned long addr, u8 *cover)
 	const struct tramp_probe *probe = tramp_probe_lookup(addr);
 	u32 len;
 
+	lockdep_assert_held(&tramp_mutex);
 	if (!probe || probe->text == TRAMP_TEXT_ORIGINAL)
 		return 0;
 	len = probe->image ? probe->image->len : probe->insn_len;

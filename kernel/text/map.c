@@ -60,6 +60,7 @@ static struct area *find_area(unsigned long addr)
 {
 	struct area *area;
 
+	lockdep_assert_held(&tramp_mutex);
 	list_for_each_entry(area, &areas, node) {
 		if (addr >= area->start && addr < area->end)
 			return area;
@@ -69,7 +70,6 @@ static struct area *find_area(unsigned long addr)
 
 bool tramp_branches_ready(unsigned long addr)
 {
-	lockdep_assert_held(&tramp_mutex);
 	return find_area(addr);
 }
 
@@ -149,6 +149,7 @@ static void read_fixups(struct area *area, const struct exception_table_entry *e
 /* A jump label is a jump or a NOP, of 5 bytes each or of 2. Text locked. */
 static u32 label_size(const u8 *code)
 {
+	tramp_text_assert_locked();
 	return *code == JMP32_INSN_OPCODE || *code == 0x0f ? JMP32_INSN_SIZE : JMP8_INSN_SIZE;
 }
 
@@ -316,6 +317,7 @@ void tramp_branches_exit(void)
 {
 	struct area *area, *tmp;
 
+	lockdep_assert_held(&tramp_mutex);
 	list_for_each_entry_safe(area, tmp, &areas, node)
 		drop_area(area);
 }

@@ -28,6 +28,28 @@
 
 static tramp_cover_t *our_cover;
 
+static struct mutex *text_mutex_ptr(void)
+{
+	return (struct mutex *)tramp_ksyms.text_mutex;
+}
+
+static struct mutex *kprobe_mutex_ptr(void)
+{
+	return (struct mutex *)tramp_ksyms.kprobe_mutex;
+}
+
+void tramp_text_assert_locked(void)
+{
+	lockdep_assert_held(&tramp_mutex);
+	lockdep_assert_held(text_mutex_ptr());
+}
+
+void tramp_text_assert_write_locked(void)
+{
+	lockdep_assert_held(kprobe_mutex_ptr());
+	tramp_text_assert_locked();
+}
+
 void tramp_text_set_cover(tramp_cover_t *cover)
 {
 	our_cover = cover;
@@ -78,7 +100,7 @@ void tramp_text_original(unsigned long addr, unsigned long start, u8 *buf, u32 l
 	unsigned long at;
 	u32 i, n;
 
-	lockdep_assert_held(&tramp_mutex);
+	tramp_text_assert_locked();
 	memcpy(buf, (const void *)addr, len);
 	/* Every probe that may reach into the range, wherever it began. */
 	for (at = max(start, addr - (sizeof(cover) - 1)); at < addr + len; at++) {
@@ -93,7 +115,7 @@ bool tramp_cursor_next(struct tramp_cursor *c, struct tramp_x86_insn *insn)
 	u8 code[TRAMP_X86_MAX_INSN];
 	u32 i, avail;
 
-	lockdep_assert_held(&tramp_mutex);
+	tramp_text_assert_locked();
 	if (c->addr >= c->end)
 		return false;
 	avail = min_t(unsigned long, c->end - c->addr, sizeof(code));
@@ -113,11 +135,6 @@ bool tramp_cursor_next(struct tramp_cursor *c, struct tramp_x86_insn *insn)
 	return true;
 }
 
-static struct mutex *text_mutex_ptr(void)
-{
-	return (struct mutex *)tramp_ksyms.text_mutex;
-}
-
 void tramp_text_lock(void)
 {
 	lockdep_assert_held(&tramp_mutex);
@@ -132,7 +149,7 @@ void tramp_text_unlock(void)
 void tramp_text_write_lock(void)
 {
 	lockdep_assert_held(&tramp_mutex);
-	mutex_lock((struct mutex *)tramp_ksyms.kprobe_mutex);
+	mutex_lock(kprobe_mutex_ptr());
 	cpus_read_lock();
 	mutex_lock(text_mutex_ptr());
 }
@@ -141,7 +158,7 @@ void tramp_text_write_unlock(void)
 {
 	mutex_unlock(text_mutex_ptr());
 	cpus_read_unlock();
-	mutex_unlock((struct mutex *)tramp_ksyms.kprobe_mutex);
+	mutex_unlock(kprobe_mutex_ptr());
 }
 
 bool tramp_text_knows(unsigned long start, unsigned long end)
@@ -188,6 +205,7 @@ bool tramp_text_has_kprobe(unsigned long start, unsigned long end)
 
 void tramp_text_write(unsigned long addr, const u8 *bytes, u32 len)
 {
+	tramp_text_assert_write_locked();
 	/* Who decodes a trace of branches (Intel PT) has to know each state of the text. */
 	if (tramp_ksyms.has_perf_event_text_poke)
 		KSYM(perf_event_text_poke)((void *)addr, (void *)addr, len, bytes, len);
@@ -196,5 +214,6 @@ void tramp_text_write(unsigned long addr, const u8 *bytes, u32 len)
 
 void tramp_text_sync(void)
 {
+	tramp_text_assert_write_locked();
 	KSYM(text_poke_sync)();
 }

@@ -85,6 +85,13 @@ void tramp_text_unlock(void);
 void tramp_text_write_lock(void);
 void tramp_text_write_unlock(void);
 
+/*
+ * Assert, where lockdep is on, that the caller has locked the text, or locked it for writing.
+ * Sparse (__must_hold) cannot follow these locks: their addresses are found at load.
+ */
+void tramp_text_assert_locked(void);
+void tramp_text_assert_write_locked(void);
+
 /* Whether a kprobe of the kernel may have bytes from @start to @end (exclusive). */
 bool tramp_text_has_kprobe(unsigned long start, unsigned long end);
 
@@ -94,10 +101,10 @@ bool tramp_text_has_kprobe(unsigned long start, unsigned long end);
  */
 bool tramp_text_knows(unsigned long start, unsigned long end);
 
-/* Write bytes; nobody may be executing them but the first. Written locked. */
+/* Write bytes; nobody may be executing them but the first. Locked for writing. */
 void tramp_text_write(unsigned long addr, const u8 *bytes, u32 len);
 
-/* Wait until every CPU sees what was written. Written locked. */
+/* Wait until every CPU sees what was written. Locked for writing. */
 void tramp_text_sync(void);
 
 #endif /* TRAMP_TEXT_H */
