@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes that are reached through a callback: at a function's entry, where the 5
- * bytes are ftrace's, and where only a kprobe of the kernel can go.
+ * Probes that are reached through a callback: at a function's entry, where the 5 bytes are
+ * ftrace's, and where only a kernel kprobe can go.
  *
  * The programs run where the kernel's kprobes run: in its int3 (mode kprobe), or in ftrace's
  * callback. As from an image there is the kernel's own recursion word for programs of this
  * type, the same counts, ip one byte behind the address.
  *
- * Who may be executing what: a callback runs with preemption off and reads the set
- * once. A set that was replaced is retired (base/retire.c). One ftrace_ops serves all
- * entries, by its filter: its callback finds the probe in the table under RCU, or does
- * not find it any more. unregister_kprobe() waits for the handlers.
+ * Execution. A callback runs with preemption off and reads the set once. A set that was replaced
+ * is retired (base/retire.c). One ftrace_ops serves all entries, by its filter: its callback looks
+ * the probe up in the table under RCU, and ignores what is not there. unregister_kprobe() waits
+ * for the handlers.
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
@@ -96,13 +96,13 @@ static int attach_kprobe(struct tramp_probe *probe, struct tramp_refusal *why)
 	kp->probe = probe;
 	kp->kp.addr = (void *)probe->addr;
 	kp->kp.pre_handler = on_kprobe;
-	/* It is the exception that wakes RCU up, and that keeps the trap path out. */
+	/* Only the exception wakes RCU up, and keeps the trap path out: never a jump. */
 	if (probe->reason == TRAMP_REASON_RCU_IDLE || probe->reason == TRAMP_REASON_BLACKLISTED)
 		kp->kp.post_handler = after_kprobe;
 	err = register_kprobe(&kp->kp);
 	if (err) {
 		kfree(kp);
-		/* Why it had to be one says more than that the kernel refused it. */
+		/* The reason why it had to be a kprobe says more than the refusal. */
 		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_KPROBE_REFUSED,
 				    probe->addr, "register_kprobe: error %d", err);
 	}
@@ -175,7 +175,7 @@ static void detach_ftrace(struct tramp_probe *probe)
 	if (!--nr_entries && unregister_ftrace_function(&entry_ops)) {
 		/*
 		 * ftrace has shut itself down, and calls us for ever: this module must
-		 * stay. What the callback does not find in the table it ignores.
+		 * stay. The callback ignores what is not in the table.
 		 */
 		__module_get(THIS_MODULE);
 		nr_entries++;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions that a probe must not be in, or only as a kernel kprobe, over and above
- * what the kernel itself forbids: a rule, and a list by name of what the rule cannot know.
+ * Functions that may hold no probe, or only a kernel kprobe, beyond what the kernel forbids
+ * itself. There is a rule, and a list by name of what the rule cannot know.
  *
- * The rule: a function without an ftrace site is refused, whatever the mode. It is the
- * one the kernel has for its own BPF kprobes (within_notrace_func()). With a function tracer on
- * the trap path (get_kprobe() has a site) our own trap calls that tracer. ftrace, and each of
- * its users, runs some code before it can tell that it is running already. An int3 in that code
- * would trap again and again. But whatever a tracer runs before its test for recursion cannot
- * be traceable: it would recurse without any probe. So "has a site" is computed, complete, and
- * needs no list. The same rule covers, without their names:
+ * The rule: a function without an ftrace site is refused, in every mode. The kernel has the same
+ * rule for its own BPF kprobes (within_notrace_func()). A function tracer may be set on the trap
+ * path (get_kprobe() has a site): then our own trap calls that tracer. Both ftrace and its users
+ * run some code before they can tell that they are running already. An int3 in that code would
+ * trap again and again. But code that a tracer runs before its test for recursion cannot be
+ * traceable: it would recurse without any probe. So "has a site" is computed, complete, and needs
+ * no list. The same rule covers, without their names:
  *
  * - ftrace's entry code, its thunks, and the tracers' callbacks; hwlat and osnoise, which the
  *   exception's entry calls before any handler;
@@ -18,40 +18,40 @@
  *   any recursion guard;
  * - the trampolines of static calls, which the kernel compares with what it has written
  *   there, and the padding in front of functions (__pfx_, __cfi_);
- * - assembly, above all what is copied and run where no int3 of ours means anything: kexec's
- *   control page takes relocate_kernel with its neighbours, hibernation core_restore_code;
+ * - assembly, above all code that is copied and runs where no int3 of ours means anything:
+ *   kexec's control page takes relocate_kernel with its neighbours, hibernation core_restore_code;
  * - most of what a CPU runs without an IDT (below).
  *
- * The site is at the entry, at most behind an ENDBR. One further behind belongs to a
- * function that has lost its name to another of the same one (a weak function).
+ * The site is at the entry, at most behind an ENDBR. One further behind belongs to a function that
+ * has lost its name to another of the same one (a weak function).
  *
- * Part of a function (foo.cold) has no entry: it belongs to foo, which must have a
- * site. If several functions are called foo, all of them must.
+ * Part of a function (foo.cold) has no entry: it belongs to foo, which must have a site. If
+ * several functions are called foo, all of them must.
  *
- * The list: functions with a site. selftests/vm/probe/test_probe_gate.c computes from the text
- * of the kernel that runs what must be in it.
+ * The list has functions with a site. selftests/vm/probe/test_probe_gate.c computes from the text
+ * of the running kernel what must be in it.
  *
- * The trap path. Our int3 handler is a die notifier. What the kernel calls before it
- * reaches a notifier must not trap again: notify_die() and the notifier chain are on the
- * kernel's blacklist, but they take rcu_read_lock(), which is a function with
- * PREEMPT_RCU; with lock debugging more; and where there is a tracepoint in the notifier
- * chain (notifier_run, since 6.4), the way of a trace event into its buffer. (That tracepoint's
- * own user may do more; docs/limits.md.) The kernel's own kprobes are asked before all
- * that. (Most hits never get there, see trap_fast.c; but all must be able to.)
+ * The trap path. Our int3 handler is a die notifier. Functions that the kernel calls before it
+ * reaches a notifier must not trap again. notify_die() and the notifier chain are on the kernel's
+ * blacklist. But they take rcu_read_lock(), which is a function with PREEMPT_RCU, and call more
+ * with lock debugging. Since 6.4 there is a tracepoint in the chain (notifier_run), and the way of
+ * its event into a buffer. (That tracepoint's own user may do more; docs/limits.md.) The kernel
+ * asks its own kprobes before all that. (Most hits never get there, see trap_fast.c; but all must
+ * be able to.)
  *
- * BPF on the trap path. The kernel's trampoline for a program at get_kprobe(), or anywhere else
- * on the way, takes and gives back what a program needs outside of the program's own recursion
- * count: RCU's read lock, and migrate_disable(). An int3 there would come by again without end,
- * a kernel kprobe's too. The kernel knows these functions, and allows no fentry program at them
- * (btf_id_deny in its verifier).
+ * BPF on the trap path. A program may be at get_kprobe(), or anywhere else on the way. The
+ * kernel's trampoline for it takes RCU's read lock and calls migrate_disable() outside of the
+ * program's own recursion count. An int3 in those functions would come by again without end, a
+ * kernel kprobe's too. The kernel knows them, and allows no fentry program at them (btf_id_deny in
+ * its verifier).
  *
- * Without an IDT. A CPU on its way up does not have the kernel's IDT until it has been in
- * load_current_idt(), one that wakes up from suspend until its registers are restored. One that
- * goes into another kernel by kexec has dropped it. An int3 there resets the machine, whoever's
- * it is. (The entry of such a function is ftrace's, without an int3.)
+ * Without an IDT. A CPU on its way up has no IDT of the kernel's until it has been in
+ * load_current_idt(). One that wakes up from suspend has none until its registers are restored,
+ * and one that enters another kernel by kexec has dropped it. An int3 there resets the machine,
+ * ours or not. (The entry of such a function is ftrace's, without an int3.)
  *
- * Without RCU (text/idle.c). In the idle functions, and on a CPU on its way out, it does not
- * watch; an int3's exception entry wakes it up as long as the handler runs, an image would run
+ * Without RCU (text/idle.c). RCU does not watch in the idle functions, nor on a CPU on its way
+ * out. An int3's exception entry wakes RCU up as long as the handler runs; an image would run
  * without.
  */
 #include <linux/kallsyms.h>
@@ -159,7 +159,7 @@ static const struct tramp_name_rule denied[] = {
 	{ "__rcu_read_lock", TRAMP_MATCH_EXACT, REFUSE },
 	{ "__rcu_read_unlock", TRAMP_MATCH_EXACT, REFUSE },
 	{ "rcu_read_unlock_special", TRAMP_MATCH_EXACT, REFUSE },
-	/* What clocks of traces read (ktime_get_mono_fast_ns()). */
+	/* The clocks of traces read these (ktime_get_mono_fast_ns()). */
 	{ "delta_to_ns_safe", TRAMP_MATCH_EXACT, REFUSE },
 	{ "read_tsc", TRAMP_MATCH_EXACT, REFUSE },
 	{ "read_hpet", TRAMP_MATCH_EXACT, REFUSE },
@@ -184,7 +184,7 @@ static const struct tramp_name_rule denied[] = {
 #endif
 
 }, trace_path[] = {
-	/* What of it has a site: the way of a trace event into perf. */
+	/* The part with sites: the way of a trace event into perf. */
 	{ "perf_trace_run_bpf_submit", TRAMP_MATCH_EXACT },
 	{ "perf_tp_event", TRAMP_MATCH_PREFIX },
 	{ "perf_swevent_", TRAMP_MATCH_PREFIX },

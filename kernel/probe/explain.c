@@ -74,10 +74,10 @@ static void take_code(struct tramp_place *place, const u8 *code, unsigned long s
 }
 
 /*
- * Decode the whole function: its original bytes, and where instructions start. What
- * cannot be decoded (data, at the end) ends it, and so does padding: kallsyms has no sizes,
- * and behind the last symbols of the text there may be megabytes of it, up to the next
- * large page. Text locked.
+ * Decode the whole function: its original bytes, and where instructions start. It ends at
+ * bytes that cannot be decoded (data, at the end), and at padding. Behind
+ * the last symbols of the text may be megabytes of that, up to the next large page, since
+ * kallsyms has no sizes. Text locked.
  */
 static u32 decode_all(const struct tramp_symbol *sym, u8 *code, unsigned long *starts)
 {

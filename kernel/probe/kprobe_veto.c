@@ -10,26 +10,26 @@
  *    middle of the kernel's jump;
  *  - that our image goes on behind the instructions it executes.
  *
- * So arch_prepare_optimized_kprobe(), which every kprobe goes through that could become
- * a jump, is hooked by an ftrace_ops that changes the instruction pointer, as live
- * patches do: where a probe of ours is near, or hides a branch to where the kprobe is, it
- * returns an error, and the kprobe stays an int3, as it does in many places.
+ * So we hook arch_prepare_optimized_kprobe(), which every kprobe goes through that could become
+ * a jump. Our ftrace_ops changes the instruction pointer, as live patches do. Where a probe of
+ * ours is near, or hides a branch to where the kprobe is, an error is returned. The kprobe stays
+ * an int3, as it does in many places.
  *
- * Who may be executing what: the kernel calls the function with kprobe_mutex held. A
- * probe of ours is in the table before its int3 is written, which takes kprobe_mutex;
- * so either the kernel has seen the original instructions, or the hook sees the probe.
- * The callback runs with preemption off and reads the table under RCU; of a probe it
- * uses what never changes (addr, orig). The function that takes over is this module's:
- * exit unregisters the ops, and waits for RCU-tasks at its end (base/retire.c).
+ * Execution. The kernel calls the function with kprobe_mutex held. A probe of ours is in the
+ * table before its int3 is written, which takes kprobe_mutex too. So either the kernel has seen the
+ * original instructions, or the hook sees the probe. The callback runs with preemption off and
+ * reads the table under RCU; of a probe it uses what never changes (addr, orig). The function
+ * that takes over is this module's: exit unregisters the ops, and waits for RCU-tasks at its end
+ * (base/retire.c).
  *
- * A second after the last probe has gone the hook is given back, and with it the short
- * way from int3s to probes (trap_fast.c). Until then ftrace cannot be switched off
- * (kernel.ftrace_enabled=0): the kernel would go on optimising its kprobes unasked; and
- * taking an ops back while ftrace is off leaves a flag in ftrace's record of the function,
- * over which ftrace stumbles, and shuts down for good, when it is on again.
+ * A second after the last probe has gone we give the hook back, and with it the short way from
+ * int3s to probes (trap_fast.c). Until then ftrace cannot be switched off
+ * (kernel.ftrace_enabled=0), since the kernel would go on optimising its kprobes unasked. Also,
+ * taking an ops back while ftrace is off leaves a flag in ftrace's record of the function. When it
+ * is on again, ftrace stumbles over that flag, and shuts down for good.
  *
- * The hook also tells that a kprobe has come into a region which is waiting to become
- * a jump, and whose image goes past it: the optimiser then looks at once.
+ * The hook also reports a kprobe that comes into a region which waits to become a jump, and whose
+ * image goes past it. The optimiser then looks at once.
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
@@ -205,7 +205,7 @@ void tramp_probe_hook_exit(void)
 	}
 	/*
 	 * ftrace has found something wrong with the kernel's text and will not touch it
-	 * again. What it left in place leads into this module, so that must stay.
+	 * again. It left calls into this module in place, so that must stay.
 	 */
 	tramp_stay_loaded();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Find the place of a probe: from an address, or a symbol and an offset, to the instruction
- * there and the original bytes that follow it. rules.c says what may be done with it.
+ * there and the original bytes behind it. The rules for it are in rules.c.
  */
 #include <linux/kallsyms.h>
 #include "base/ksyms.h"

@@ -10,8 +10,7 @@
  *  2. each of the others is looked at: may it be a jump? Then it gets an image that
  *     executes its region, unless it has one;
  *  3. where instructions follow the probed one in the region, one grace period for
- *     all of them (RCU-tasks, without any lock): see poke.c for what it is
- *     that is waited for;
+ *     all of them (RCU-tasks, without any lock): x86/plan.h says what it waits for;
  *  4. all of them become jumps.
  *
  * tramp_mutex is dropped for the wait. A probe that changes meanwhile says so: an
@@ -19,9 +18,9 @@
  * is looked at again.
  *
  * A probe whose bytes somebody else has patched cannot be taken away. It stays, doing
- * nothing, and is tried again every second; the module cannot be unloaded meanwhile. So
- * is one tried again whose image goes past what has come into its region, for want of
- * memory for another.
+ * nothing, and is tried again every second; the module cannot be unloaded meanwhile. Also
+ * retried: a probe whose image skips a new kprobe because a shorter image could not be
+ * allocated.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -43,7 +42,7 @@ module_param(optimize, bool, 0400);
 MODULE_PARM_DESC(optimize, "let probes become jumps (default: yes; changed in debugfs later)");
 
 static LIST_HEAD(queue);		/* tramp_mutex */
-static LIST_HEAD(again);		/* tramp_mutex: what could not be done, see below */
+static LIST_HEAD(again);		/* tramp_mutex: to be tried again, see above */
 static unsigned long queued_since;	/* jiffies of the first in the queue */
 static bool any_intruded;
 static struct workqueue_struct *wq;
@@ -203,7 +202,7 @@ static struct tramp_probe *next_queued(void)
 	return probe;
 }
 
-/* Somebody is in the way of the jump after all: out of the region, and leave it at that. */
+/* The jump is in somebody's way after all: out of the region, and leave it at that. */
 static void stay_int3(struct list_head *refused)
 {
 	struct tramp_probe *probe, *tmp;

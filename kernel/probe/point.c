@@ -100,9 +100,8 @@ static int copy_name(char __user *to, u32 room, const char *name, u32 need)
 }
 
 /*
- * What the kernel tells of its own kprobes (bpf_perf_link_fill_kprobe()), with the same
- * errors. One that was attached by address is named as well: the kernel leaves its name
- * empty.
+ * The same as the kernel says of its own kprobes (bpf_perf_link_fill_kprobe()), with the same
+ * errors. A probe that was attached by address has a name, too: the kernel leaves it empty.
  */
 static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
 {

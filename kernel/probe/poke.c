@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is written into the text for a probe: the plans of x86/plan.h, executed.
+ * Writing a probe into the text: this executes the plans of x86/plan.h.
  *
  * The plans say which bytes are written in which order, where every CPU has to have seen
- * them, who may be executing what meanwhile, and why each step is safe. This file adds what
- * makes it so in the kernel:
+ * them, who may be executing what meanwhile, and why each step is safe. In the kernel this makes
+ * it so:
  *
  *  - Nobody else writes: kprobe_mutex and text_mutex are held from the first check of a
  *    plan to its last sync (tramp_text_write_lock()).
@@ -12,21 +12,21 @@
  *  - A step that writes: text_poke(). A sync: text_poke_sync(), an IPI to every CPU. When it
  *    returns, no CPU is in the int3 handler that was there before (trap.c).
  *
- *  - The wait before a jump: an RCU-tasks grace period without any lock, which the optimiser
- *    has behind it when it calls ("quiesced", optimiser.c).
+ *  - The wait before a jump: an RCU-tasks grace period without any lock. The optimiser has
+ *    waited before it calls ("quiesced", optimiser.c).
  *
  *  - A check: the bytes are what the plan before has left, and no kprobe of the kernel
  *    knows them. One that came on top of a jump has taken the jump for the instruction, and
  *    goes to our image whenever it is armed. Then everything stays until it has gone.
  *
- *  - What a probe is told to have: its "text", which the int3 handler and decoders read.
+ *  - The form that a plan notes: the probe's "text", which the int3 handler and decoders read.
  */
 #include "image.h"
 #include "poke.h"
 #include "text/text.h"
 #include "x86/plan.h"
 
-/* What a probe is told to have is a form. */
+/* A probe's "text" is a form. */
 static_assert(TRAMP_TEXT_ORIGINAL == (int)TRAMP_X86_FORM_ORIGINAL);
 static_assert(TRAMP_TEXT_INT3 == (int)TRAMP_X86_FORM_INT3);
 static_assert(TRAMP_TEXT_JUMP == (int)TRAMP_X86_FORM_JUMP);
@@ -74,7 +74,7 @@ static bool pause_for(const struct tramp_x86_step *step)
 	return step->op == TRAMP_X86_SYNC || step->op == TRAMP_X86_WAIT;
 }
 
-/* A step that writes or tells. */
+/* A step that writes bytes or the probe's "text". */
 static void take_step(struct tramp_probe *probe, const struct tramp_x86_step *step)
 {
 	const struct tramp_x86_spot spot = spot_of(probe);
@@ -106,7 +106,7 @@ static u32 run_one(const struct tramp_x86_plan *plan, struct tramp_probe *probe)
 	return probe->text == plan->to ? 0 : TRAMP_REASON_FOREIGN_BYTES;
 }
 
-/* Who passes comes first in @list, who drops out comes last in @out. */
+/* Probes that pass come first in @list, others come last in @out. */
 static void check_all(const struct tramp_x86_plan *plan, const struct tramp_x86_step *step,
 		      struct list_head *list, struct list_head *out)
 {

@@ -6,25 +6,24 @@
  * image (mode INT3, which may become a jump) or from one callback (KPROBE, FTRACE_OPS).
  * Every change of the list makes a new image or set; nothing is edited in place.
  *
- *	off -> int3 -> [one grace period for many] -> jump -> int3 -> off
+ * 	off -> int3 -> [one grace period for many] -> jump -> int3 -> off
  *
- * Who may be executing what at a change of image: hits that trap read probe->go, and
- * get the old image or the new one; a jump is turned back into an int3 first, and
- * the optimiser makes it a jump to the new image a little later. The old image is
- * retired behind an RCU-tasks grace period. An image that executes only the probed
- * instruction returns into the region: before one is used, the region's bytes are
- * the original ones again.
+ * A change of image, and who may be executing. Hits that trap read probe->go: they get the old
+ * image or the new one. A jump becomes an int3 first, and the optimiser makes it a jump to the
+ * new image a little later. The old image is retired behind an RCU-tasks grace period. An image
+ * that executes only the probed instruction returns into the region. So before one is used, the
+ * region's bytes are the original ones again.
  *
- * A probe in the middle of another's region takes that one back to int3, with an image
- * for its own instruction, before it is armed itself; when it goes, the other is
- * queued and may become a jump again.
+ * A new probe may lie in the region of another one. That one becomes an int3 with an image for
+ * its own instruction, before the new one is armed. When the new one goes, the other is queued
+ * and may become a jump again.
  *
- * Without its last program a probe is as good as gone: what still traps there goes on
- * in the image's copy of the instructions. Restoring the text is left to the
- * optimiser, many at a time. A program that comes before that finds the probe as it is.
+ * A probe without programs does nothing: what still traps there goes on in the image's copy of
+ * the instructions. The optimiser restores the text, for many at a time. A program that comes
+ * before that finds the probe as it is.
  *
- * A module's probes die with it. When it is GOING nobody is in its code; the text is
- * restored nevertheless, as long as it is there.
+ * A module's probes die with it. When it is GOING, no CPU is in its code; the text is restored
+ * nevertheless, as long as it is there.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -147,7 +146,7 @@ static struct tramp_probe *new_probe(struct tramp_place *place, struct tramp_ref
 
 static void probe_free(struct tramp_retire *r)
 {
-	/* Whoever looked it up did so under RCU, which the grace period includes. */
+	/* It was looked up under RCU, which the grace period includes. */
 	kfree(container_of(r, struct tramp_probe, retire));
 }
 
@@ -155,7 +154,7 @@ static const struct tramp_retire_ops probe_retire_ops = {
 	.free = probe_free,
 };
 
-/* What hits reach goes; the struct goes with the last link. */
+/* Give up all that hits reach; the struct goes with the last link. */
 static void abandon(struct tramp_probe *probe)
 {
 	tramp_probe_hash_del(probe);
@@ -180,7 +179,7 @@ void tramp_probe_remove(struct tramp_probe *probe)
 	tramp_probe_queue_around(addr);
 }
 
-/* Somebody is going to stand at @addr: no jump may cover it. */
+/* A probe comes to @addr: no jump may cover it. */
 static int clear_regions(unsigned long addr, struct tramp_refusal *why)
 {
 	struct tramp_probe *probe;
@@ -250,7 +249,7 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 
 	tramp_probe_hash_add(probe);
 	probe->reason = tramp_place_mode(place, member->slot->func_ip, &mode);
-	/* With somebody else's live patch there, say, the kernel's kprobe is left. */
+	/* Without the hook (a live patch holds it, say) only a kernel kprobe is left. */
 	if (mode == TRAMP_MODE_INT3) {
 		probe->hooked = !tramp_probe_hook_get(&first);
 		if (!probe->hooked) {
@@ -266,7 +265,7 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 				    "the bytes at a function's entry are ftrace's");
 
 	err = start_as(probe, place, mode, &first);
-	/* What turned out to be out of reach, or a kprobe that came this very moment. */
+	/* No image in reach, say, or a kprobe that came this very moment: use a kernel kprobe. */
 	if (err && mode == TRAMP_MODE_INT3 && !(flags & TRAMP_ATTACH_F_NO_KPROBE) &&
 	    (first.reason == TRAMP_REASON_OUT_OF_REACH ||
 	     first.reason == TRAMP_REASON_INSN_FIXED ||
@@ -395,7 +394,7 @@ static void stop(struct tramp_probe *probe, struct tramp_member *member)
 	}
 }
 
-/* What its kernel kprobe has missed stays with the member when that goes. */
+/* The kernel kprobe goes; the member keeps the misses that it counted. */
 static void keep_misses(struct tramp_probe *probe, struct tramp_member *member)
 {
 	u64 missed = tramp_probe_callback_missed(probe);
@@ -479,7 +478,7 @@ static void forget_in(struct tramp_probe *probe, void *mod)
 	if (probe->module != mod)
 		return;
 	if (probe->mode == TRAMP_MODE_INT3) {
-		/* Whatever the bytes are now: nobody executes them any more. */
+		/* Other bytes may stand there by now: nobody executes them any more. */
 		list_move(&probe->opt, &restore);
 		tramp_probe_restore_batch(&restore);
 		probe->text = TRAMP_TEXT_ORIGINAL;
@@ -523,7 +522,7 @@ void tramp_probe_exit(void)
 {
 	if (!tramp_ksyms.has_probes)
 		return;
-	/* Modules may still go with the last probes in them: link/ goes on telling. */
+	/* Modules may still go with the last probes in them: link/ still reports that. */
 	tramp_probe_opt_drain();
 	tramp_probe_hook_exit();
 	tramp_probe_opt_exit();

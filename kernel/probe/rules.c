@@ -23,7 +23,7 @@
 #include "trap.h"
 #include "x86/relocate.h"
 
-/* What held() says. */
+/* The answers of held(). */
 enum {
 	HELD_NOT,
 	HELD_RESERVED,
@@ -78,7 +78,7 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	place->where = 0;
 	if (KSYM(within_kprobe_blacklist)(addr))
 		return tramp_refuse(why, TRAMP_REASON_BLACKLISTED, addr, NULL);
-	/* What the kernel's kprobes take, and do harm with: deny.c. */
+	/* The kernel's kprobes accept these, and do harm: deny.c. */
 	if (place->untraced)
 		return tramp_refuse(why, TRAMP_REASON_NOTRACE, addr, NULL);
 	place->ftrace = KSYM(ftrace_location)(addr) == addr;
@@ -90,8 +90,8 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	    (tramp_x86_classify(&place->insn) == TRAMP_X86_FIXED && KSYM(find_bug)(addr)))
 		return tramp_refuse(why, TRAMP_REASON_RESERVED, addr, NULL);
 	/*
-	 * Not ours, nor of a kprobe: a debugger's, or what compilers put behind returns and
-	 * jumps against speculation. Kprobes take none either (__copy_instruction()).
+	 * Not ours, nor of a kprobe: a debugger's, or put behind returns and jumps by compilers,
+	 * against speculation. Kprobes take none either (__copy_instruction()).
 	 */
 	if (place->insn.bytes[0] == 0xcc)
 		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr, NULL);

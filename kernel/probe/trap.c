@@ -10,19 +10,17 @@
  * There are two ways to it: a short one (trap_fast.c), and the chain of die
  * notifiers, which is always there.
  *
- * Who may be where. An int3 is entered with interrupts off and keeps them off, so a
- * CPU that is in the handler answers no IPI. Whoever takes a probe away writes the
- * original byte, syncs all CPUs (by IPI), and then takes the probe from the table: no
- * CPU that trapped on the int3 is left when it cannot be found any more. A CPU that
- * traps while the byte is being changed finds the probe (or, on kernels whose kprobe
- * handler looks at the byte before us, executes what is there by then).
- * The image that the handler read out of the probe is retired behind RCU-tasks: the
- * task has not passed a voluntary switch since.
+ * Execution. An int3 is entered with interrupts off and keeps them off, so a CPU that is in the
+ * handler answers no IPI. To take a probe away we write the original byte, sync all CPUs (by IPI),
+ * and then take the probe from the table. So once it cannot be found, no CPU that trapped on its
+ * int3 is left. A CPU that traps while the byte is being changed finds the probe. (On kernels
+ * whose kprobe handler looks at the byte before us it may execute what is there by then.) The image
+ * that the handler read out of the probe is retired behind RCU-tasks: the task has not passed a
+ * voluntary switch since.
  *
- * What a handler runs before it is back in the image must not be probed: it would
- * trap again without end. All of it is in this module, which refuses probes in
- * itself, on the kernel's blacklist, or in deny.c. For the same reason this file is built
- * without instrumentation (Kbuild).
+ * Code that a handler runs before it is back in the image must not be probed: it would trap again
+ * without end. All of it is in this module, which refuses probes in itself, on the kernel's
+ * blacklist, or in deny.c. For the same reason this file is built without instrumentation (Kbuild).
  */
 #include <linux/hashtable.h>
 #include <linux/kdebug.h>

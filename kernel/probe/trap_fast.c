@@ -2,27 +2,25 @@
 /*
  * A short way from an int3 to a probe's image.
  *
- * The kernel's int3 handler first asks kprobe_int3_handler(), which looks for a kprobe
- * at the address, and then the chain of die notifiers. That is a third of what a hit
- * costs. kprobe_int3_handler() begins with a NOP5 like other functions; a direct call
- * there (ftrace/site.c) asks us before both. It is a matter of speed alone: where it is
- * not possible (another direct call is there, the function cannot be traced) or is
- * passed by (ftrace's protection against recursion, another ftrace user there), the
- * notifier gets the same int3s (trap.c).
+ * The kernel's int3 handler first asks kprobe_int3_handler(), which looks for a kprobe at the
+ * address, and then the chain of die notifiers. That is a third of the cost of a hit.
+ * kprobe_int3_handler() begins with a NOP5 like other functions; a direct call there
+ * (ftrace/site.c) asks us before both. It is a matter of speed alone: without it the notifier gets
+ * the same int3s (trap.c). The call is not possible if another direct call is there, or if the
+ * function cannot be traced. It is passed by where another ftrace user is there, or where ftrace
+ * protects itself against recursion.
  *
- * Being asked before the kernel's kprobes takes nothing from them. A kprobe may stand
- * on a jump of ours, so what is taken here is only what hits a probe whose text is an
- * int3 (probe->text), and no kprobe gets there: the kernel registers none on an int3,
- * and no jump with a kprobe on it becomes one. The text and what is said of it change
- * under kprobe_mutex (poke.c). While they change, an int3 of ours may pass here;
- * the notifier has it then.
+ * Being asked before the kernel's kprobes takes nothing from them. A kprobe may stand on a jump of
+ * ours, so this takes only hits of probes whose text is an int3 (probe->text). No kprobe gets
+ * there: the kernel registers none on an int3, and no jump with a kprobe on it becomes one. The
+ * text and probe->text change under kprobe_mutex (poke.c). While they change, an int3 of ours may
+ * pass here; the notifier has it then.
  *
- * Who may be executing what: the stub and tramp_probe_take_first() run in the int3 handler,
- * with interrupts off, in a context like an NMI's. Nothing there can be traced or
- * probed, which would lead into the same place again. The stub belongs to the module,
- * so nobody may be in it when the module goes: taking the site back makes the bytes a
- * NOP (with a sync of all CPUs), and exit waits for RCU-tasks (base/retire.c), which no CPU
- * that is in an exception gets around.
+ * Execution. The stub and tramp_probe_take_first() run in the int3 handler, with interrupts off,
+ * in a context like an NMI's. Nothing there can be traced or probed, which would lead into the
+ * same place again. The stub belongs to the module, so nobody may be in it when the module goes.
+ * Taking the site back makes the bytes a NOP (with a sync of all CPUs). Then exit waits for
+ * RCU-tasks (base/retire.c), which waits for every CPU that is in an exception.
  *
  * Other people's int3s pay for the question, some twenty instructions. So the site is
  * given back a moment after the last probe has gone, together with the hook, which also

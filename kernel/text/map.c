@@ -2,34 +2,32 @@
 /*
  * Where in the text something may jump to.
  *
- * Before a jump is put over several instructions it must be known that nothing
- * lands on any but the first. A function's own branches are not enough: its .cold
- * part jumps back into its middle, hand-written code jumps wherever it likes. So
- * the whole text is decoded once, symbol by symbol, and the target of every direct
- * branch gets a bit; so do the fix-ups of exception tables, and the labels of jump
- * labels, which are branches at one time and NOPs at another. Then the question is
- * answered in constant time, for any number of probes.
+ * Before a jump is put over several instructions it must be known that nothing lands on any
+ * but the first. A function's own branches are not enough: its .cold part jumps back into its
+ * middle, hand-written code jumps wherever it likes. So the whole text is decoded once, symbol by
+ * symbol. The target of every direct branch gets a bit. So do the fix-ups of exception tables, and
+ * the targets of jump labels, which are branches at one time and NOPs at another. Then the question
+ * is answered in constant time, for any number of probes.
  *
- * What lands in the middle of a function is in the same module as the function: the
- * linker resolves no other direct branch but to a symbol. So each module's text is
- * read when a probe in it first wants to know.
+ * A branch to the middle of a function comes from the same module as the function: the linker
+ * resolves no other direct branch but to a symbol. So each module's text is read when a probe in
+ * it first wants to know.
  *
  * Where instructions start is noted on the way, so that no function is decoded again and
  * again for each probe in it.
  *
- * By the same tables it is noted which bytes the kernel itself patches: jump labels and
- * static calls. (The kernel's own answer goes through all of them each time.)
+ * The same tables tell which bytes the kernel itself patches: jump labels and static calls. (The
+ * kernel's own answer goes through all of them each time.)
  *
- * The answer stays right: code that appears later (another module) is not linked
- * against the middle of functions; jump labels and fix-ups were counted whatever
- * state they are in; alternatives have been applied before.
+ * The answer stays right. Code that appears later (another module) is not linked against the
+ * middle of functions. Jump labels and fix-ups were counted in any state. Alternatives have been
+ * applied before.
  *
- * A symbol is decoded with tramp_mutex and text_mutex held, so nobody patches it at
- * that time and every probe in it can be seen through. Data among the code may be
- * taken for branches: then a place is thought a target that is none, which is the
- * harmless side; decoding starts afresh at the next symbol. Should a symbol not be
- * decodable to its end, nothing is known of the rest of it: all of its bytes count as
- * targets, and what it branches to from there is not known; the kernel's own text has
+ * A symbol is decoded with tramp_mutex and text_mutex held, so nobody patches it at that time and
+ * every probe in it can be seen through. Data among the code may be taken for branches. Then a
+ * place counts as a target that is none, which is the harmless side; decoding starts afresh at
+ * the next symbol. If a symbol cannot be decoded to its end, nothing is known of the rest: all of
+ * its bytes count as targets, and its branches from there are not known. The kernel's own text has
  * no such symbol that is compiled code.
  */
 #include <linux/bitmap.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is where in the text: instructions, targets of branches, what the kernel patches; a
- * bit for each byte.
+ * A map of the text: where instructions start, targets of branches, bytes that the kernel
+ * patches; a bit for each byte.
  */
 #ifndef TRAMP_BRANCHES_H
 #define TRAMP_BRANCHES_H

@@ -70,7 +70,7 @@ struct tramp_name_rule {
 /**
  * tramp_name_find() - the first rule of a list that a name fits
  * @rules: the list
- * @nr: its length
+ * @nr: how many there are
  * @name: the name
  *
  * Context: any.

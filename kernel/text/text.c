@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel text: reading what it was before anybody's probes, and writing probes
- * into it.
+ * Kernel text: reading what it was before anybody's probes, and writing probes into it.
  *
- * Reading. Text is patched by several parties, each under text_mutex, and each
- * knows the original: jump labels and static calls swap one instruction for another
- * of the same length, which changes nothing for a decoder; ftrace likewise. A
- * probe's int3 or jump does hide instructions. Ours keep what they hide; the
- * kernel's kprobes keep the first byte, and the next four when they are jumps.
+ * Reading. Several parties patch text, each under text_mutex, and each knows the original. Jump
+ * labels, static calls and ftrace swap one instruction for another of the same length, which
+ * changes nothing for a decoder. A probe's int3 or jump does hide instructions. Ours keep what
+ * they hide; the kernel's kprobes keep the first byte, and the next four when they are jumps.
  *
- * Writing. kprobe_mutex comes first: the kernel registers a kprobe in one go under
- * it, from copying the instruction to arming it, but takes text_mutex only for
- * parts of that. If a jump of ours came in between, its int3 would fall into our
- * displacement. And no CPU is half-way up or down: it runs code that may be probed, but a
- * sync is an IPI to those that are online, and RCU does not wait for it either. Such a CPU
- * might still trap on an int3 whose probe is gone, or stand in a region that becomes a
- * jump. The order of the locks is that of the kernel's own optimiser (kprobe_optimizer()).
+ * Writing. kprobe_mutex comes first: the kernel registers a kprobe in one go under it, from
+ * copying the instruction to arming it, but takes text_mutex only for parts of that. If a jump of
+ * ours came in between, its int3 would fall into our displacement. And no CPU is half-way up or
+ * down. Such a CPU runs code that may be probed, but a sync is an IPI to CPUs that are online, and
+ * RCU does not wait for it either. It might still trap on an int3 whose probe is gone, or stand in
+ * a region that becomes a jump. The order of the locks is that of the kernel's own optimiser
+ * (kprobe_optimizer()).
  */
 #include <linux/cpu.h>
 #include <linux/mutex.h>
@@ -62,7 +60,7 @@ void tramp_cursor_init(struct tramp_cursor *c, unsigned long start, unsigned lon
 	c->cover_len = 0;
 }
 
-/* The bytes that a kernel kprobe at @addr hides. Return: how many bytes, 0 if there is none. */
+/* The bytes that a kernel kprobe at @addr hides. Return: how many, 0 if there is none. */
 static u32 kprobe_cover(unsigned long addr, u8 first, u8 *cover)
 {
 	const struct optimized_kprobe *op;
@@ -84,7 +82,7 @@ static u32 kprobe_cover(unsigned long addr, u8 first, u8 *cover)
 	return len;
 }
 
-/* The bytes that a probe beginning at @addr hides. Return: how many bytes. */
+/* The bytes that a probe at @addr hides. Return: how many. */
 static u32 find_cover(unsigned long addr, u8 *cover)
 {
 	u8 first = *(const u8 *)addr;
@@ -174,10 +172,10 @@ bool tramp_text_knows(unsigned long start, unsigned long end)
 }
 
 /*
- * Whether a kprobe of the kernel is a jump, or may become one: only if it has a detour, which
- * the kernel makes when the kprobe is registered (alloc_aggr_kprobe()), and only if no probe of
- * ours is near then (probe/kprobe_veto.c). Those in mode kprobe are mostly at instructions of which
- * the kernel makes no jump.
+ * Whether a kprobe of the kernel is a jump, or may become one: only if it has a detour. The
+ * kernel makes that when the kprobe is registered (alloc_aggr_kprobe()), unless a probe of ours is
+ * near then (probe/kprobe_veto.c). Our kprobes are mostly at instructions of which the kernel
+ * makes no jump.
  */
 static bool may_be_jump(const struct kprobe *kp)
 {
@@ -206,7 +204,7 @@ bool tramp_text_has_kprobe(unsigned long start, unsigned long end)
 void tramp_text_write(unsigned long addr, const u8 *bytes, u32 len)
 {
 	tramp_text_assert_write_locked();
-	/* Who decodes a trace of branches (Intel PT) has to know each state of the text. */
+	/* A decoder of branch traces (Intel PT) has to know each state of the text. */
 	if (tramp_ksyms.has_perf_event_text_poke)
 		KSYM(perf_event_text_poke)((void *)addr, (void *)addr, len, bytes, len);
 	KSYM(text_poke)((void *)addr, bytes, len);

@@ -62,7 +62,7 @@ bool tramp_cursor_next(struct tramp_cursor *c, struct tramp_x86_insn *insn);
 void tramp_text_original(unsigned long addr, unsigned long start, u8 *buf, u32 len);
 
 /**
- * typedef tramp_cover_t - what a probe of ours hides
+ * typedef tramp_cover_t - the original bytes that a probe of ours hides
  * @addr: an address
  * @cover: (out) the original bytes, at most TRAMP_X86_MAX_REGION
  *
@@ -71,7 +71,7 @@ void tramp_text_original(unsigned long addr, unsigned long start, u8 *buf, u32 l
  */
 typedef u32 tramp_cover_t(unsigned long addr, u8 *cover);
 
-/* Who knows what probes of ours hide; NULL: there are none. Module init and exit. */
+/* Set the function that knows what probes of ours hide; NULL: no probes. Init and exit. */
 void tramp_text_set_cover(tramp_cover_t *cover);
 
 /* text_mutex, for reading what nobody is patching. Takes tramp_mutex before. */

@@ -3,8 +3,8 @@
  * The decoder of the module: the kernel's insn_decode() behind the interface of
  * x86/insn.h.
  *
- * insn_decode() is made for code that is known to be code: what is no instruction
- * has a length all the same. What cannot be one for sure is refused here, so that a
+ * insn_decode() is made for code that is known to be code: bytes that are no instruction
+ * have a length all the same. Bytes that can be none are refused here, so that a
  * walk that went astray ends rather than goes on.
  */
 #include <linux/bitops.h>
