@@ -4,12 +4,12 @@
  *
  * The buffer may be too short, or absent altogether: then bytes are counted but
  * not written, so that one run of the caller's code measures and a second one
- * writes. What went wrong is sticky (struct tasm::overflow, ::out_of_reach):
- * callers emit without looking and ask once at the end.
+ * writes. Errors are sticky (struct tasm::overflow, ::out_of_reach): callers emit
+ * without looking and ask once at the end.
  *
- * Offsets into the buffer stand for places. Two struct tasm may write to
- * different parts of one buffer at the same time (a hot and a cold part, say):
- * jumps between them need nothing but the offset of the other.
+ * Offsets into the buffer stand for places. Two struct tasm may write to different
+ * parts of one buffer at the same time (a hot and a cold part, say). Jumps between
+ * them need nothing but the offset of the other.
  *
  * Only what the images need is here, in the one encoding chosen for it. The
  * encodings are those of the Intel SDM, volume 2: [prefix] [REX] opcode ModRM
@@ -199,9 +199,9 @@ static inline void tasm_modrm(struct tasm *a, unsigned int mod, unsigned int reg
 }
 
 /*
- * One instruction with a memory operand: @opcode is one byte, or two if the first is
- * an escape (0x0fba), @reg the register operand or the opcode extension, @trailing the
- * bytes of immediate that the caller appends.
+ * One instruction with a memory operand. The opcode is one byte, or two if the first is
+ * an escape (0x0fba). The register operand or the opcode extension is in @reg. The
+ * caller appends @trailing bytes of immediate.
  */
 static inline void tasm_op_mem(struct tasm *a, bool wide, u16 opcode, unsigned int reg,
 			       struct tasm_mem m, u32 trailing)

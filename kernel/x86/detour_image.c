@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Detour buffers: what a probe's JMP leads to, or its int3 is continued at.
+ * Detour buffers: a probe's JMP leads here, and its int3 is continued here.
  *
  * The frame
  * =========
@@ -12,17 +12,17 @@
  *	run_ctx		struct bpf_trace_run_ctx; only if a program needs it
  *	...		struct pt_regs and what must be restored, see below
  *
- * To an unwinder that follows frame pointers, and it does in code that it knows
- * nothing about, the image is a function that was called where the probe is: one
- * byte before the return address is the probed instruction (so the kernel's ORC
- * tables know how to go on), and rbp + 16 is its rsp.
+ * An unwinder follows frame pointers in code that it knows nothing about. To it the
+ * image is a function that was called where the probe is. One byte before the return
+ * address is the probed instruction (so the kernel's ORC tables know how to go on), and
+ * rbp + 16 is its rsp.
  *
- * What is saved for being restored are the flags and the nine registers that a call
- * may change, di, si, dx, cx, ax, r8 to r11. These nine stand next to each other in
- * struct pt_regs, so saving them builds that part of it. All other members are
- * there for the programs only, if at all: the programs find each member that
- * they read where struct pt_regs has it, the rest of it need not exist. Room is
- * left only where a member that is read, or saved in between, makes it necessary.
+ * The image saves and restores the flags and the nine registers that a call may
+ * change: di, si, dx, cx, ax, r8 to r11. These nine stand next to each other in struct
+ * pt_regs, so saving them builds that part of it. All other members are there for the
+ * programs only: each member that they read is where struct pt_regs has it. The rest of
+ * it need not exist. Room is left only where a member that is read, or saved in between,
+ * makes it necessary.
  *
  * All members are read:	di and si are read:	bx and r12 are read:
  *
@@ -42,7 +42,7 @@
  * In the third form no register that is saved is read, so they go below what is. Then
  * `leave` drops what is read at no cost, while in the first it must be stepped over
  * wherever it stands below what is restored. For the same reason the flags to be
- * restored stand next to di, in the place of orig_ax if that is not read; flags that
+ * restored stand next to di, in the place of orig_ax if that is not read. Flags that
  * are read are there a second time then.
  *
  * The code, with one program that reads all
@@ -78,8 +78,8 @@
  *	jmp	ip + len			(7)
  *
  * (1) Five bytes, so that a JMP can be written over it while somebody executes the
- *     image. ip + 1 is what an int3 at the address would have pushed, and what
- *     programs see as pt_regs.ip.
+ *     image. An int3 at the address would have pushed ip + 1 too, and programs see
+ *     it as pt_regs.ip.
  *
  * (2) Up to here nothing may change a flag, and behind (6) neither: hence lea where
  *     add would do.
@@ -93,12 +93,12 @@
  *     fault that a program makes and that is fixed up. Either leaves everything as it
  *     was. (6) turns interrupts on again where they were on: what was held up comes.
  *
- * (5) Or pops, which are shorter, where that takes no more instructions: there would
- *     be r15 to bx to be stepped over here, which nobody has changed, and orig_ax, ip, cs.
+ * (5) Or pops, which are shorter, where that takes no more instructions. Here they would
+ *     have to step over r15 to bx, which nobody has changed, and over orig_ax, ip, cs.
  *
- * (7) Not if the last of the instructions does not come here: a jump, or a call, which
- *     pushes the original return address and so returns to ip + len by itself. Then
- *     an int3 stops what the processor may execute behind it speculatively.
+ * (7) Not if the last of the instructions never comes here. That is a jump, or a call: it
+ *     pushes the original return address and so returns to ip + len by itself. Then an
+ *     int3 stops the processor from going on behind it speculatively.
  *
  * Nothing is called before interrupts are off, and the image is reached by a jump:
  * there is nothing to count for call depth accounting but the image's own calls.
@@ -367,7 +367,7 @@ static void load_saved(struct image *img)
 	tasm_lea(a, TASM_RSP, tasm_at(TASM_RBP, flags));
 }
 
-/* What stands below the saved members, or among them, takes an instruction each to skip. */
+/* Members below the saved ones, or among them, take an instruction each to skip. */
 static bool pops_are_fewer(const struct image *img)
 {
 	bool gap = false;

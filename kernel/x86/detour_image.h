@@ -28,7 +28,8 @@
  *	first) current->bpf_ctx points to a bpf_trace_run_ctx; _NARGS means nothing.
  *	Neighbours with the same @active are all run or all missed.
  * @regs: the members of pt_regs that must be right, bit n for the u64 at 8 * n;
- *	TRAMP_X86_REGS_ALL if unknown. Other members are not built, and must not be read.
+ *	TRAMP_X86_REGS_ALL if unknown. Other members are not built, and must not
+ *	be read.
  */
 struct tramp_x86_detour_req {
 	const struct tramp_x86_env *env;
@@ -55,8 +56,7 @@ struct tramp_x86_detour_req {
  * @call_off: as in struct tramp_x86_fentry_out, two for each program; may be NULL
  *
  * The image starts with a 5-byte instruction (push imm32; without programs a JMP to the
- * copy), so that its first 5 bytes can be replaced by a JMP while it is being
- * executed.
+ * copy). So a JMP can replace its first 5 bytes while it is being executed.
  */
 struct tramp_x86_detour_out {
 	u32 size;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Entry and exit images: what a patched function entry calls.
+ * Entry and exit images: a patched function entry calls one.
  *
- * The function's NOP5 has become `call image`, so an image starts with two
- * return addresses on the stack: its own, into the function behind the NOP5,
- * and above that the function's, into its caller.
+ * The function's NOP5 has become `call image`. So an image starts with two return
+ * addresses on the stack: its own, into the function behind the NOP5, and above
+ * that the function's, into its caller.
  *
  * The frame
  * =========
@@ -23,10 +23,10 @@
  *			padding, see below
  *	rsp		then, for the call of the original, its stack arguments
  *
- * The padding appears in exit images of functions with stack arguments. It
- * makes rsp at the original's entry the same modulo 16 as it was when the
- * function was called: the caller may have aligned its stack for an argument
- * (an __int128, say) that the function relies on finding aligned.
+ * The padding appears in exit images of functions with stack arguments. It makes
+ * rsp at the original's entry the same modulo 16 as it was when the function was
+ * called. The caller may have aligned its stack for an argument (an __int128, say)
+ * that the function relies on finding aligned.
  *
  * The code, for a function of two arguments
  * =========================================
@@ -80,13 +80,13 @@
  *     there is no place where a task can block, only where it can be preempted:
  *     an RCU-tasks grace period covers both. Between them a task may block, in
  *     the original or in a sleepable program, and RCU-tasks would take that for
- *     having left. So whoever frees an image first points the site elsewhere,
- *     then waits for RCU-tasks (whoever entered is now counted or gone), then
+ *     having left. To free an image, first point the site elsewhere. Then wait
+ *     for RCU-tasks: all tasks that entered are now counted or gone. Then wait
  *     for the sum of the counters to reach zero (it only falls), then for
  *     RCU-tasks once more (the tail behind (4)). Each of incq and decq is one
  *     instruction on whatever CPU the task is on; only the sum means anything.
  *     The count is up before the entry programs rather than just before the
- *     original, so that it covers sleepable programs and is balanced when the
+ *     original. So it covers sleepable programs, and is balanced when the
  *     original is skipped, at no cost. Entry images are counted only if they
  *     have a program with CALL_SLEEPABLE; all others cannot block.
  *
@@ -98,25 +98,25 @@
  *     NOPs are patched to jumps. Those that stay attached must: the calls were
  *     there before, and are owed to them. Therefore one NOP for each program
  *     and not one for all. It stands before the program's own guard and behind
- *     what it shares with its neighbours (the preemption count), and the jump
- *     leads behind its own guard: either way the counters stay balanced. The
- *     NOPs are not aligned; whoever patches them does so by way of an int3 in
- *     the first byte, as text_poke_bp() does.
+ *     the part shared with its neighbours (the preemption count). The jump leads
+ *     behind its own guard: either way the counters stay balanced. The NOPs are
+ *     not aligned; they must be patched by way of an int3 in the first byte, as
+ *     text_poke_bp() does.
  *
  * Once an fmod_ret program returns non-zero, the remaining ones and the
- * original are skipped: with a test after each program, a jump to the end of
- * the guard if others follow under it, and from there on to "skipped".
+ * original are skipped. A test after each program jumps to the end of the guard
+ * if others follow under it, and from there on to "skipped".
  *
- * What the function gets is what it would have got: its argument registers,
- * stack arguments, callee-saved registers, rsp, DF and IF. rax, r10, r11, those
- * argument registers that its prototype does not use and the arithmetic flags
- * are lost, as in the kernel's own trampoline: at a function's entry they carry
- * nothing (the compiler knows that an entry with a NOP5 may be instrumented).
+ * The function gets what it would have got: its argument registers, stack
+ * arguments, callee-saved registers, rsp, DF and IF. Lost are rax, r10, r11, the
+ * arithmetic flags, and argument registers that its prototype does not use, as in
+ * the kernel's own trampoline. At a function's entry they carry nothing (the
+ * compiler knows that an entry with a NOP5 may be instrumented).
  *
  * Call depth accounting counts calls to know when the return stack buffer runs
- * empty, so each call in here is counted, and the one that led here (which the
- * site does not do) in the image's first instruction. In an exit image that one
- * is never returned from: the count stays one higher, as does the buffer.
+ * empty, so each call in here is counted. The one that led here (which the site
+ * does not count) is counted in the image's first instruction. In an exit image
+ * that one is never returned from: the count stays one higher, as does the buffer.
  *
  * How it is emitted
  * =================
@@ -124,8 +124,7 @@
  * Two encoders write to one buffer: the hot part from the start, the cold part
  * behind it. Where the cold part begins is known from a first run that only
  * counts. So a jump from hot to cold always knows its target, and a jump back
- * waits in a label on the C stack; no memory is needed, whatever the number of
- * programs.
+ * waits in a label on the C stack. Any number of programs needs no memory.
  */
 #include "fentry_image.h"
 #include "asm.h"
@@ -240,8 +239,8 @@ static void emit_prologue(struct image *img)
 		if (img->small_stack_arg) {
 			/*
 			 * A compiler that passes a single small argument on the
-			 * stack may write 4 bytes of its slot only. What is in
-			 * the other 4 is not the program's to see.
+			 * stack may write 4 bytes of its slot only. The program
+			 * must not see the other 4.
 			 */
 			tasm_load32(&p->a, TASM_RAX, arg);
 			tasm_push(&p->a, TASM_RAX);

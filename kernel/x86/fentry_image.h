@@ -43,14 +43,14 @@ enum tramp_x86_err {
  * @arg_size: bytes of each argument, 1 to 16; above 8 it is a struct (or an
  *	__int128) that takes two slots
  *
- * Argument i takes (arg_size + 7) / 8 slots. While it fits entirely into the
+ * Argument i takes (arg_size + 7) / 8 slots. If it fits entirely into the
  * registers left (rdi, rsi, rdx, rcx, r8, r9) it is passed there, otherwise
- * entirely on the stack; a later, smaller argument may still get a register.
+ * entirely on the stack. A later, smaller argument may still get a register.
  *
- * Two kinds of arguments are passed otherwise, which sizes cannot tell: a struct
- * with unaligned (packed) members goes to the stack whatever its size, and one
- * aligned to 16 bytes that goes to the stack leaves a gap if an odd number of
- * slots is there already. The kernel's own trampoline does not know them either.
+ * Two kinds of arguments are passed otherwise, which sizes cannot tell. A struct
+ * with unaligned (packed) members goes to the stack, of any size. One aligned to 16
+ * bytes that goes to the stack leaves a gap if an odd number of slots is there
+ * already. The kernel's own trampoline does not know them either.
  */
 struct tramp_x86_model {
 	u8 nr_args;
@@ -78,8 +78,8 @@ struct tramp_x86_model {
  * @prog: first argument of @enter, @exit and of the environment's stats_exit
  * @missed_arg: argument of the environment's missed helper
  * @run: per-CPU offset of the program's run word (inline policy of entry and exit
- *	images): a u64, 0 to begin with, bit 0 is set while the program runs, the others
- *	count its runs
+ *	images). It is a u64, 0 to begin with; bit 0 is set while the program runs, the
+ *	others count its runs
  * @active: per-CPU offset of an int recursion counter that is shared with others
  *	(probes)
  * @hits: per-CPU offset of a u64 counted up once for each run (kernel policy, probes)
@@ -91,9 +91,9 @@ struct tramp_x86_model {
  * the image. Then the image, an entry image too, counts tramp_x86_fentry_req::
  * inflight up before its programs and down behind them.
  *
- * Kernel policy, like the kernel's own trampoline: @exit is called even when
- * @enter returned 0; before that the missed helper is called with
- * @missed_arg, so that our own count of misses is right.
+ * Kernel policy is like the kernel's own trampoline: @exit is called even when
+ * @enter returned 0. Before that the missed helper is called with @missed_arg,
+ * so that our own count of misses is right.
  */
 struct tramp_x86_call {
 	u64 func;
@@ -224,9 +224,9 @@ struct tramp_x86_fentry_req {
  * @after_call: offset of the instruction behind the call of the original: from
  *	there on a task is only "in flight"; 0 for an entry image
  * @skip_off: for each exit program, offset of a 5-byte NOP in front of its
- *	guard; a near JMP to skip_to[i] patched over it leaves the program out for
- *	calls that return from then on. At most nr_fexit entries are written to
- *	the caller's array (may be NULL).
+ *	guard. A near JMP to skip_to[i], patched over it, leaves the program out
+ *	for calls that return from then on. At most nr_fexit entries are written
+ *	to the caller's array (may be NULL).
  * @skip_to: for each exit program, offset of what follows it
  * @call_off: for each program, in the order fentry, fmod_ret, fexit, two offsets
  *	of near calls that run it: the hot one, and the one under statistics (0 if
@@ -260,9 +260,9 @@ u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u32 *nr_stack);
  *
  * The size does not depend on @addr: emit once to a scratch buffer with
  * @addr = 0 and reach unchecked (@addr 0 means "measuring"), allocate, and emit
- * again. Or measure with @buf NULL: that fails with NO_SPACE, and @out->size is
- * the size. @buf is written to only with TRAMP_X86_OK (bytes behind the image
- * become int3) and with OUT_OF_REACH (all of it becomes int3).
+ * again. Or measure with @buf NULL. That fails with NO_SPACE, and @out->size is the
+ * size. @buf is written to only with TRAMP_X86_OK (bytes behind the image become
+ * int3) and with OUT_OF_REACH (all of it becomes int3).
  *
  * Context: any; touches nothing but its arguments.
  * Return: TRAMP_X86_OK or why not.

@@ -4,8 +4,8 @@
  * the function's arguments?
  *
  * The calling convention is that of the System V AMD64 ABI without SSE, as far
- * as sizes determine it. What they do not determine is in fentry_image.h, at
- * struct tramp_x86_model.
+ * as sizes determine it. Where they do not: struct tramp_x86_model in
+ * fentry_image.h.
  */
 #include "fentry_req.h"
 

@@ -7,8 +7,8 @@
  *	int3		cc cc cc o3 o4 o5 o6 o7
  *	jump		e9 r0 r1 r2 r3 cc cc cc
  *
- * The further int3s are never executed. They keep a decoder that begins at the function's
- * start in step with it, as the kernel's kprobes do at every registration. They also keep
+ * The further int3s are never executed. They keep decoders in step that begin at the
+ * function's start, as the kernel's kprobes do at every registration. They also keep
  * kprobes from being put there: the kernel registers none on an int3.
  *
  * How one form becomes another while the code runs: plan.h.

@@ -42,19 +42,19 @@
  *	jmp	cont
  *
  * (1) With preemption off the task stays on its CPU, and a region with
- *     preemption off is an RCU reader: that is what rcu_read_lock() and
- *     migrate_disable() around a program are for. Kernels whose checkers must
- *     see rcu_read_lock() get the call as well (env->rcu_read_lock).
+ *     preemption off is an RCU reader. So no rcu_read_lock() and no
+ *     migrate_disable() are needed. Kernels whose checkers must see
+ *     rcu_read_lock() get the call as well (env->rcu_read_lock).
  *
  * (2) The program's run word: bit 0 is set while the program runs, the others count
  *     how often it has. One instruction takes it and tells whether it was taken, and
  *     the increment that releases it carries into the count. It belongs to this CPU and
- *     the task cannot leave it, so nothing has to be atomic: an interrupt or an NMI that
+ *     the task cannot leave it, so nothing has to be atomic. An interrupt or an NMI that
  *     runs the program has released it again before it returns. If the bit
  *     was set before, the program is running further up this very stack: it is a
- *     recursion, and counts as missed. (Both instructions are of 64 bits for a reason:
- *     a load that is wider than the store before it waits until that has left the
- *     store buffer, which costs more than all the rest.)
+ *     recursion, and counts as missed. (Both instructions are of 64 bits for a reason. A
+ *     load that is wider than the store before it waits until that has left the store
+ *     buffer, which costs more than all the rest.)
  *
  * (3) An interrupt that does the same in between puts it back likewise.
  *
@@ -99,7 +99,7 @@
  *
  * (5) A probe may be inside of a lock section, whose lock a helper of its program wants.
  *     Such helpers ask in_nmi(), try the lock, and fail where they would spin for ever.
- *     Interrupts are off already: one that came while an NMI is counted would leave its
+ *     Interrupts are off already. One that came while an NMI is counted would leave its
  *     softirqs pending, and find the recursion contexts of perf and ftrace taken that are
  *     an NMI's. An NMI, before this or behind it, adds its own count and takes it away
  *     again. Each field has 4 bits. Programs do not nest, so a stack of contexts has a
@@ -135,16 +135,16 @@
  *	lea	run_ctx, %rdx
  *	call	exit
  *
- * (9) Stored even if the program is not known to read its cookie, as 0: enter()
- *     makes the run_ctx visible in any case, and the stack's old contents shall
- *     not be.
+ * (9) Stored as 0 even if the program is not known to read its cookie. For
+ *     enter() makes the run_ctx visible in any case, and the stack's old
+ *     contents must not be.
  *
  * (10) The task may be preempted and may migrate, but this is a single
  *     instruction on a single CPU, and only the sum over all CPUs means
  *     anything.
  *
- * (11) Always, also for a program that does not look at its context: rdi still holds what
- *     the interrupted code had there, and a tracer of the program gets to see it.
+ * (11) Always, also for a program that does not look at its context: rdi still has the
+ *     interrupted code's value, and a tracer of the program gets to see it.
  *     With a context outside of the frame: mov $context, %rdi.
  */
 #include "guard.h"
@@ -329,7 +329,7 @@ static void release_counter(struct tramp_guard *g, const struct tramp_x86_call *
 }
 
 /*
- * Cold code for while statistics are on: the program runs, its time is taken, and it goes
+ * Cold code for while statistics are on. The program runs, its time is taken, and it goes
  * on at @done. @hits: the counter that it counts up there, 0 for none.
  */
 static void run_timed(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result,

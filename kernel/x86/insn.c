@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an instruction does to the flow of control, and what in it depends on where
- * it stands. Opcodes are those of the Intel SDM, volume 2, appendix A, and of
+ * The effect of an instruction on the flow of control, and the parts that depend on
+ * where it stands. Opcodes are those of the Intel SDM, volume 2, appendix A, and of
  * the AMD64 manual, volume 3.
  *
  * Kernel text is written by compilers and by people who know what they do, so this

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The facts that we need about one instruction.
+ * An instruction, as far as we need to know it.
  *
  * The decoder is not ours: the module asks the kernel's own (kernel/arch/x86/decode.c),
  * user space asks Zydis (selftests/lib/decode.c). Both fill in the same struct, and
@@ -73,9 +73,9 @@ struct tramp_x86_insn {
 bool tramp_x86_decode(const u8 *code, u32 avail, struct tramp_x86_insn *insn);
 
 /*
- * For decoders: the TRAMP_X86_PFX_* of a byte, 0 if it is no legacy prefix; whether
- * an emulation prefix is at @code; and what both make of the instruction behind one,
- * which takes up @len bytes together with it.
+ * For decoders. The TRAMP_X86_PFX_* of a byte, 0 if it is no legacy prefix. Whether an
+ * emulation prefix is at `code`. The instruction behind one, as both decoders show it;
+ * together they take up `len` bytes.
  */
 #define TRAMP_X86_EMULATE_SIZE	5
 
@@ -83,7 +83,7 @@ u8 tramp_x86_prefix(u8 byte);
 bool tramp_x86_emulate_prefix(const u8 *code, u32 avail);
 void tramp_x86_emulated(const u8 *code, u8 len, struct tramp_x86_insn *insn);
 
-/* The effect of an instruction on the flow of control, and so how it is relocated. */
+/* Kinds by the effect on the flow of control, which says how to relocate them. */
 enum tramp_x86_kind {
 	TRAMP_X86_PLAIN,	/* goes on behind itself */
 	TRAMP_X86_JMP,		/* jmp rel8, rel32 */
@@ -93,19 +93,21 @@ enum tramp_x86_kind {
 	TRAMP_X86_JMP_IND,	/* jmp r/m64 */
 	TRAMP_X86_CALL_IND,	/* call r/m64 */
 	TRAMP_X86_RET,		/* ret, ret n */
-	TRAMP_X86_FIXED,	/* does what it does only where it stands: traps, iret, ... */
+	TRAMP_X86_FIXED,	/* works only at its own address: traps, iret, ... */
 };
 
 /**
  * tramp_x86_classify() - the kind of an instruction
  * @insn: the instruction
  *
- * TRAMP_X86_FIXED is what traps, leaves by a way of its own, or has the processor
- * remember or look at where it stands: int3, int n, int1, into, ud0-2, iret, uiret,
- * eretu, erets, syscall, sysret, sysenter, sysexit, hlt, rsm, mov to ss, lss, xbegin,
- * far branches, enclu, encls, enclv, getsec, vmlaunch, vmresume, vmrun, skinit,
- * seamret; branches with a 66 prefix, since processors disagree about their length,
- * and with a LOCK prefix, since they trap.
+ * TRAMP_X86_FIXED traps, leaves by a way of its own, or has the processor remember or
+ * look at where it stands. These are:
+ *
+ * - int3, int n, int1, into, ud0-2, iret, uiret, eretu, erets, syscall, sysret,
+ *   sysenter, sysexit, hlt, rsm, mov to ss, lss, xbegin, far branches;
+ * - enclu, encls, enclv, getsec, vmlaunch, vmresume, vmrun, skinit, seamret;
+ * - branches with a 66 prefix, since processors disagree about their length, and with
+ *   a LOCK prefix, since they trap.
  *
  * Return: the kind.
  */
@@ -121,16 +123,16 @@ s32 tramp_x86_disp(const struct tramp_x86_insn *insn);
 u64 tramp_x86_branch_target(const struct tramp_x86_insn *insn, u64 ip);
 
 /*
- * ENDBR64, ENDBR32: where indirect branches may land. A copy of it is a NOP, so it
- * is TRAMP_X86_PLAIN, but with indirect branch tracking on nothing else may stand
- * at its place: whoever wants to write there has to know.
+ * ENDBR64, ENDBR32: where indirect branches may land. A copy of it is a NOP, so it is
+ * TRAMP_X86_PLAIN. But with indirect branch tracking on, nothing else may stand at its
+ * place: writers there have to know.
  */
 bool tramp_x86_is_endbr(const struct tramp_x86_insn *insn);
 
 /*
  * sti: interrupts come only behind the next instruction, which idle loops count
- * on (sti; hlt). It relocates as itself, but what follows it has to follow it in the
- * copy as well.
+ * on (sti; hlt). It relocates as itself, but the next instruction has to follow it in
+ * the copy as well.
  */
 bool tramp_x86_is_sti(const struct tramp_x86_insn *insn);
 

@@ -2,9 +2,9 @@
 /*
  * One instruction, made to run at another address.
  *
- * Most are copied byte by byte. What depends on its own address is either a
- * displacement, which is computed anew, or a relative branch, which is written anew
- * in its rel32 form; a call becomes a push of the address it would push and a jump.
+ * Most are copied byte by byte. A part that depends on its own address is either a
+ * displacement, which is computed anew, or a relative branch, which is written anew in
+ * its rel32 form. A call becomes a push of the address it would push and a jump.
  * Flags are never touched on the way, and no register is borrowed.
  *
  * Returns and indirect branches. A processor may take the target of one that stands in
@@ -19,14 +19,13 @@
  * a push and a jump does not. A return takes an entry all the same. Some processors go by
  * other branches when there is none left, so the kernel counts calls and returns (up to 12), and
  * fills the buffer before it is empty. It counts a call at the callee, and there a
- * relocated one would be counted without an entry: hit often enough, it empties the buffer while
+ * relocated one would be counted without an entry. Hit often enough, it empties the buffer while
  * the count says that all is well. So where the kernel counts, a real call makes the
  * entry, and its return address is replaced. The callee's return is predicted wrongly then,
  * into an int3; those of its callers are not.
  *
- * Two things cannot be told from outside: the oops of an instruction that faults
- * names the copy, and of a call whose operand cannot be read the return address is
- * on the stack already.
+ * Two things differ. The oops of an instruction that faults names the copy. If a call's
+ * operand cannot be read, its return address is on the stack already.
  */
 #include "relocate.h"
 

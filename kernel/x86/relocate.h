@@ -33,17 +33,17 @@ enum tramp_x86_reloc {
  * Afterwards control is behind the emitted code if it would be behind the
  * instruction, and at the original target otherwise. Registers, flags, memory and
  * stack are as if the instruction had run at @ip; a call pushes the return
- * address that it would push there. The size does not depend on @a->addr. An address out of
- * reach is noted in @a->out_of_reach as well. Nothing is appended unless it returns
+ * address that it would push there. The size does not depend on @a->addr. A target out
+ * of reach is noted in @a->out_of_reach as well. Nothing is appended unless it returns
  * TRAMP_X86_RELOC_OK or TRAMP_X86_RELOC_REACH.
  *
- * Where the kernel sends returns or indirect branches through thunks, so does what is
- * emitted, even if the instruction at @ip is a plain one: the kernel may have left it so
- * for the sake of its address. `ret n` and branches through memory are refused there.
+ * Where the kernel sends returns or indirect branches through thunks, so does the emitted
+ * code. That holds even if the instruction at @ip is a plain one: the kernel may have left it
+ * so for the sake of its address. `ret n` and branches through memory are refused there.
  *
  * An instruction that faults does so at the copy: the caller sees to it that nobody looks
- * the address up (exception tables). What follows a sti has to follow its copy, see
- * tramp_x86_is_sti().
+ * the address up (exception tables). The instruction behind a sti has to follow its copy,
+ * see tramp_x86_is_sti().
  *
  * Context: any.
  * Return: TRAMP_X86_RELOC_OK, or why not.

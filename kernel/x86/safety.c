@@ -4,9 +4,9 @@
  *
  * First the region is walked: its live instructions are those that control reaches
  * from its start, its dead ones stand behind one that does not fall through. Then
- * each rule looks at the whole region. The first one that objects gives the reason,
- * so those come first that say most: somebody owns the bytes; an instruction
- * could not run elsewhere at all; the jump alone is in the way.
+ * each rule looks at the whole region. The first one that objects gives the reason, so
+ * those that say most come first. Somebody owns the bytes; then, an instruction could not
+ * run elsewhere at all; then, the jump alone is in the way.
  */
 #include "safety.h"
 
@@ -33,7 +33,7 @@ struct region {
 	struct tramp_x86_verdict *v;
 };
 
-/* What a rule says that does not hold. */
+/* For a rule that does not hold: the reason. */
 static bool object(struct region *r, enum tramp_x86_why why, u64 where)
 {
 	r->v->why = why;
@@ -73,8 +73,8 @@ static bool walk_live(struct region *r, const u8 *code, u32 avail)
 
 /*
  * Dead bytes are jumped over and never run. Usually they are padding, or a block that
- * something jumps to, which other rules find out. What does not decode there
- * ends the region where the jump ends.
+ * something jumps to, which other rules find out. Bytes there that do not decode end
+ * the region where the jump ends.
  */
 static void walk_dead(struct region *r, const u8 *code, u32 avail)
 {

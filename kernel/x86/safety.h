@@ -33,10 +33,9 @@ struct tramp_x86_env;
 /**
  * struct tramp_x86_world - what must be known beyond the bytes
  * @env: the kernel, for tramp_x86_relocate()
- * @is_target: whether a direct branch from anywhere, a fix-up of the exception
- *	table, or the label of a jump label is at @addr
- *	It is asked for every byte of the region but the first, not only for those where
- *	instructions start.
+ * @is_target: whether @addr is the target of a direct branch from anywhere, a fix-up of the
+ *	exception table, or the label of a jump label. It is asked for every byte of the
+ *	region but the first, not only for those where instructions start.
  * @has_fixup: whether the instruction at @addr has an exception-table entry. Asked for those
  *	that would run out of line.
  * @held: whether somebody else patches any byte of @start to @end (exclusive): an
