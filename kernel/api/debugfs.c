@@ -25,7 +25,7 @@
 #include "base/rights.h"
 #include "debugfs.h"
 #include "link/link.h"
-#include "probe/optimiser.h"
+#include "probe/probe.h"
 
 static struct dentry *dir;
 

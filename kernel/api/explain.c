@@ -4,7 +4,7 @@
  */
 #include "func/explain.h"
 #include "internal.h"
-#include "probe/explain.h"
+#include "probe/probe.h"
 
 static int check(const struct tramp_explain *ex, struct tramp_refusal *why)
 {

@@ -18,7 +18,7 @@
 #include <linux/slab.h>
 #include "base/compat.h"
 #include "base/ksyms.h"
-#include "callback.h"
+#include "internal.h"
 #include "ftrace/site.h"
 #include "prog/runtime.h"
 #include "trap.h"

@@ -59,9 +59,8 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 #include "base/ksyms.h"
-#include "deny.h"
+#include "internal.h"
 #include "text/idle.h"
-#include "text/text.h"
 
 /* The functions that may be the one a part belongs to. */
 struct parents {

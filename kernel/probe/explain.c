@@ -13,7 +13,6 @@
 #include <linux/uaccess.h>
 #include "base/ksyms.h"
 #include "base/rights.h"
-#include "explain.h"
 #include "internal.h"
 #include "text/map.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * probe.c, for its own room: point.c has these functions in its table, and the optimiser and
- * EXPLAIN ask for probes. tramp_mutex is held for all but tramp_probe_prepare().
+ * Functions that only this room calls: in process context and with tramp_mutex held, unless
+ * they say otherwise.
  */
 #ifndef TRAMP_PROBE_INTERNAL_H
 #define TRAMP_PROBE_INTERNAL_H
 
 #include "place.h"
 #include "probe.h"
+
+/* probe.c ------------------------------------------------------------------- */
 
 /**
  * tramp_probe_prepare() - what has to be known before a probe is attached
@@ -49,12 +51,100 @@ struct tramp_probe *tramp_probe_find(unsigned long addr);
  *
  * Hits run the old list or the new one; the old image is retired. On failure
  * everything is as before.
- * Context: tramp_mutex held, may sleep.
  * Return: 0 or a negative errno.
  */
 int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refusal *why);
 
 /* Nothing of it is in the text any more: forget it. */
 void tramp_probe_remove(struct tramp_probe *probe);
+
+/* deny.c -------------------------------------------------------------------- */
+
+/**
+ * tramp_probe_traceable() - whether ftrace covers a function
+ * @sym: the function, or a part of one (.cold): then the one it belongs to must be covered
+ * @mod: the module it is in, NULL for the kernel proper
+ *
+ * Context: @mod does not go (its notifier waits for tramp_mutex).
+ * Return: false if no probe may be in it, since a tracer might run it before its test
+ * for recursion.
+ */
+bool tramp_probe_traceable(const struct tramp_symbol *sym, const struct module *mod);
+
+/**
+ * tramp_probe_denied() - why a function may not hold an int3 probe
+ * @sym: the function
+ * @refuse: (out) it may not hold a kernel kprobe either
+ *
+ * Return: enum tramp_reason, 0 if it may.
+ */
+u32 tramp_probe_denied(const struct tramp_symbol *sym, bool *refuse);
+
+/* kprobe_veto.c ------------------------------------------------------------- */
+
+/**
+ * tramp_probe_hook_get() - have a say in what the kernel makes jumps of
+ * @why: why that is not possible; then no int3 of ours may be written
+ *
+ * Takes the short way for int3s, too. Each success is undone by tramp_probe_hook_put().
+ * Return: 0 or a negative errno.
+ */
+int tramp_probe_hook_get(struct tramp_refusal *why);
+void tramp_probe_hook_put(void);
+/* Module exit; takes tramp_mutex. Does not return if ftrace has shut down. */
+void tramp_probe_hook_exit(void);
+
+/* Note the branches among a new probe's original bytes; @len of them are known. */
+void tramp_probe_note_branches(struct tramp_probe *probe, u32 len);
+
+/* optimiser.c --------------------------------------------------------------- */
+
+/**
+ * tramp_probe_queue() - have the optimiser look at a probe
+ * @probe: mode INT3: it may become a jump, or has to be taken away
+ */
+void tramp_probe_queue(struct tramp_probe *probe);
+
+/* Kprobes have come into regions. Any context. */
+void tramp_probe_queue_intruded(void);
+
+/* Something has gone from @addr: regions that hold it may be jumps again. */
+void tramp_probe_queue_around(unsigned long addr);
+
+/**
+ * tramp_probe_evaluate() - whether a probe may be a jump, for its image
+ * @probe: mode INT3
+ * @place: checked
+ *
+ * Sets the probe's reason.
+ * Return: bytes of the region, 0 for no jump (now).
+ */
+u32 tramp_probe_evaluate(struct tramp_probe *probe, struct tramp_place *place);
+
+/* No link is left: wait until all text is restored. Module exit, without tramp_mutex. */
+void tramp_probe_opt_drain(void);
+
+int tramp_probe_opt_init(void);
+void tramp_probe_opt_exit(void);
+
+/* callback.c ---------------------------------------------------------------- */
+
+/**
+ * tramp_probe_callback_attach() - reach a probe through ftrace or a kernel kprobe
+ * @probe: mode FTRACE_OPS or KPROBE, with its set, in the table
+ * @why: why not
+ *
+ * Return: 0 or a negative errno.
+ */
+int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why);
+
+/* No hit reaches it when this returned; its set may still be in use. */
+void tramp_probe_callback_detach(struct tramp_probe *probe);
+
+/*
+ * Hits that a kernel kprobe has skipped since it was registered: another one was running
+ * on the CPU, so it did not call us.
+ */
+u64 tramp_probe_callback_missed(const struct tramp_probe *probe);
 
 #endif /* TRAMP_PROBE_INTERNAL_H */

@@ -36,8 +36,7 @@
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "ftrace/hold.h"
-#include "kprobe_veto.h"
-#include "optimiser.h"
+#include "internal.h"
 #include "trap.h"
 #include "x86/insn.h"
 

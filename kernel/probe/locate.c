@@ -5,8 +5,7 @@
  */
 #include <linux/kallsyms.h>
 #include "base/ksyms.h"
-#include "deny.h"
-#include "place.h"
+#include "internal.h"
 #include "text/map.h"
 
 int tramp_place_check_syntax(const struct tramp_probe_at *at, struct tramp_refusal *why)

@@ -26,7 +26,6 @@
 #include <linux/slab.h>
 #include "image.h"
 #include "internal.h"
-#include "optimiser.h"
 #include "poke.h"
 #include "text/map.h"
 #include "text/text.h"

@@ -6,7 +6,6 @@
 #include <linux/uaccess.h>
 #include "base/compat.h"
 #include "base/rights.h"
-#include "callback.h"
 #include "image.h"
 #include "internal.h"
 

@@ -28,11 +28,8 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "base/ksyms.h"
-#include "callback.h"
 #include "image.h"
 #include "internal.h"
-#include "kprobe_veto.h"
-#include "optimiser.h"
 #include "poke.h"
 #include "text/map.h"
 #include "trap.h"
@@ -216,11 +213,6 @@ static int start_int3(struct tramp_probe *probe, struct tramp_place *place,
 	return err;
 }
 
-static int start_callback(struct tramp_probe *probe, struct tramp_refusal *why)
-{
-	return new_set(probe, why) ?: tramp_probe_callback_attach(probe, why);
-}
-
 static int start_as(struct tramp_probe *probe, struct tramp_place *place,
 		    enum tramp_mode mode, struct tramp_refusal *why)
 {
@@ -228,12 +220,10 @@ static int start_as(struct tramp_probe *probe, struct tramp_place *place,
 
 	probe->mode = mode;
 	err = clear_regions(probe->addr, why);
-	if (err)
-		;
-	else if (mode == TRAMP_MODE_INT3)
+	if (!err && mode == TRAMP_MODE_INT3)
 		err = start_int3(probe, place, why);
-	else
-		err = start_callback(probe, why);
+	else if (!err)
+		err = new_set(probe, why) ?: tramp_probe_callback_attach(probe, why);
 	if (err)
 		probe->mode = TRAMP_MODE_NONE;
 	return err;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A probe: one instruction with programs. Each header of this folder says which file it is of;
- * other rooms use this one, image.h, trap.h, poke.h, optimiser.h and explain.h.
+ * A probe: one instruction with programs. The self-test also uses image.h, trap.h and poke.h.
  */
 #ifndef TRAMP_PROBE_H
 #define TRAMP_PROBE_H
@@ -101,6 +100,20 @@ struct tramp_probe {
 
 /* Probed addresses, and how many of them are jumps; for INFO. tramp_mutex held. */
 void tramp_probe_totals(u32 *probes, u32 *optimised);
+
+/* Whether probes become jumps; switching goes through all of them. Without tramp_mutex. */
+bool tramp_probe_optimising(void);
+void tramp_probe_set_optimising(bool on);
+
+/**
+ * tramp_probe_explain() - the EXPLAIN_CODE command
+ * @ex: the request; out members are filled in, pointers are user space's
+ * @show: addresses and code may be shown
+ *
+ * Context: process, may sleep, without locks.
+ * Return: 0 or a negative errno, see the UAPI header.
+ */
+int tramp_probe_explain(struct tramp_explain_code *ex, bool show);
 
 int tramp_probe_init(void);
 void tramp_probe_exit(void);
