@@ -58,7 +58,8 @@ int tramp_check_name(const char *name, size_t room, struct tramp_refusal *why)
 }
 
 static const struct tramp_cmd commands[] = {
-	{ TRAMP_IOC_INFO, TRAMP_INFO_MIN_SIZE, sizeof(struct tramp_info), 0, NEED_OPEN, tramp_run_info },
+	{ TRAMP_IOC_INFO, TRAMP_INFO_MIN_SIZE, sizeof(struct tramp_info), 0, NEED_OPEN,
+	  tramp_run_info },
 	{ TRAMP_IOC_ATTACH, TRAMP_ATTACH_MIN_SIZE, sizeof(struct tramp_attach),
 	  offsetof(struct tramp_attach, refusal), NEED_ATTACH, tramp_run_attach },
 	{ TRAMP_IOC_EXPLAIN, TRAMP_EXPLAIN_MIN_SIZE, sizeof(struct tramp_explain),
