@@ -55,7 +55,7 @@ fresh() {
 	cp -r include "$WORK/"
 	cp user/remedies.h "$WORK/user/"
 	cp -r user/libtrampoline/core "$WORK/user/libtrampoline/"
-	cp -r user/trampctl/trampctl.h user/trampctl/out "$WORK/user/trampctl/"
+	cp -r user/trampctl/out "$WORK/user/trampctl/"
 	find kernel -name refuse.c -exec sed 's|#include "[a-z/]*tramp\.h"|#include "tramp.h"|' {} + \
 		>"$WORK/kernel/refuse.c"
 	stubs

@@ -21,11 +21,6 @@
 #include "out/output.h"
 #include "trampctl.h"
 
-bool json_output;
-bool json_pretty;
-bool debug_output;
-const struct cmd *current_cmd;
-
 static const struct cmd *const cmds[] = {
 	&cmd_attach, &cmd_trace, &cmd_probe, &cmd_list, &cmd_show, &cmd_detach,
 	&cmd_dump, &cmd_explain, &cmd_features, &cmd_version, &cmd_help,
@@ -375,6 +370,7 @@ static void find_json_option(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	const struct cmd *cmd;
 	int rc, first;
 
 	/* One line, one write: what reads the pipe sees each call as it happens. */
@@ -390,9 +386,11 @@ int main(int argc, char **argv)
 			cmd_print_table(stderr);
 			return EXIT_USAGE;
 		}
-		current_cmd = cmd_find(argv[first], &rc);
-		if (current_cmd)
-			rc = run_cmd(current_cmd, argc - first, argv + first);
+		cmd = cmd_find(argv[first], &rc);
+		if (cmd) {
+			current_command = cmd->name;
+			rc = run_cmd(cmd, argc - first, argv + first);
+		}
 	}
 	return output_finish(rc);
 }

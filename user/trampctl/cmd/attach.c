@@ -25,6 +25,7 @@
 #include "../out/linkinfo.h"
 #include "../out/output.h"
 #include "../out/table.h"
+#include "../run/args.h"
 #include "../run/module.h"
 #include "../run/signals.h"
 #include "../trampctl.h"

@@ -13,6 +13,7 @@
 #include "../out/json.h"
 #include "../out/linkinfo.h"
 #include "../out/text.h"
+#include "../run/args.h"
 #include "../run/module.h"
 #include "../trampctl.h"
 

@@ -18,6 +18,7 @@
 #include "../out/json.h"
 #include "../out/linkinfo.h"
 #include "../out/text.h"
+#include "../run/args.h"
 #include "../trampctl.h"
 
 struct holder {

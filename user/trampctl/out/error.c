@@ -18,10 +18,12 @@
 #include <trampoline/trampoline.h>
 
 #include "../../remedies.h"
-#include "../trampctl.h"
 #include "error.h"
 #include "json.h"
 #include "text.h"
+
+bool debug_output;
+const char *current_command;
 
 /* --------------------------------------------------- libbpf's messages -- */
 
@@ -70,8 +72,8 @@ static void print_text(const struct problem *p, const char *reason, const char *
 {
 	const char *const *s;
 
-	fprintf(stderr, "trampctl%s%s: %s", current_cmd ? " " : "",
-		current_cmd ? current_cmd->name : "", msg);
+	fprintf(stderr, "trampctl%s%s: %s", current_command ? " " : "",
+		current_command ? current_command : "", msg);
 	if (reason)
 		fprintf(stderr, " [%s]", reason);
 	fputc('\n', stderr);
@@ -91,8 +93,8 @@ static void print_json(const struct problem *p, const char *reason, const char *
 	const char *const *s;
 	json_object *list;
 
-	if (current_cmd)
-		json_put_str(j, "command", current_cmd->name);
+	if (current_command)
+		json_put_str(j, "command", current_command);
 	json_put_s64(j, "exit_code", p->exit_code);
 	json_put_s64(j, "errno", p->err);
 	if (p->err && strerrorname_np(p->err))
@@ -143,7 +145,7 @@ int usage_error(const char *fmt, ...)
 	char *msg, *remedy;
 	va_list ap;
 
-	remedy = current_cmd ? xasprintf("trampctl help %s", current_cmd->name) :
+	remedy = current_command ? xasprintf("trampctl help %s", current_command) :
 			       xasprintf("trampctl help");
 	p.remedy = remedy;
 	va_start(ap, fmt);

@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Errors and warnings: of trampctl, of the library and of libbpf.
+ * Exit codes, errors and warnings: of trampctl, of the library and of libbpf.
  */
 #ifndef TRAMPCTL_ERROR_H
 #define TRAMPCTL_ERROR_H
 
+#include <stdbool.h>
 #include <trampoline/trampoline.h>
+
+/* Exit codes, documented in trampctl(8). */
+enum {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,	/* tried, and failed */
+	EXIT_USAGE = 2,		/* the command line makes no sense */
+	EXIT_NOT_FOUND = 3,	/* no such function, link or file */
+	EXIT_PERMISSION = 4,	/* not allowed */
+	EXIT_NO_MODULE = 5,	/* the module is not loaded, or has no device */
+	EXIT_REFUSED = 6,	/* the module refused, with a reason */
+};
+
+/* Set by main.c. */
+extern bool debug_output;		/* --debug: libbpf's and the library's messages */
+extern const char *current_command;	/* the command that runs; NULL before it is known */
 
 /**
  * struct problem - what went wrong, for fail()

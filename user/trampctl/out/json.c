@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../trampctl.h"
 #include "json.h"
 #include "text.h"
+
+bool json_output;
+bool json_pretty;
 
 /**
  * json_bytes() - a string out of bytes that may be anything

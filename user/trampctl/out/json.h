@@ -15,6 +15,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Set by main.c. */
+extern bool json_output;	/* -j or -p */
+extern bool json_pretty;	/* -p */
+
 void json_put_str(json_object *obj, const char *key, const char *val);
 void json_put_bytes(json_object *obj, const char *key, const char *val, size_t len);
 void json_put_u64(json_object *obj, const char *key, uint64_t val);

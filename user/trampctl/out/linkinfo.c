@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../trampctl.h"
 #include "json.h"
 #include "linkinfo.h"
 #include "table.h"
@@ -145,10 +144,4 @@ json_object *link_to_json(const struct tramp_link_info *info)
 		free(image);
 	}
 	return j;
-}
-
-/* A link's id on the command line. Returns 0, or EXIT_USAGE after reporting. */
-int parse_link_id(const char *text, uint32_t *id)
-{
-	return parse_u32("a link's ID", text, 1, UINT32_MAX, id);
 }

@@ -18,6 +18,5 @@ void json_put_func(json_object *j, const char *module, const char *func, uint64_
 void json_put_btf(json_object *j, uint32_t obj_id, uint32_t id, uint64_t key);
 void json_put_reason(json_object *j, uint32_t reason);
 char *image_text(const struct tramp_link_info *info);
-int parse_link_id(const char *text, uint32_t *id);
 
 #endif /* TRAMPCTL_LINKINFO_H */

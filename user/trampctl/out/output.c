@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../trampctl.h"
 #include "error.h"
 #include "output.h"
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../trampctl.h"
+#include "error.h"
 #include "text.h"
 
 static void out_of_memory(void)

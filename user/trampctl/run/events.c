@@ -16,7 +16,7 @@
 #include "../out/json.h"
 #include "../out/output.h"
 #include "../out/text.h"
-#include "../trampctl.h"
+#include "args.h"
 #include "events.h"
 #include "signals.h"
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "out/error.h"
-#include "trampctl.h"
+#include "../out/error.h"
+#include "args.h"
 
 /**
  * parse_u64() - an unsigned number, decimal or 0x hexadecimal
@@ -27,7 +27,7 @@ int parse_u64(const char *what, const char *text, uint64_t min, uint64_t max, ui
 	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	char *end;
 
-	/* strtoull() takes signs, blanks and octal; none of them is meant here. */
+	/* strtoull() takes signs, blanks and octal, which nobody means here. */
 	if (!isxdigit((unsigned char)text[0]))
 		goto bad;
 	errno = 0;
@@ -89,4 +89,10 @@ int parse_seconds(const char *what, const char *text, uint64_t *ns)
 	return 0;
 bad:
 	return usage_error("%s must be a number of seconds, not \"%s\"", what, text);
+}
+
+/* A link's id. Returns 0, or EXIT_USAGE after having reported the error. */
+int parse_link_id(const char *text, uint32_t *id)
+{
+	return parse_u32("a link's ID", text, 1, UINT32_MAX, id);
 }
