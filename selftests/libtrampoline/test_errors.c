@@ -97,7 +97,7 @@ static void test_message(void)
 
 	CHECK(!e->err && !e->message[0] && !e->name[0] && !e->remedy[0], "nothing yet");
 	errno = 0;
-	CHECK_EQ(libtramp_fail_refusal(-EBUSY, &r, "program 'x'"), -EBUSY, "returned");
+	CHECK_EQ(libtramp_fail_ioctl(-EBUSY, &r, "ATTACH", "program 'x'"), -EBUSY, "returned");
 	CHECK_EQ(errno, EBUSY, "errno");
 	e = tramp_last_error();
 	CHECK(e->from_kernel, "it is");
@@ -117,6 +117,22 @@ static void test_message(void)
 	      tramp_last_error()->message);
 	tramp_clear_error();
 	CHECK(!tramp_last_error()->err && !tramp_last_error()->message[0], "cleared");
+}
+
+/* A command that failed without a reason: the errno says all. */
+static void test_errno_alone(void)
+{
+	const struct tramp_refusal r = { .reason = TRAMP_REASON_NONE };
+
+	CHECK_EQ(libtramp_fail_ioctl(-EPERM, &r, "QUERY", "link 1"), -EPERM, "returned");
+	CHECK(!strcmp(tramp_last_error()->name, "permission"), "%s", tramp_last_error()->name);
+	CHECK_EQ(libtramp_fail_ioctl(-ENOMEM, &r, "QUERY", "link 1"), -ENOMEM, "returned");
+	CHECK(!strcmp(tramp_last_error()->name, "no-memory"), "%s", tramp_last_error()->name);
+	CHECK_EQ(libtramp_fail_ioctl(-EIO, &r, "QUERY", "link 1"), -EIO, "returned");
+	CHECK(!strcmp(tramp_last_error()->name, "system"), "%s", tramp_last_error()->name);
+	CHECK(last_error_says("link 1: a system call failed (TRAMP_IOC_QUERY: "), "which");
+	CHECK(!tramp_last_error()->from_kernel, "the library's");
+	tramp_clear_error();
 }
 
 static void test_long_texts(void)
@@ -347,6 +363,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "feature-names", .run = test_features },
 	{ .name = "version", .run = test_version },
 	{ .name = "message", .run = test_message },
+	{ .name = "errno-alone", .run = test_errno_alone },
 	{ .name = "long-texts", .run = test_long_texts },
 	{ .name = "threads", .run = test_threads },
 	{ .name = "abi-version", .run = test_abi },

@@ -342,18 +342,20 @@ static void test_near_misses(void)
 	struct tramp_place p;
 
 	libtramp_place_parse("do_unlnkat+4", false, &p, "x");
-	CHECK_EQ(libtramp_fail_place(-1, -ENOENT, &r, &p, syms, "program 'p'"), -ENOENT, "errno");
+	CHECK_EQ(libtramp_fail_place(-1, -ENOENT, &r, "ATTACH", &p, syms, "program 'p'"),
+		 -ENOENT, "errno");
 	CHECK_ERROR(-ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION);
 	CHECK(last_error_says("program 'p': no function of that name or at that address "
 			      "(the nearest: do_unlinkat); use one of these"), "all of it");
 	CHECK(tramp_last_error()->from_kernel, "who says so");
 	libtramp_place_parse("mod:do_unlinkat", false, &p, "x");
-	libtramp_fail_place(-1, -ENOENT, &r, &p, syms, "program 'p'");
+	libtramp_fail_place(-1, -ENOENT, &r, "ATTACH", &p, syms, "program 'p'");
 	CHECK(last_error_says("vmlinux has one"), "in another module");
 	/* Questions that cannot be asked are left out. */
 	r.reason = TRAMP_REASON_NOT_BOUNDARY;
 	r.addr = 0xffffffff81000001;
-	CHECK_EQ(libtramp_fail_place(-1, -EINVAL, &r, &p, syms, "program 'p'"), -EINVAL, "errno");
+	CHECK_EQ(libtramp_fail_place(-1, -EINVAL, &r, "ATTACH", &p, syms, "program 'p'"),
+		 -EINVAL, "errno");
 	CHECK_ERROR(-EINVAL, TRAMP_REASON_NOT_BOUNDARY);
 	CHECK(last_error_says("(address 0xffffffff81000001); trampctl explain --code"), "all of it");
 	tramp_syms__free(syms);

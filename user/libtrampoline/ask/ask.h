@@ -8,23 +8,23 @@
 
 #include <trampoline/trampoline.h>
 
-/* What QUERY failed with becomes the last error; returns @err. */
+/* Records the failure of a QUERY as the last error; returns @err. */
 int libtramp_query_failed(int err, const struct tramp_query *q, const char *subject);
 
 /* The first attached link of the module that has this program; 0: none. */
 uint32_t libtramp_link_of_prog(int prog_fd);
 
 /**
- * libtramp_fail_place() - record a refusal of the module that is about a place
- * @dev: the device, to ask what is near it
- * @place: what was refused
+ * libtramp_fail_place() - record that a command about a place failed
+ * @dev: the device, to ask for the instructions near the place
+ * @place: the place that the module refused
  * @syms: to find near names in; NULL: loaded if need be
  *
- * Like libtramp_fail_refusal(), with the nearest names or instructions.
+ * Like libtramp_fail_ioctl(), with the nearest names or instructions.
  */
 int libtramp_fail_place(int dev, int err, const struct tramp_refusal *refusal,
-			const struct tramp_place *place, const struct tramp_syms *syms,
-			const char *subject);
+			const char *command, const struct tramp_place *place,
+			const struct tramp_syms *syms, const char *subject);
 
 /* All instructions of a place's function; NULL if there are none, without an error. */
 struct tramp_code *libtramp_code(int dev, const struct tramp_place *place);

@@ -85,7 +85,7 @@ static int ask_whole(int dev, const struct tramp_place *place, struct code *c,
 			code_len = cmd->code_len > code_len ? cmd->code_len : code_len;
 			continue;
 		}
-		/* Whoever may not see addresses can do without the bytes. */
+		/* A caller who may not see addresses gets the reply without the bytes. */
 		if (err && bytes && cmd->refusal.reason == TRAMP_REASON_HIDDEN_ADDRESS) {
 			bytes = false;
 			continue;
@@ -152,20 +152,10 @@ static int ask_failed(int dev, int err, const struct tramp_explain_code *cmd,
 		      const struct tramp_place *place, const struct tramp_syms *syms,
 		      const char *subject)
 {
-	if (cmd->refusal.reason)
-		return libtramp_fail_place(dev, err, &cmd->refusal, place, syms, subject);
-	switch (err) {
-	case -ENOTTY:
+	if (err == -ENOTTY)
 		return LIBTRAMP_FAIL(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT, subject,
 				     "the module knows no probes");
-	case -ENOMEM:
-		return libtramp_fail_nomem(subject);
-	case -EPERM:
-		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
-	default:
-		return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "TRAMP_IOC_EXPLAIN_CODE: %s",
-				     strerror(-err));
-	}
+	return libtramp_fail_place(dev, err, &cmd->refusal, "EXPLAIN_CODE", place, syms, subject);
 }
 
 struct tramp_code *tramp_explain_code(const struct tramp_syms *syms, const char *spec,

@@ -26,12 +26,8 @@ static int explain(struct tramp_explain *cmd, const char *subject,
 		return dev;
 	err = libtramp_dev_cmd(dev, TRAMP_IOC_EXPLAIN, cmd);
 	close(dev);
-	if (err && cmd->refusal.reason)
-		return libtramp_fail_refusal(err, &cmd->refusal, subject);
 	if (err)
-		return LIBTRAMP_FAIL(err,
-				     err == -EPERM ? TRAMP_REASON_PERMISSION : TRAMP_LIB_SYSTEM,
-				     subject, "TRAMP_IOC_EXPLAIN: %s", strerror(-err));
+		return libtramp_fail_ioctl(err, &cmd->refusal, "EXPLAIN", subject);
 	ex.can = cmd->can;
 	ex.fentry_reason = cmd->fentry_reason;
 	ex.fexit_reason = cmd->fexit_reason;

@@ -81,7 +81,7 @@ int tramp_info(struct tramp_module_info *user)
 	return err;
 }
 
-static const struct {
+static const struct feature {
 	uint64_t bit;
 	const char *name;
 	const char *desc;
@@ -100,22 +100,26 @@ static const struct {
 	{ TRAMP_FEAT_JUMP, "jump", "probes that are reached by a jump instead of an int3" },
 };
 
-const char *tramp_feature_name(unsigned int bit)
+static const struct feature *feature(unsigned int bit)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(features); i++)
 		if (bit < 64 && features[i].bit == 1ULL << bit)
-			return features[i].name;
+			return &features[i];
 	return NULL;
+}
+
+const char *tramp_feature_name(unsigned int bit)
+{
+	const struct feature *f = feature(bit);
+
+	return f ? f->name : NULL;
 }
 
 const char *tramp_feature_desc(unsigned int bit)
 {
-	size_t i;
+	const struct feature *f = feature(bit);
 
-	for (i = 0; i < ARRAY_SIZE(features); i++)
-		if (bit < 64 && features[i].bit == 1ULL << bit)
-			return features[i].desc;
-	return NULL;
+	return f ? f->desc : NULL;
 }

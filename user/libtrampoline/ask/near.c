@@ -47,16 +47,10 @@ static int fail_between(const struct libtramp_failure *f, const struct tramp_cod
 }
 
 int libtramp_fail_place(int dev, int err, const struct tramp_refusal *refusal,
-			const struct tramp_place *place, const struct tramp_syms *syms,
-			const char *subject)
+			const char *command, const struct tramp_place *place,
+			const struct tramp_syms *syms, const char *subject)
 {
-	const struct libtramp_failure f = {
-		.err = err,
-		.reason = refusal->reason,
-		.subject = subject,
-		.addr = refusal->addr,
-		.from_kernel = true,
-	};
+	const struct libtramp_failure f = libtramp_failure_of(err, refusal, subject);
 	struct tramp_code *code;
 	uint64_t offset;
 
@@ -81,5 +75,5 @@ int libtramp_fail_place(int dev, int err, const struct tramp_refusal *refusal,
 	default:
 		break;
 	}
-	return libtramp_fail_refusal(err, refusal, subject);
+	return libtramp_fail_ioctl(err, refusal, command, subject);
 }

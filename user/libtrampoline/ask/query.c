@@ -16,14 +16,9 @@
 
 int libtramp_query_failed(int err, const struct tramp_query *q, const char *subject)
 {
-	if (q->refusal.reason)
-		return libtramp_fail_refusal(err, &q->refusal, subject);
-	if (err == -ENOENT)
+	if (err == -ENOENT && !q->refusal.reason)
 		return LIBTRAMP_FAIL(err, TRAMP_REASON_LINK_GONE, subject, NO_DETAIL);
-	if (err == -EPERM)
-		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
-	return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "TRAMP_IOC_QUERY: %s",
-			     strerror(-err));
+	return libtramp_fail_ioctl(err, &q->refusal, "QUERY", subject);
 }
 
 /* QUERY of @q->link_id, with the last error filled if it fails. */

@@ -78,34 +78,16 @@ static uint32_t kernel_link_of(int dev, int prog_fd)
 	return 0;
 }
 
-/* Without a refusal the errno is one of the general ones of the ioctl. */
-static int failed(int err, bool probe, const char *subject)
-{
-	switch (err) {
-	case -EPERM:
-		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
-	case -ENOMEM:
-		return libtramp_fail_nomem(subject);
-	case -E2BIG:
-		if (probe)
-			return LIBTRAMP_FAIL(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT, subject,
-					     "the module is older than the library: "
-					     "it knows no probes");
-		break;
-	}
-	return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "TRAMP_IOC_ATTACH: %s",
-			     strerror(-err));
-}
-
 static int refused(int dev, int prog_fd, int err, const struct tramp_refusal *refusal,
 		   const struct tramp_place *place, const char *subject)
 {
 	uint32_t link;
 
-	if (!refusal->reason)
-		return failed(err, place, subject);
+	if (place && err == -E2BIG && !refusal->reason)
+		return LIBTRAMP_FAIL(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT, subject,
+				     "the module is older than the library: it knows no probes");
 	if (place)
-		return libtramp_fail_place(dev, err, refusal, place, NULL, subject);
+		return libtramp_fail_place(dev, err, refusal, "ATTACH", place, NULL, subject);
 	switch (refusal->reason) {
 	case TRAMP_REASON_ALREADY_ATTACHED:
 	case TRAMP_REASON_PROG_TARGET:
@@ -119,7 +101,7 @@ static int refused(int dev, int prog_fd, int err, const struct tramp_refusal *re
 	default:
 		break;
 	}
-	return libtramp_fail_refusal(err, refusal, subject);
+	return libtramp_fail_ioctl(err, refusal, "ATTACH", subject);
 }
 
 static int check_opts(const struct tramp_attach_opts *opts, const char *subject)

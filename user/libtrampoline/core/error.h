@@ -50,15 +50,21 @@ int libtramp_fail(const struct libtramp_failure *f, const char *detail, ...)
 		.err = (error), .reason = (why), .subject = (what) },	\
 		__VA_ARGS__)
 
+/* The failure that a refusal of the module is, for libtramp_fail(). */
+struct libtramp_failure libtramp_failure_of(int err, const struct tramp_refusal *refusal,
+					    const char *subject);
+
 /**
- * libtramp_fail_refusal() - record a refusal of the module
+ * libtramp_fail_ioctl() - record that a command of the module failed
  * @err: negative errno of the ioctl
- * @refusal: what the module filled in
+ * @refusal: the reply's; without a reason in it the errno says all
+ * @command: the ioctl's name, without TRAMP_IOC_
  * @subject: what it is about; NULL: nothing
  *
  * Return: @err, with errno set to match.
  */
-int libtramp_fail_refusal(int err, const struct tramp_refusal *refusal, const char *subject);
+int libtramp_fail_ioctl(int err, const struct tramp_refusal *refusal, const char *command,
+			const char *subject);
 
 /* Record -ENOMEM. */
 int libtramp_fail_nomem(const char *subject);

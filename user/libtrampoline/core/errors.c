@@ -129,17 +129,34 @@ int libtramp_fail(const struct libtramp_failure *f, const char *detail, ...)
 	return f->err;
 }
 
-int libtramp_fail_refusal(int err, const struct tramp_refusal *refusal, const char *subject)
+struct libtramp_failure libtramp_failure_of(int err, const struct tramp_refusal *refusal,
+					    const char *subject)
 {
-	const struct libtramp_failure f = {
+	return (struct libtramp_failure){
 		.err = err,
 		.reason = refusal->reason,
 		.subject = subject,
 		.addr = refusal->addr,
 		.from_kernel = true,
 	};
+}
 
-	return libtramp_fail(&f, "%.*s", (int)sizeof(refusal->detail), refusal->detail);
+int libtramp_fail_ioctl(int err, const struct tramp_refusal *refusal, const char *command,
+			const char *subject)
+{
+	const struct libtramp_failure f = libtramp_failure_of(err, refusal, subject);
+
+	if (refusal->reason)
+		return libtramp_fail(&f, "%.*s", (int)sizeof(refusal->detail), refusal->detail);
+	switch (err) {
+	case -EPERM:
+		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
+	case -ENOMEM:
+		return libtramp_fail_nomem(subject);
+	default:
+		return LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, subject, "TRAMP_IOC_%s: %s", command,
+				     strerror(-err));
+	}
 }
 
 int libtramp_fail_nomem(const char *subject)
