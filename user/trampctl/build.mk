@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# trampctl. Everything that Debian has as a static library is linked statically,
-# so that the binary needs nothing of libbpf's version at run time; Zydis comes
-# as a shared library only, which makes the whole a dynamic binary.
+# trampctl. We link statically what Debian has as a static library, so the binary
+# depends on no version of libbpf at run time. Zydis comes as a shared library
+# only, which makes the whole a dynamic binary.
 
 TRAMPCTL_SRC	:= $(sort $(wildcard user/trampctl/*.c user/trampctl/*/*.c))
 TRAMPCTL_SRC	:= $(filter-out %.bpf.c,$(TRAMPCTL_SRC))

@@ -2,11 +2,11 @@
 /*
  * trampctl: the command line of the trampoline framework.
  *
- * This file knows the commands by their table and nothing of what they do: it
+ * This file knows the commands by their table and nothing of what they do. It
  * finds the command that a word means, takes its options and the global ones
  * apart, counts its arguments and runs it. The grammar is bpftool's: commands
- * may be shortened, -j and -p give JSON from every command, options may stand
- * before or behind the arguments.
+ * may be shortened, and -j and -p give JSON from every command. Options may stand
+ * before or after the arguments.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -40,7 +40,7 @@ static const struct cmd_opt global_opts[] = {
 };
 enum { OPT_JSON, OPT_PRETTY, OPT_DEBUG, OPT_HELP, OPT_VERSION };
 
-/* What getopt_long() returns for entry i of the two tables. */
+/* getopt_long() returns one of these plus i for entry i of the two tables. */
 #define VAL_GLOBAL 0x1000
 #define VAL_OWN 0x2000
 #define MAX_OPTS 32

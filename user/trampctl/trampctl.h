@@ -3,10 +3,10 @@
  * A command, and the table of all of them. The commands and main.c include this file;
  * out/ and run/ know of no command.
  *
- * A command is one file of cmd/ with one struct cmd. Its options stand in a table, from
- * which main.c makes the getopt_long() arrays, `--help`, `trampctl help` and
- * `trampctl -j help`; the test of the man page and of the shell completion
- * reads the last.
+ * A command is one file of cmd/ with one struct cmd. Its options stand in a table. From
+ * it main.c makes the getopt_long() arrays, `--help`, `trampctl help` and
+ * `trampctl -j help`. The test of the man page and of the shell completion reads the
+ * last.
  */
 #ifndef TRAMPCTL_H
 #define TRAMPCTL_H

@@ -61,9 +61,9 @@
 /*
  * TRAMP_REASONS(X): X(value, NAME, "short-name", ERRNO, "sentence").
  *
- * One table for the enum here and for the errno that comes with each reason. The texts that the
- * library, the command line and the kernel log show come from it too, so that they cannot drift
- * apart. Code that expands ERRNO includes the header that defines it. NONE has one too: a
+ * The enum below, the errno of each reason and the texts come from this one table.
+ * The library, the command line and the kernel log show these texts. A file that
+ * expands ERRNO includes the header that defines it. NONE has an errno too: a
  * refusal without a reason is a failure all the same.
  */
 #define TRAMP_REASONS(X) \

@@ -15,7 +15,7 @@
 #include "../syms/place.h"
 #include "ask.h"
 
-/* What tramp_code__free() frees: the public struct and what it points to. */
+/* The public struct and everything it points to, for tramp_code__free(). */
 struct code {
 	struct tramp_code pub;
 	struct tramp_insn_info *insns;

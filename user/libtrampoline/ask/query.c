@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
 /*
- * What the module knows of its links: one, all of them, and the code of the
- * image that a link's function runs through.
+ * Asks the module about its links: one, all of them, and the code of the image
+ * that a link's function runs through.
  */
 #include <errno.h>
 #include <stdlib.h>

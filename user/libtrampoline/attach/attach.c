@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
 /*
- * Attaching one program. libbpf has loaded it: the verifier has checked a tracing
- * program against the function it names, so that its kind and its target are the
- * program's own and need not be said again; a probe's place is in its section name
- * or in the options (probe.c).
+ * Attaching one program. libbpf has loaded it. The verifier has checked a tracing
+ * program against the function it names, so the program itself has its kind and its
+ * target. A probe's place is in its section name or in the options (probe.c).
  *
- * What can be told without the module (not loaded, a kind we do not attach) is
- * told here, in terms of what the user wrote; the rest is the module's to refuse.
+ * This file refuses a program that is not loaded, and a kind that we do not attach, in
+ * terms of what the user wrote. Everything else the module decides.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -150,7 +149,7 @@ static struct tramp_link *attach_fd(int prog_fd, const struct tramp_attach_opts 
 	return link;
 }
 
-/* What only probes have is not for tracing programs. */
+/* Refuses options of probes for a tracing program. */
 static int check_no_place(const struct tramp_attach_opts *opts, const char *subject)
 {
 	uint32_t flags = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, flags, 0);
@@ -229,7 +228,7 @@ static struct tramp_link *attach_by_fd(int prog_fd, const struct tramp_attach_op
 	snprintf(subject, sizeof(subject), "program fd %d", prog_fd);
 	if (check_opts(opts, subject))
 		return NULL;
-	/* What is no program is the module's to refuse. */
+	/* If this is no program at all, the module refuses it. */
 	probe = libtramp_prog_info(prog_fd, &info) && info.type == BPF_PROG_TYPE_KPROBE;
 	if (probe ? libtramp_probe_place("", opts, &place, subject) :
 		    check_no_place(opts, subject))

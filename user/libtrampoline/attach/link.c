@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
 /*
- * Handles of links. A link of the module is a BPF link like any other, so that
- * detaching and updating are plain bpf(2) calls on its descriptor, and
- * closing the last descriptor or pin detaches. Pinning is in pin.c.
+ * Handles of links. A link of the module is a BPF link like any other. Plain
+ * bpf(2) calls on its descriptor detach and update it. Closing the last
+ * descriptor or pin detaches it. Pinning is in pin.c.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -54,7 +54,7 @@ const char *libtramp_not_a_probe(const char *section, const char **remedy)
 	return NULL;
 }
 
-/* What stands behind "kprobe/" in a section name; NULL: nothing. */
+/* The place after "kprobe/" in a section name; NULL: there is no "kprobe/". */
 static const char *section_place(const char *section)
 {
 	return strncmp(section, "kprobe/", 7) ? NULL : section + 7;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
 /*
  * Structs that carry their size: a caller may have been compiled with an older
- * or a newer header than the library. The older one's struct is read as if
- * followed by zeroes and written only as far as it goes; the newer one's is
- * accepted while what this library does not know of it is zero.
+ * or a newer header than the library. We read an older caller's struct as if
+ * zeroes followed it, and write only as far as it goes. We accept a newer
+ * caller's struct if the part that this library does not know is zero.
  */
 #include <string.h>
 

@@ -3,10 +3,10 @@
  * C declarations out of BTF types.
  *
  * C declares a thing by showing its use, from the name outwards: "*" to the
- * left, "[]" and "()" to the right, the latter two binding stronger. So a
- * declarator is built around the name while the chain of types is followed, in
- * parentheses where an array or a function stands behind a pointer, and the base
- * type goes in front at the end:
+ * left, "[]" and "()" to the right. The latter two bind stronger. So we follow the
+ * chain of types and build the declarator around the name. It gets parentheses
+ * where a pointer points to an array or a function. The base type goes in front at
+ * the end:
  *
  *	name  ->  *name  ->  (*name)(int)  ->  void (*name)(int)
  */

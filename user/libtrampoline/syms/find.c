@@ -236,7 +236,7 @@ int tramp_syms__match(const struct tramp_syms *syms, const char *pattern,
 		return err;
 	all = LIBTRAMP_OPTS_GET(opts, tramp_match_opts, untraceable, false) ||
 	      !tramp_syms__knows_traceable(syms);
-	/* What stands before the first wildcard narrows the search to a run of names. */
+	/* The text before the first wildcard narrows the search to a run of names. */
 	prefix = strcspn(p.spec.name, "*?[");
 	i = 0;
 	if (prefix) {

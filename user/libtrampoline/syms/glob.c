@@ -2,10 +2,10 @@
 /*
  * Globs: `*`, `?` and sets in brackets, matched against a whole string.
  *
- * Not fnmatch(3): symbol names have no locale, no slashes and no backslashes to
- * give meaning to, and time must stay proportional to pattern times string
- * whatever the pattern: only the last star is ever gone back to, since an
- * earlier one that matched more would leave less for what follows it.
+ * Not fnmatch(3): in symbol names locale, slashes and backslashes mean nothing. And
+ * time must stay proportional to pattern times string for every pattern. So we go
+ * back to the last star only: if an earlier one matched more, it would leave less
+ * for the rest.
  */
 #include <errno.h>
 

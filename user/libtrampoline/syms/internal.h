@@ -66,8 +66,8 @@ char *libtramp_read_all(const char *path);
 uint64_t libtramp_parse_hex(const char *s, char **end);
 
 /*
- * What stands in brackets at the end of a line of kallsyms or of ftrace's list; "" if
- * nothing does. NULL: not a module. The line is changed.
+ * The name in brackets at the end of a line of kallsyms or of ftrace's list; "" if there
+ * are no brackets. NULL: not a module. Changes the line.
  */
 char *libtramp_cut_module(char *rest);
 

@@ -2,9 +2,9 @@
 /*
  * Near misses: what was probably meant by a name that does not exist.
  *
- * Three ways in which a name is missing, most telling first: the compiler split
- * or cloned the function (NAME.isra.0, NAME.part.1), the name lacks a prefix
- * that the kernel puts before it (system calls), or it is misspelled. A name
+ * A name is missing for one of three reasons. The compiler split or cloned the
+ * function (NAME.isra.0, NAME.part.1); the name lacks a prefix that the kernel
+ * puts before it (system calls); or it is misspelled. We try them in this order. A name
  * that is part of a longer one counts as misspelled by two edits, so that
  * "unlinkat" finds "do_unlinkat".
  */

@@ -3,10 +3,10 @@
  * A snapshot of the kernel's functions: names and addresses, from /proc/kallsyms.
  *
  * Most commands begin with this, and there are more than a hundred thousand lines. So the
- * file stays in memory as it was read, strings are pieces of it, and names are sorted by
- * their first eight bytes, as one number, before any two are compared as strings. What
- * only some commands ask for is made when they do: the order of addresses here, what
- * ftrace can patch in traceable.c, BTF in btf.c.
+ * file stays in memory as it was read, and strings are pieces of it. Names are sorted by
+ * their first eight bytes, as one number; only equal ones are compared as strings. Some
+ * data is made when a command first asks for it: the order of addresses here, the list
+ * of functions that ftrace can patch in traceable.c, BTF in btf.c.
  */
 #define _GNU_SOURCE	/* qsort_r(), strchrnul() */
 #include <errno.h>

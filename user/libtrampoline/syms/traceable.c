@@ -2,9 +2,8 @@
 /*
  * Which functions of a snapshot ftrace can patch, from ftrace's own list.
  *
- * That list has no addresses before Linux 6.5 (available_filter_functions_addrs), so that
- * functions of the same name cannot be told apart there: then all of them count as
- * traceable if any is.
+ * That list has no addresses before Linux 6.5 (available_filter_functions_addrs). So
+ * functions of the same name look alike there: all of them count as traceable if any is.
  *
  * The kernel looks a symbol up for each of its lines, which takes longer than printing
  * all of kallsyms: it is read when somebody asks, and not before.
@@ -115,7 +114,7 @@ bool tramp_syms__knows_traceable(const struct tramp_syms *syms)
 	if (!path)
 		path = "available_filter_functions";
 	LIBTRAMP_FAIL(err, TRAMP_LIB_NO_TRACEFS, path, "%s", strerror(-err));
-	/* Who gets the message may ask the snapshot something. */
+	/* The callback that gets the message may ask the snapshot something. */
 	if (first && path[0])
 		libtramp_print(TRAMP_PRINT_DEBUG, "%s: %s\n", path, strerror(-err));
 	return false;

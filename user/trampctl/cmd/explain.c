@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * trampctl explain: could programs be attached to a function, and if not, why?
- * What probes at its instructions would be is in explain_code.c.
+ * explain_code.c has the same for probes at its instructions.
  *
  * The module gives the verdict. Before it come the facts that a reader can check
  * for himself, each with where it was read: the symbol (/proc/kallsyms), its

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the two halves of `trampctl explain` share: explain.c explains functions,
+ * Shared by the two halves of `trampctl explain`: explain.c explains functions,
  * explain_code.c their instructions.
  */
 #ifndef TRAMPCTL_EXPLAIN_H

@@ -23,7 +23,7 @@
 #include "../run/module.h"
 #include "explain.h"
 
-/* What is shown of a function. */
+/* A function, and how to show it. */
 struct view {
 	const struct tramp_code *code;
 	const struct code_opts *opts;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the two halves of `trampctl trace` share: trace.c attaches and collects,
+ * Shared by the two halves of `trampctl trace`: trace.c attaches and collects,
  * trace_print.c shows.
  */
 #ifndef TRAMPCTL_TRACE_H

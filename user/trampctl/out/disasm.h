@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Instructions as text, by Zydis: what `dump` shows of an image and `explain` of a
- * function. What an operand refers to is named after /proc/kallsyms.
+ * function. Addresses in operands get their names from /proc/kallsyms.
  */
 #ifndef TRAMPCTL_DISASM_H
 #define TRAMPCTL_DISASM_H

@@ -3,9 +3,9 @@
  * How errors look: one line that says what failed, one with what to do about it,
  * and under -j an object with the same in members. All on stderr.
  *
- * libbpf's own messages are kept aside while a command runs, since most of them
- * repeat what trampctl says better; they are shown with --debug, and with the
- * error where they are the only explanation (what the verifier found).
+ * While a command runs, we keep libbpf's own messages aside: most of them repeat
+ * what trampctl says better. --debug shows them. An error shows them too where
+ * nothing else explains it, as with what the verifier found.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

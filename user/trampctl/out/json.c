@@ -20,7 +20,7 @@ bool json_pretty;
  * @val: the bytes, up to a zero or @len
  * @len: bytes at @val
  *
- * What is not valid UTF-8 becomes \xNN, as text; json-c escapes the rest.
+ * A byte that is not valid UTF-8 becomes \xNN, as text; json-c escapes the rest.
  */
 json_object *json_bytes(const char *val, size_t len)
 {

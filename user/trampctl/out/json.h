@@ -4,8 +4,8 @@
  *
  * Conventions of trampctl's JSON: kernel addresses and pointers are strings in
  * hex ("0xffffffff81000000"), since numbers above 2^53 do not survive many
- * readers; everything else that is a number is a number. What is absent is left
- * out or null, never "" or -1.
+ * readers. Everything else that is a number is a number. A value that is absent
+ * is left out or null, never "" or -1.
  */
 #ifndef TRAMPCTL_JSON_H
 #define TRAMPCTL_JSON_H

@@ -7,8 +7,8 @@
  * kernel then, since links go with their file descriptors.
  *
  * Text that comes from the kernel (file names, task names) may hold any byte; it
- * must neither break the terminal nor make JSON invalid. What is not printable
- * UTF-8 is shown as \xNN.
+ * must neither break the terminal nor make JSON invalid. A byte that is not printable
+ * UTF-8 appears as \xNN.
  */
 #include <stdarg.h>
 #include <stdbool.h>

@@ -7,10 +7,10 @@
  * functions of a run.
  *
  * A call is noted at entry in `calls`, under the address of the context. That
- * address lies in the stack frame of the trampoline image, and one image frame
- * serves the entry and the exit programs of one call: so it names the call for
- * as long as it lasts, whatever the task does meanwhile (sleep, migrate, call
- * the same function again). The exit program completes the record in place and
+ * address lies in the stack frame of the trampoline image. One image frame serves
+ * the entry and the exit programs of one call, so the address names the call until
+ * it ends. The task may sleep, migrate or call the same function again before
+ * that. The exit program completes the record in place and
  * sends it. Strings are read at entry since the function may free them
  * (do_unlinkat() drops its struct filename).
  */
@@ -50,7 +50,7 @@ char LICENSE[] SEC("license") = "GPL";
 /* Constant for the verifier, so that what a function lacks costs nothing. */
 const volatile struct trace_config cfg = {};
 
-/* What a record starts as: too large for the BPF stack. */
+/* Each record starts as a copy of this one: it is too large for the BPF stack. */
 const struct traced_call empty_call = {};
 
 struct trace_counts counts = {};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tracing programs (calltrace.bpf.c) and `trampctl trace` agree on: the
+ * Shared by the tracing programs (calltrace.bpf.c) and `trampctl trace`: the
  * configuration of one traced function and the record of one call.
  *
- * Included by BPF code behind vmlinux.h and by user code behind linux/types.h;
+ * BPF code includes it after vmlinux.h, user code after linux/types.h;
  * it defines its own sizes and nothing else.
  */
 #ifndef TRAMPCTL_CALLTRACE_H

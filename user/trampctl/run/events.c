@@ -178,8 +178,8 @@ int events_collect(struct events *ev)
  * events_finish() - show what was still under way to us
  * @ev: collected; its programs are detached
  *
- * There may be as much of it as the ring buffer holds, which can take longer than
- * anybody wants to wait: after a while the rest is only counted, in @ev->unread.
+ * The ring buffer may be full of them, and showing all of it can take too long. After
+ * a while the rest is only counted, in @ev->unread.
  */
 void events_finish(struct events *ev)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What `trace` and `probe` share: programs of trampctl's own that send an event for
- * each call or hit through a ring buffer, until a count, a time, a signal or output
- * that cannot be written ends it.
+ * Shared by `trace` and `probe`: trampctl's own programs send an event for each call or
+ * hit through a ring buffer. A count, a time, a signal or a failed write of the output
+ * ends it.
  *
- * Events may come faster than they are shown, for ever: trampctl's own output can be
- * what is traced. So all of these are looked at behind each event. trampctl itself is
+ * Events may come faster than they are shown, for ever: the user can trace trampctl's
+ * own output. So each of these ends is checked after each event. trampctl itself is
  * left out unless --self is given.
  */
 #ifndef TRAMPCTL_EVENTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the program regprobe.bpf.c and `trampctl probe` agree on. Included by BPF
- * code behind vmlinux.h and by user code behind linux/types.h.
+ * Shared by the program regprobe.bpf.c and `trampctl probe`. BPF code includes it
+ * after vmlinux.h, user code after linux/types.h.
  */
 #ifndef TRAMPCTL_REGPROBE_H
 #define TRAMPCTL_REGPROBE_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Registers by name, in the style of ftrace's kprobe events and perf probe: %di,
- * %ax, %flags (the R of 64-bit names may be written: %rdi), $arg1 to $arg6 where a
- * function starts, and a type behind a colon (s32, u8, x64).
+ * %ax, %flags, and $arg1 to $arg6 where a function starts. The R of 64-bit names
+ * may be written (%rdi). A colon and a type may follow (s32, u8, x64).
  */
 #include <ctype.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ static const int arg_regs[] = {
 };
 #define NR_ARG_REGS ((int)(sizeof(arg_regs) / sizeof(arg_regs[0])))
 
-/* What is shown if nothing is asked for: fits a line. */
+/* Shown if the user asks for no register: fits a line. */
 static const struct reg_var defaults[] = {
 	{ "di", PROBE_DI, 64, 'x' }, { "si", PROBE_SI, 64, 'x' }, { "dx", PROBE_DX, 64, 'x' },
 	{ "cx", PROBE_CX, 64, 'x' }, { "ax", PROBE_AX, 64, 'x' }, { "bx", PROBE_BX, 64, 'x' },
@@ -54,7 +54,7 @@ static int find_reg(const char *name, size_t len)
 	for (i = 0; i < PROBE_NR_REGS; i++) {
 		if (strlen(names[i]) == len && !strncmp(names[i], name, len))
 			return i;
-		/* What has a number has its R already; %rcs and %rss are nothing. */
+		/* Numbered names have their R already; %rcs and %rss do not exist. */
 		r = names[i][0] != 'r' && i != PROBE_CS && i != PROBE_SS && i != PROBE_ORIG_AX;
 		if (r && name[0] == 'r' && strlen(names[i]) + 1 == len &&
 		    !strncmp(names[i], name + 1, len - 1))

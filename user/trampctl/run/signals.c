@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What ends a command that runs until it is told to stop: signals, and the time.
+ * Waiting for the end of a command that runs until a signal or its time ends it.
  *
- * SIGINT counts even if it is ignored, as shells do for background jobs, so that
- * scripts can use it; an ignored SIGHUP means nohup, and is left alone.
+ * SIGINT counts even if it is ignored, so that scripts can use it: shells ignore it
+ * for background jobs. An ignored SIGHUP means nohup, and stays ignored.
  */
 #include <signal.h>
 #include <stdbool.h>
