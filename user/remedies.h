@@ -43,7 +43,7 @@
 	X(REASON_TOO_MANY_PROGS, REFUSED, \
 	  "detach programs that are not needed, or do the work of several in one") \
 	X(REASON_SITE_HELD, REFUSED, \
-	  "detach the other one, or attach fentry programs only, which can go beside it") \
+	  "detach the other one, or attach only fentry programs, which work beside it") \
 	X(REASON_SITE_BUSY, REFUSED, \
 	  "look for other tracers of the function in /sys/kernel/tracing/enabled_functions") \
 	X(REASON_LIVEPATCHED, REFUSED, \
@@ -59,7 +59,7 @@
 	X(REASON_NOT_BUILT, REFUSED, "trampctl features lists what this build can do") \
 	X(REASON_PROG_MISMATCH, REFUSED, \
 	  "load the new program with the same section name as the old one") \
-	X(REASON_LINK_GONE, NOT_FOUND, "trampctl list shows the links there are") \
+	X(REASON_LINK_GONE, NOT_FOUND, "trampctl list shows all links") \
 	X(REASON_HIDDEN_ADDRESS, PERMISSION, \
 	  "run as root with kernel.kptr_restrict below 2, or write FUNCTION+OFFSET in place of an address") \
 	X(REASON_PROG_NOT_JITED, REFUSED, \
@@ -69,7 +69,7 @@
 	X(REASON_NOT_TEXT, REFUSED, "choose an address in a function that /proc/kallsyms lists") \
 	X(REASON_NOT_BOUNDARY, REFUSED, "trampctl explain --code FUNCTION lists its instructions") \
 	X(REASON_OFFSET_RANGE, REFUSED, "trampctl explain --code FUNCTION lists its instructions") \
-	X(REASON_INIT_TEXT, REFUSED, "choose a function that stays after start-up") \
+	X(REASON_INIT_TEXT, REFUSED, "choose a function that the kernel keeps after start-up") \
 	X(REASON_BLACKLISTED, REFUSED, "choose a caller (see /sys/kernel/debug/kprobes/blacklist)") \
 	X(REASON_RESERVED, REFUSED, \
 	  "choose an instruction nearby (trampctl explain --code FUNCTION)") \
@@ -102,15 +102,15 @@
 	  "to get a jump, choose an instruction nearby (trampctl explain --code FUNCTION)") \
 	X(REASON_REGION_INSN, REFUSED, \
 	  "to get a jump, choose an instruction nearby (trampctl explain --code FUNCTION)") \
-	X(REASON_FOREIGN_BYTES, REFUSED, "end the tool that patches the kernel there") \
-	X(REASON_FUNC_IP, REFUSED, "do without bpf_get_func_ip(), or attach it with libbpf") \
+	X(REASON_FOREIGN_BYTES, REFUSED, "stop the tool that patches the kernel there") \
+	X(REASON_FUNC_IP, REFUSED, "remove the bpf_get_func_ip() call, or attach it with libbpf") \
 	X(REASON_NOTRACE, REFUSED, \
 	  "choose a caller or callee that is listed in available_filter_functions") \
 	X(LIB_NO_DEVICE, NO_MODULE, "modprobe trampoline, or insmod trampoline.ko") \
 	X(LIB_NO_NODE, NO_MODULE, \
 	  "mount devtmpfs on /dev, or make the node with the numbers in /sys/class/misc/trampoline/dev") \
 	X(LIB_ABI_MISMATCH, NO_MODULE, \
-	  "install module and library from the same release, and load the module anew") \
+	  "install module and library from the same release, and reload the module") \
 	X(LIB_NOT_LOADED, FAILED, "call bpf_object__load() first") \
 	X(LIB_NO_PROGRAMS, FAILED, \
 	  "check that programs have a section name and are not switched off") \
@@ -129,9 +129,9 @@
 	X(LIB_NO_MATCH, NOT_FOUND, "check the pattern, and quote it against the shell") \
 	X(LIB_BAD_PATTERN, USAGE, "patterns are [MODULE:]NAME with the wildcards * ? [a-z] [!a-z]") \
 	X(LIB_KERNEL_ATTACHED, FAILED, \
-	  "leave attaching to one of the two: no skeleton __attach() beside tramp_attach()") \
+	  "attach it once: call either the skeleton's __attach() or tramp_attach()") \
 	X(LIB_NO_FILE, NOT_FOUND, "check the path, and who may read it") \
-	X(LIB_SYSTEM, FAILED, "look into the kernel log (dmesg), which may say more") \
+	X(LIB_SYSTEM, FAILED, "read the kernel log (dmesg), which may say more") \
 	X(LIB_BAD_PLACE, USAGE, "a place is [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS") \
 	X(LIB_NO_IMAGE, NOT_FOUND, "choose a link in mode direct, jump or int3 (trampctl list)")
 

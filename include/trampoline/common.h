@@ -100,7 +100,7 @@ TRAMP_API tramp_print_fn_t tramp_set_print(tramp_print_fn_t fn);
 	X(1005, BAD_ARGUMENT, "bad-argument", "an argument of the library call is invalid") \
 	X(1006, NOT_OUR_LINK, "not-our-link", "the link was not made by the trampoline module") \
 	X(1007, NOT_BPFFS, "not-bpffs", "the path is not in a BPF file system") \
-	X(1008, PIN_EXISTS, "pin-exists", "something is pinned or stands at that path already") \
+	X(1008, PIN_EXISTS, "pin-exists", "the path exists already") \
 	X(1009, ALREADY_PINNED, "already-pinned", "the link is pinned already") \
 	X(1010, NOT_PINNED, "not-pinned", "the link is not pinned") \
 	X(1011, NO_KALLSYMS, "no-kallsyms", "the kernel's symbol table cannot be read") \
@@ -109,8 +109,8 @@ TRAMP_API tramp_print_fn_t tramp_set_print(tramp_print_fn_t fn);
 	X(1014, NO_MATCH, "no-match", "no function matches") \
 	X(1015, BAD_PATTERN, "bad-pattern", "the pattern is malformed") \
 	X(1016, KERNEL_ATTACHED, "kernel-attached", \
-	  "the program is attached by the kernel itself, not through the module") \
-	X(1017, NO_FILE, "no-file", "nothing can be opened at that path") \
+	  "the kernel itself has attached the program, not the module") \
+	X(1017, NO_FILE, "no-file", "the path cannot be opened") \
 	X(1018, SYSTEM, "system", "a system call failed") \
 	X(1019, BAD_PLACE, "bad-place", "the place of a probe is malformed") \
 	X(1020, NO_IMAGE, "no-image", "hits reach the program without an image")

@@ -217,7 +217,7 @@ const struct cmd *cmd_find(const char *word, int *exit_code)
 	for (i = 0; i < sizeof(later_cmds) / sizeof(later_cmds[0]); i++) {
 		struct problem p = { .exit_code = EXIT_USAGE, .err = EOPNOTSUPP,
 				     .reason = "not-in-this-version",
-				     .remedy = "trampctl help shows the commands there are" };
+				     .remedy = "trampctl help shows all commands" };
 
 		if (!strcmp(word, later_cmds[i])) {
 			fail(&p, "the command \"%s\" is not part of this version", word);
@@ -227,7 +227,7 @@ const struct cmd *cmd_find(const char *word, int *exit_code)
 	{
 		struct problem p = { .exit_code = EXIT_USAGE, .err = EINVAL,
 				     .reason = "unknown-command",
-				     .remedy = "trampctl help shows the commands there are" };
+				     .remedy = "trampctl help shows all commands" };
 
 		fail(&p, "there is no command \"%s\"", word);
 	}

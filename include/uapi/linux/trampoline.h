@@ -85,9 +85,9 @@
 	X(15, VARIADIC, "variadic", EINVAL, "a variadic function has no fixed arguments to hand to a program") \
 	X(16, NORETURN, "noreturn", EINVAL, "the function never returns, so an exit program would never run") \
 	X(17, ALREADY_ATTACHED, "already-attached", EBUSY, "this program is attached to this function already") \
-	X(18, TOO_MANY_PROGS, "too-many-progs", E2BIG, "the function has as many programs as are supported") \
+	X(18, TOO_MANY_PROGS, "too-many-progs", E2BIG, "the function has the maximum number of programs") \
 	X(19, SITE_HELD, "site-held", EBUSY, "another direct caller holds the function's entry") \
-	X(20, SITE_BUSY, "site-busy", EBUSY, "ftrace would not give the function's entry") \
+	X(20, SITE_BUSY, "site-busy", EBUSY, "ftrace refused the function's entry") \
 	X(21, LIVEPATCHED, "livepatched", EBUSY, "the function is live-patched") \
 	X(22, FTRACE_DISABLED, "ftrace-disabled", ENODEV, "ftrace is switched off (kernel.ftrace_enabled=0, or it disabled itself)") \
 	X(23, NO_MEMORY, "no-memory", ENOMEM, "out of memory") \
@@ -105,27 +105,27 @@
 	X(35, NOT_BOUNDARY, "not-boundary", EINVAL, "the address is not the start of an instruction") \
 	X(36, OFFSET_RANGE, "offset-range", EINVAL, "the offset is beyond the end of the function") \
 	X(37, INIT_TEXT, "init-text", EINVAL, "the address is in text that is freed after initialisation") \
-	X(38, BLACKLISTED, "blacklisted", EINVAL, "the kernel forbids probes here: the code runs while a probe is being handled") \
+	X(38, BLACKLISTED, "blacklisted", EINVAL, "the kernel forbids probes here: this code runs while it handles a probe") \
 	X(39, RESERVED, "reserved", EINVAL, "the kernel patches these bytes itself (jump label, static call, alternative or BUG)") \
-	X(40, INSN_FIXED, "insn-fixed", EOPNOTSUPP, "the instruction does what it does only where it stands") \
-	X(41, INSN_FIXUP, "insn-fixup", EOPNOTSUPP, "the instruction may fault, and its fix-up is found by its address") \
-	X(42, KPROBE_THERE, "kprobe-there", EBUSY, "a kprobe of the kernel is there, or so near that its jump may cover the address") \
-	X(43, KPROBE_REFUSED, "kprobe-refused", EOPNOTSUPP, "the kernel's own kprobe, the last resort here, was refused") \
-	X(44, PROG_OVERRIDE, "prog-override", EINVAL, "the program replaces return values, which probes here cannot") \
+	X(40, INSN_FIXED, "insn-fixed", EOPNOTSUPP, "the instruction works only at its own address") \
+	X(41, INSN_FIXUP, "insn-fixup", EOPNOTSUPP, "the instruction may fault, and the kernel finds its fix-up by its address") \
+	X(42, KPROBE_THERE, "kprobe-there", EBUSY, "a kernel kprobe is at the address, or so near that its jump may cover it") \
+	X(43, KPROBE_REFUSED, "kprobe-refused", EOPNOTSUPP, "the kernel refused its own kprobe, the last resort here") \
+	X(44, PROG_OVERRIDE, "prog-override", EINVAL, "the program replaces return values, which these probes cannot do") \
 	X(45, RCU_IDLE, "rcu-idle", EOPNOTSUPP, "RCU does not watch the CPU while this code runs") \
 	X(46, OPT_PENDING, "opt-pending", EBUSY, "waiting for the optimiser") \
 	X(47, OPT_OFF, "opt-off", EBUSY, "optimising is switched off") \
-	X(48, REGION_SHORT, "region-short", EOPNOTSUPP, "the function ends before a jump would") \
+	X(48, REGION_SHORT, "region-short", EOPNOTSUPP, "the rest of the function is shorter than a jump") \
 	X(49, REGION_TARGET, "region-target", EOPNOTSUPP, "something branches into the bytes that a jump would cover") \
 	X(50, REGION_INDIRECT, "region-indirect", EOPNOTSUPP, "an indirect jump could land in the bytes that a jump would cover") \
-	X(51, REGION_FIXUP, "region-fixup", EOPNOTSUPP, "an instruction that a jump would cover may fault, and its fix-up is found by its address") \
+	X(51, REGION_FIXUP, "region-fixup", EOPNOTSUPP, "an instruction that a jump would cover may fault, and the kernel finds its fix-up by its address") \
 	X(52, REGION_RESERVED, "region-reserved", EOPNOTSUPP, "the kernel patches bytes that a jump would cover") \
-	X(53, REGION_PROBE, "region-probe", EBUSY, "another probe stands in the bytes that a jump would cover") \
+	X(53, REGION_PROBE, "region-probe", EBUSY, "another probe is in the bytes that a jump would cover") \
 	X(54, REGION_CALL, "region-call", EOPNOTSUPP, "a call would return into the bytes that a jump would cover") \
 	X(55, REGION_INSN, "region-insn", EOPNOTSUPP, "an instruction that a jump would cover cannot run anywhere else") \
-	X(56, FOREIGN_BYTES, "foreign-bytes", EBUSY, "somebody else has patched the instruction meanwhile") \
-	X(57, FUNC_IP, "func-ip", EOPNOTSUPP, "the program asks for the function's address, which only the kernel's kprobe can tell at an entry") \
-	X(58, NOTRACE, "notrace", EINVAL, "ftrace does not cover the function: a tracer may run it before it can tell a recursion")
+	X(56, FOREIGN_BYTES, "foreign-bytes", EBUSY, "another tool has patched the instruction") \
+	X(57, FUNC_IP, "func-ip", EOPNOTSUPP, "the program asks for the function's address, which at an entry only the kernel's kprobe knows") \
+	X(58, NOTRACE, "notrace", EINVAL, "ftrace does not cover the function: a tracer may call it before it can detect recursion")
 
 enum tramp_reason {
 #define TRAMP_REASON_ENUM(value, NAME, name, error, sentence) TRAMP_REASON_##NAME = value,

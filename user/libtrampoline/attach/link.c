@@ -72,7 +72,7 @@ static struct tramp_link *adopt(int fd, const char *subject)
 
 	if (!libtramp_fd_is(fd, "link")) {
 		err = LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_OUR_LINK, subject,
-				    "it is not a BPF link at all");
+				    "it is not a BPF link");
 		goto out_close;
 	}
 	if (bpf_obj_get_info_by_fd(fd, &info, &len)) {

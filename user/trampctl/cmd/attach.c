@@ -225,7 +225,7 @@ err:
 
 /*
  * Prints the links: what was attached, or with @end what became of it. A link
- * that somebody else detached meanwhile is said to be gone.
+ * that another process has detached is reported as gone.
  */
 static int report(const struct tramp_links *links, bool end)
 {
@@ -259,7 +259,7 @@ static int report(const struct tramp_links *links, bool end)
 		json_object_put(list);
 		table_print(t, stdout);
 		if (gone)
-			printf("%zu link%s detached by somebody else meanwhile\n", gone,
+			printf("%zu link%s already detached\n", gone,
 			       gone == 1 ? " was" : "s were");
 		for (i = 0; !end && pin_dir && i < tramp_links__count(links); i++)
 			printf("pinned %s\n", tramp_link__pin_path(tramp_links__get(links, i)));
@@ -339,9 +339,9 @@ const struct cmd cmd_attach = {
 	.details =
 		"FILE is an object as libbpf takes it, with programs in SEC(\"fentry/FUNC\"),\n"
 		"SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") or their sleepable forms, or in\n"
-		"SEC(\"kprobe/FUNC\") or SEC(\"kprobe/FUNC+OFFSET\"). All of them are attached or none.\n"
-		"They stay until Ctrl-C, SIGTERM or SIGHUP, and what each did is shown then; with --pin\n"
-		"they stay until their pins are removed or they are detached.\n",
+		"SEC(\"kprobe/FUNC\") or SEC(\"kprobe/FUNC+OFFSET\"). Attaches all of them or none.\n"
+		"They stay until Ctrl-C, SIGTERM or SIGHUP; then it shows what each did. With --pin they\n"
+		"stay until their pins are removed or they are detached.\n",
 	.opts = attach_opts,
 	.min_args = 1,
 	.max_args = 1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * trampctl detach: detach links now, whoever holds them.
+ * trampctl detach: detach links now, even if another process holds them.
  *
  * All links named are looked up before the first is detached, so that a wrong id
  * changes nothing. The handles and pins others have of a link remain, as those
@@ -145,7 +145,7 @@ out:
 const struct cmd cmd_detach = {
 	.name = "detach",
 	.args = "ID... | --all",
-	.summary = "Detach links now, whoever holds them",
+	.summary = "Detach links now, even if another process holds them",
 	.details =
 		"A program that still holds such a link keeps an empty handle. Nothing is detached\n"
 		"if one of the ids does not exist.\n",

@@ -253,11 +253,10 @@ const struct cmd cmd_explain = {
 	.args = "FUNCTION[+OFFSET]...",
 	.summary = "Show whether programs could be attached to a function or an instruction",
 	.details =
-		"FUNCTION is a name, or MODULE:NAME. With an offset, or with an address (0x...) in the\n"
-		"place of the whole, it shows what a probe at that instruction would be, and why it is\n"
-		"no better; with --code that of all instructions of the function. Exits with 0 if\n"
-		"programs can be attached to each, with 6 if one of them can take none, with 3 if one\n"
-		"does not exist.\n",
+		"FUNCTION is a name, or MODULE:NAME. With an offset, or for an address (0x...) alone, it\n"
+		"shows what a probe at that instruction would be, and why it is no better. --code shows\n"
+		"this for all instructions of the function. Exits with 0 if programs can be attached to\n"
+		"each, with 6 if one of them takes no program, with 3 if one does not exist.\n",
 	.opts = explain_opts,
 	.min_args = 1,
 	.max_args = -1,

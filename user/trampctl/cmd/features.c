@@ -206,7 +206,7 @@ const struct cmd cmd_features = {
 	.name = "features",
 	.summary = "Show what this kernel and the module can do",
 	.details =
-		"Exits with 0 if programs can be attached, and as any command that needs the module\n"
-		"if it is not there.\n",
+		"Exits with 0 if programs can be attached. Without the module it exits like every\n"
+		"command that needs it.\n",
 	.run = features_run,
 };

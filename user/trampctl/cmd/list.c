@@ -59,10 +59,9 @@ const struct cmd cmd_list = {
 	.alias = "ls",
 	.summary = "Show every program that is attached through the module",
 	.details =
-		"One line a link: its id, what it is attached as, how hits reach it (direct: the\n"
-		"function calls our image; ops: through ftrace, since another direct caller holds\n"
-		"the function or a probe is at its entry; jump, int3, kprobe: a probe, with the reason\n"
-		"why it is no jump behind a colon), function, program, hits, misses, and the image's\n"
-		"name in /proc/kallsyms.\n",
+		"One line a link: its id, kind, mode, function, program, hits, misses, and the image's\n"
+		"name in /proc/kallsyms. The mode says how hits reach the program. direct: the function\n"
+		"calls our image. ops: through ftrace, since another direct caller holds the function or\n"
+		"a probe is at its entry. jump, int3, kprobe: a probe; after a colon, why it is no jump.\n",
 	.run = list_run,
 };

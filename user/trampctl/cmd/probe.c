@@ -191,7 +191,7 @@ static void summarize(const struct probe_run *run, const struct tramp_link_info 
 		     info->misses);
 	if (info->mode == TRAMP_MODE_NONE)
 		warn("the probe is gone: %s", info->mode_reason ?
-		     tramp_reason_sentence(info->mode_reason) : "somebody detached it");
+		     tramp_reason_sentence(info->mode_reason) : "it was detached");
 }
 
 static int collect(struct probe_run *run)
@@ -258,7 +258,7 @@ const struct cmd cmd_probe = {
 		"are registers as they are before the instruction: %ax %bx %cx %dx %si %di %bp %sp %r8\n"
 		"to %r15 %ip %flags %cs %ss %orig_ax, where a function starts also $arg1 to $arg6.\n"
 		"TYPE is x, u or s (hexadecimal, unsigned, signed) and 8, 16, 32 or 64 bits; x64 if\n"
-		"left out. Ends with Ctrl-C; what was lost is said then.\n",
+		"left out. Ends with Ctrl-C, and then says how many hits were lost.\n",
 	.opts = probe_opts,
 	.min_args = 1,
 	.max_args = -1,

@@ -367,9 +367,9 @@ const struct cmd cmd_trace = {
 	.summary = "Show each call of the functions named, with arguments and result",
 	.details =
 		"FUNCTION is a name, or MODULE:NAME. One line a call, when it returns: time of entry,\n"
-		"CPU, task, process, arguments and result by their BTF types, duration. Strings\n"
-		"behind char *, struct filename *, dentry *, file * and qstr * are shown themselves,\n"
-		"as they were at entry. Ends with Ctrl-C; what was lost is said then.\n",
+		"CPU, task, process, arguments and result by their BTF types, duration. For char *,\n"
+		"struct filename *, dentry *, file * and qstr * it shows the string, as it was at entry.\n"
+		"Ends with Ctrl-C, and then says how many calls were lost.\n",
 	.opts = trace_opts,
 	.min_args = 1,
 	.max_args = -1,
