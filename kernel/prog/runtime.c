@@ -28,13 +28,9 @@ static const struct pt_regs no_regs;
 /* Any value but 0 that a clock does not return: "statistics were off at the start". */
 #define NO_START 1
 
-/**
- * tramp_x_missed() - a program was skipped, since it runs on this CPU already
- * @slot: the attachment
- *
- * Calls nothing: what it called might be probed, and be missed in turn, without end.
- *
- * Context: where the image is: any, preemption off or the task pinned.
+/*
+ * Preemption is off or the task pinned. Calls nothing: a function that it called might be
+ * probed, and be missed in turn, without end.
  */
 noinline notrace void tramp_x_missed(struct tramp_slot *slot)
 {
@@ -51,27 +47,19 @@ noinline notrace void tramp_x_missed(struct tramp_slot *slot)
 	u64_stats_update_end_irqrestore(&stats->syncp, flags);
 }
 
-/**
- * tramp_x_stats_enter() - start of a timed run
- *
- * Return: the time in ns, never 0.
- */
-noinline notrace u64 tramp_x_stats_enter(void)
+/* The start of a timed run: the time in ns, never 0. */
+static noinline notrace u64 tramp_x_stats_enter(void)
 {
 	u64 start = local_clock();
 
 	return start > NO_START ? start : NO_START;
 }
 
-/**
- * tramp_x_stats_exit() - end of a timed run
- * @prog: the program
- * @start: what tramp_x_stats_enter() returned
- *
- * The same per-CPU sums, guarded in the same way, as the kernel's own trampoline
- * keeps (kernel/bpf/trampoline.c), since bpftool reads them together.
+/*
+ * The same per-CPU sums, guarded in the same way, as the kernel's own trampoline keeps
+ * (kernel/bpf/trampoline.c), since bpftool reads them together.
  */
-noinline notrace void tramp_x_stats_exit(struct bpf_prog *prog, u64 start)
+static noinline notrace void tramp_x_stats_exit(struct bpf_prog *prog, u64 start)
 {
 	struct bpf_prog_stats *stats;
 	unsigned long flags;

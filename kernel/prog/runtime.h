@@ -31,17 +31,13 @@ static inline bool tramp_inline_guards(void)
 	return !IS_ENABLED(CONFIG_PREEMPT_RT);
 }
 
-/* A program was skipped: count it, for the slot and for the program. Any context. */
+/*
+ * A program was skipped, since it runs on this CPU already: count it, for the slot and for the
+ * program. Any context.
+ */
 void tramp_x_missed(struct tramp_slot *slot);
 
 /* In the place of a program that is left out of an image (tramp_image_mute()). */
 u64 tramp_x_nothing(void);
-
-/*
- * For programs that are called from C rather than from an image (func/callback.c):
- * the same statistics that an image keeps.
- */
-u64 tramp_x_stats_enter(void);
-void tramp_x_stats_exit(struct bpf_prog *prog, u64 start);
 
 #endif /* TRAMP_HELPERS_H */
