@@ -91,8 +91,18 @@ static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *
 	return 0;
 }
 
+static unsigned long lookup(const char *module, const char *name)
+{
+	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
+
+	if (!*module)
+		return tramp_ksym_lookup(name);
+	snprintf(full, sizeof(full), "%s:%s", module, name);
+	return tramp_ksym_lookup(full);
+}
+
 /* Fill in what address, module and name alone tell. */
-static int finish(struct tramp_func *func, struct tramp_refusal *why)
+static void finish(struct tramp_func *func)
 {
 	struct tramp_symbol sym;
 
@@ -104,7 +114,6 @@ static int finish(struct tramp_func *func, struct tramp_refusal *why)
 		     tramp_text_idle(&sym);
 	if (!func->module && is_noreturn(func->name))
 		func->exit_reason = TRAMP_REASON_NORETURN;
-	return 0;
 }
 
 static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
@@ -112,7 +121,6 @@ static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
 {
 	const struct btf_type *t = btf_type_by_id(btf, btf_id);
 	struct module *mod = NULL;
-	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
 	int err;
 
 	func->btf_obj_id = KSYM(btf_obj_id)(btf);
@@ -128,12 +136,9 @@ static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
 		mod = KSYM(btf_try_get_module)(btf);
 		if (!mod)
 			return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, 0, "%s", func->name);
-		/* In that very module, not in the first that has such a name. */
-		snprintf(full, sizeof(full), "%s:%s", mod->name, func->name);
-		func->addr = tramp_ksym_lookup(full);
-	} else {
-		func->addr = tramp_ksym_lookup(func->name);
 	}
+	/* In that very module, not in the first that has such a name. */
+	func->addr = lookup(mod ? mod->name : "", func->name);
 	if (!func->addr)
 		err = tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", func->name);
 	else
@@ -150,10 +155,10 @@ static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
 	else
 		err = tramp_model_from_btf(btf, t, func->name, &func->model,
 					   &func->exit_reason, why);
-	if (!err)
-		err = finish(func, why);
 	if (err)
 		tramp_func_put(func);
+	else
+		finish(func);
 	return err;
 }
 
@@ -182,19 +187,13 @@ int tramp_resolve_btf(u32 btf_obj_id, u32 btf_id, struct tramp_func *func,
 int tramp_resolve_name(const char *name, const char *module, struct tramp_func *func,
 		       struct tramp_refusal *why)
 {
-	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
 	struct btf *btf = NULL;
 	s32 id;
 	int err;
 
 	memset(func, 0, sizeof(*func));
 	strscpy(func->name, name, sizeof(func->name));
-	if (*module) {
-		snprintf(full, sizeof(full), "%s:%s", module, name);
-		func->addr = tramp_ksym_lookup(full);
-	} else {
-		func->addr = tramp_ksym_lookup(name);
-	}
+	func->addr = lookup(module, name);
 	if (!func->addr || !KSYM(kernel_text_address)(func->addr))
 		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s%s%s", module,
 				    *module ? ":" : "", name);
@@ -219,5 +218,7 @@ int tramp_resolve_name(const char *name, const char *module, struct tramp_func *
 		}
 	}
 	err = get_module(func, false, why);
-	return err ?: finish(func, why);
+	if (!err)
+		finish(func);
+	return err;
 }
