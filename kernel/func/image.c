@@ -133,13 +133,6 @@ struct tramp_func_image *tramp_func_image_create(const struct tramp_func_image_r
 						 struct tramp_refusal *why)
 {
 	struct tramp_func_image *image = kmem_cache_zalloc(cache, GFP_KERNEL);
-	const struct tramp_image_req base = {
-		.lists = req->lists,
-		.nr_lists = TRAMP_LISTS,
-		.key = req->key,
-		.index = req->index,
-		.describe = req->describe,
-	};
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
@@ -147,7 +140,7 @@ struct tramp_func_image *tramp_func_image_create(const struct tramp_func_image_r
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	INIT_LIST_HEAD(&image->older);
 	image->target = req->target;
-	err = tramp_image_build(&image->image, &func_kind, &base, req, why);
+	err = tramp_image_build(&image->image, &func_kind, &req->image, req, why);
 	if (err)
 		return ERR_PTR(err);
 	if (image->after_call)

@@ -51,29 +51,23 @@ struct tramp_func_image {
 
 /**
  * struct tramp_func_image_req - what image to make
+ * @image: name and programs: TRAMP_LISTS lists of members
  * @target: NULL in the self-test. The caller takes a reference for the
  *	image once a site calls it
  * @model: the function's prototype
  * @func: the function
  * @site: its NOP5
  * @check_rcu: it may be called where RCU does not watch
- * @key: in its name, trampoline_<key>_<index>
- * @index: likewise
- * @lists: TRAMP_LISTS lists of members
- * @nr: how many each has
- * @describe: describes a program to the emitter; tramp_slot_call() but in the self-test
+ * @nr: how many members each list has
  */
 struct tramp_func_image_req {
+	struct tramp_image_req image;
 	struct tramp_target *target;
 	const struct tramp_x86_model *model;
 	unsigned long func;
 	unsigned long site;
 	bool check_rcu;
-	u64 key;
-	u32 index;
-	const struct list_head *lists;
 	const u32 *nr;
-	tramp_describe_t *describe;
 };
 
 /**

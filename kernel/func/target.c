@@ -119,16 +119,17 @@ static int update_direct(struct tramp_target *target, const struct tramp_slot *r
 			 struct tramp_refusal *why)
 {
 	const struct tramp_func_image_req req = {
+		.image.lists = target->members,
+		.image.nr_lists = TRAMP_LISTS,
+		.image.key = target->func.key,
+		.image.index = target->index + 1,
+		.image.describe = tramp_slot_call,
 		.target = target,
 		.model = &target->func.model,
 		.func = target->func.addr,
 		.site = target->func.site,
 		.check_rcu = target->func.idle,
-		.key = target->func.key,
-		.index = target->index + 1,
-		.lists = target->members,
 		.nr = target->nr,
-		.describe = tramp_slot_call,
 	};
 	struct keep keep = { .target = target, .replaced = replaced };
 	struct tramp_func_image *image, *old = target->image;

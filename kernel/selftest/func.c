@@ -93,8 +93,8 @@ static int run(struct tramp_member *entry_member, struct tramp_member *exit_memb
 	struct list_head lists[TRAMP_LISTS];
 	u32 nr[TRAMP_LISTS] = { [TRAMP_LIST_FENTRY] = 1 };
 	struct tramp_func_image_req req = {
-		.model = &model, .func = func, .key = TEST_KEY, .index = 1, .lists = lists,
-		.nr = nr, .describe = describe,
+		.image = { lists, TRAMP_LISTS, TEST_KEY, .index = 1, .describe = describe },
+		.model = &model, .func = func, .nr = nr,
 	};
 	struct tramp_func_image *entry, *exit;
 	struct tramp_refusal why = {};
@@ -117,7 +117,7 @@ static int run(struct tramp_member *entry_member, struct tramp_member *exit_memb
 		err = PTR_ERR(entry);
 		goto refused;
 	}
-	req.index = 2;
+	req.image.index = 2;
 	list_add(&exit_member->node, &lists[TRAMP_LIST_FEXIT]);
 	nr[TRAMP_LIST_FEXIT] = 1;
 	exit = tramp_func_image_create(&req, &why);
