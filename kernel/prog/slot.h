@@ -41,7 +41,7 @@ struct tramp_slot {
 	u64 cookie;
 	struct bpf_prog *prog;		/* NULL only in the self-test */
 	struct tramp_counts *counts;
-	bool muted;			/* left out of callbacks (func/, probe/callback.c) */
+	bool muted;			/* left out of callbacks (callback.c of func/, probe/) */
 	bool func_ip;			/* a kprobe program that calls bpf_get_func_ip() */
 	bool unextended;		/* keeps the program from being extended */
 };
