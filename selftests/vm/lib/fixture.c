@@ -68,7 +68,7 @@ static void take_text(int dev)
 		snprintf(s->name, sizeof(s->name), "%s", elf_strptr(elf, names, header.sh_name));
 		s->addr = section_addr(s->name);
 		s->len = header.sh_size;
-		/* What ran once, at load, is gone. */
+		/* Code that ran once, at load, is gone. */
 		if (!s->addr || !s->len || !strncmp(s->name, ".init", 5))
 			continue;
 		s->before = section_read(dev, s);

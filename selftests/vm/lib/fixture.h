@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a test begins with: fixture_open(), then FIXTURE_LOAD() of the programs it attaches.
+ * A test begins with fixture_open(), then FIXTURE_LOAD() of the programs it attaches.
  * The fixture checks, when the test returns, that the test has left nothing:
  *
  *   - our module has no link, no target, no image and no executable memory; what is to be

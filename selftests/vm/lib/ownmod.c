@@ -12,7 +12,7 @@
 #include "../../kmod/trampoline_test.h"
 #include "ownmod.h"
 
-/* What fixture.h promises, as far as our module is there at the end. */
+/* The promise of fixture.h, as far as our module is there at the end. */
 static void check_end(const char *test)
 {
 	(void)test;

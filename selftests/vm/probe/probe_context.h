@@ -45,7 +45,7 @@ enum context_op {
 #define CONTEXT_PLACES	256	/* probes at a time */
 
 /*
- * What the hits at one place have come to. Each helper has a set of results: 0, 1 for a
+ * The result of the hits at one place. Each helper has a set of results: 0, 1 for a
  * pointer, a negative errno from -62 on; each is a bit, by its last 6 bits.
  */
 struct context_seen {
