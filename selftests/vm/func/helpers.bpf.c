@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One program for each helper that could come out differently when it is not
- * the kernel that attached the program: those that read the trampoline's stack
- * frame, that walk the stack, that take locks or start something asynchronous.
+ * One program for each helper that could come out differently when it is not the kernel that
+ * attached the program. Such helpers read the trampoline's stack frame, walk the stack, take
+ * locks or start something asynchronous.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -95,7 +95,7 @@ int tail_callee(void *ctx)
 	return 0;
 }
 
-/* Calls none of them itself. */
+/* Calls no such helper itself. */
 SEC("fentry/tt_args4")
 int tail_caller(void *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What helpers.bpf.c and its test share. */
+/* Shared by helpers.bpf.c and its test. */
 #ifndef HELPERS_H
 #define HELPERS_H
 

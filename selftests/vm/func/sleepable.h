@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What sleepable.bpf.c and its test share. */
+/* Shared by sleepable.bpf.c and its test. */
 #ifndef SLEEPABLE_H
 #define SLEEPABLE_H
 
-/* What a sleepable program read of user memory. */
+/* The user memory that a sleepable program read. */
 struct read_user {
 	__u64 runs;
 	__s64 err;

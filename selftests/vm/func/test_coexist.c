@@ -2,7 +2,7 @@
 /*
  * Beside others on the same function: the function tracer, a kernel kprobe, the
  * kernel's own fentry and fexit, each put there before and after ours. Where
- * both cannot be, the one who comes second is told so, and by whom.
+ * both cannot be, the one who comes second learns this, and who was first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -381,7 +381,7 @@ static void test_everybody(void)
 	expect("nobody", 0, 0, 0, 0);
 }
 
-/* What EXPLAIN says beforehand is what ATTACH then does. */
+/* EXPLAIN says beforehand what ATTACH then does. */
 static void test_explain_holder(void)
 {
 	struct tramp_explain ex = { .size = sizeof(ex) };

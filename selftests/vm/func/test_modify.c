@@ -2,10 +2,10 @@
 /*
  * fmod_ret programs, and the order in which programs of all kinds run.
  *
- * The hooks are security_* functions, which the verifier lets fmod_ret programs
- * modify on every kernel: the kernel's security_inode_unlink(), where a program
- * acts on this process only, and security_tt_check() of the test module, which
- * counts how often its body ran.
+ * The hooks are security_* functions, which the verifier lets fmod_ret programs modify on every
+ * kernel. One is the kernel's security_inode_unlink(), where a program acts on this process
+ * only. The other is security_tt_check() of the test module, which counts how often its body
+ * ran.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions of awkward shape, and functions called from everywhere: recursion,
- * tail calls, nesting, hard interrupts and softirqs, programs that run into
- * themselves, functions that never return, functions that cannot be had.
+ * Functions of awkward shape, and functions called from everywhere: recursion, tail calls,
+ * nesting, hard interrupts and softirqs. Programs that run into themselves, functions that
+ * never return, functions that cannot be had.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -362,9 +362,8 @@ static void test_refused(void)
 }
 
 /*
- * What size alone does not tell: a struct with a member off its natural
- * alignment is in memory, and an __int128 on the stack is aligned. Refused, or right:
- * never wrong arguments.
+ * Size alone does not tell this: a struct with a member off its natural alignment is in memory,
+ * and an __int128 on the stack is aligned. Refused, or right: never wrong arguments.
  */
 static void test_packed_struct(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sleepable programs. The verifier allows them on functions that are in an error
- * injection list, which Debian's kernels do not have, or (since 6.3) in a set of
+ * Sleepable programs. The verifier allows them on functions that are in an error injection
+ * list, which Debian's kernels do not have. Since 6.3 it also allows them on a set of
  * modifiable functions marked sleepable: the test module registers such a set.
  */
 #define _GNU_SOURCE
@@ -138,8 +138,8 @@ static void *call_it(void *page)
 }
 
 /*
- * A task faults in bpf_copy_from_user(), on a page that only we can supply, and
- * sleeps there for as long as we like: the image it will return into has to stay.
+ * A task faults in bpf_copy_from_user(), on a page that only we can supply, and sleeps there
+ * for as long as we like. The image it will return into has to stay.
  */
 static void test_detached_asleep(void)
 {

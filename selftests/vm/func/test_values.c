@@ -3,12 +3,11 @@
  * Values: what programs attached by us see of arguments and results, held
  * against known values and against what the kernel's own attachment shows.
  *
- * Every function of the test module is called with values made up from its
- * prototype (the module tells it), once with our entry and exit programs and
- * once with the kernel's, where the kernel can attach at all: 6.1 stops at six
- * slots. Both must have seen the known values, in every byte that belongs to an
- * argument; and the function must have returned what it returns untraced, which
- * says that its arguments arrived and nothing else was harmed.
+ * The test calls every function of the test module with values made up from its prototype (the
+ * module tells it). It does so once with our entry and exit programs and once with the
+ * kernel's, where the kernel can attach at all: 6.1 stops at six slots. Both must have seen the
+ * known values, in every byte that belongs to an argument. The function must have returned what
+ * it returns untraced, which says that its arguments arrived and nothing else was harmed.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -208,7 +207,7 @@ static struct seen observe(const struct row *r, enum how how)
 	return seen;
 }
 
-/* What the two saw of the same call is the same, in the bytes that count. */
+/* The two saw the same of the same call, in the bytes that count. */
 static void compare(const struct row *r, const struct seen *ours, const struct seen *kernels)
 {
 	int i;

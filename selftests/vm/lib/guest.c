@@ -156,7 +156,7 @@ void ftrace_switch(bool on)
 {
 	int err = 0, i;
 
-	/* What our probes need of ftrace is given back a second after the last has gone. */
+	/* Our probes give back their part of ftrace a second after the last has gone. */
 	for (i = 0; i < 50; i++) {
 		err = write_file("/proc/sys/kernel/ftrace_enabled", on ? "1" : "0");
 		if (err != -EBUSY)

@@ -88,7 +88,7 @@ int probe_explain(struct probe_func *f, uint64_t addr, const char *symbol, bool 
 		}
 		insns = ex.nr_insns > insns ? ex.nr_insns : insns;
 		code = ex.code_len > code ? ex.code_len : code;
-		/* What was written over is asked anew. */
+		/* The members that were written over are set anew. */
 		ex.addr = addr;
 		ex.module[0] = '\0';
 		if (!symbol)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of probes share: their programs, the optimiser, instructions of functions,
- * and the ioctls of the test module. attachment.h has how one is attached.
+ * Shared by the tests of probes: their programs, the optimiser, instructions of functions, and
+ * the ioctls of the test module. attachment.h has how one is attached.
  */
 #ifndef PROBE_H
 #define PROBE_H
@@ -16,8 +16,8 @@ extern struct probe_progs *probe_skel;
 void probe_setup(void);
 
 /*
- * Have the optimiser do all it has to do: probes get the form they will have in the end,
- * and the text of those that are gone is as it was.
+ * Have the optimiser do all it has to do: probes get the form they will have in the end. The
+ * text of those that are gone is as it was.
  */
 void probe_flush(void);
 /* Switch the optimiser off (false) and on. */

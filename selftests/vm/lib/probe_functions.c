@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "probe_functions.h"
 
-/* What TT_IOC_TEXT gives at a time. */
+/* TT_IOC_TEXT gives so much at a time. */
 #define CHUNK	TT_MAX_TEXT
 
 uint64_t *functions_take(int *nr, int wanted, uint64_t *state)

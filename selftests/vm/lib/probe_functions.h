@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's functions, all of them or some at random, an instruction of each that an
- * int3 can be put on, and whether the kernel's text is what it was before.
+ * The kernel's functions, all of them or some at random, with an instruction of each that can
+ * take an int3. Also tells whether the kernel's text is what it was before.
  */
 #ifndef PROBE_FUNCTIONS_H
 #define PROBE_FUNCTIONS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What probe_progs.bpf.c and the tests share. */
+/* Shared by probe_progs.bpf.c and the tests. */
 #ifndef PROBE_PROGS_H
 #define PROBE_PROGS_H
 

@@ -76,7 +76,7 @@ static int draw_from(uint64_t addr, struct sample *out, int room, uint64_t *stat
 		/* A probe on ENDBR is one on what is behind it. */
 		if (!f.insns[i].offset && is_endbr(f.code, f.code_len))
 			continue;
-		/* What fills up the space behind a function is no instruction of it. */
+		/* The filling of the space behind a function is no instruction of it. */
 		if (f.code[f.insns[i].offset] == 0xcc)
 			continue;
 		out[n++] = take(&f, i);

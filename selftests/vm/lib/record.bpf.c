@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that write down all they can learn of a call, with the generic
- * helpers, so that the same program fits every function: the tests load copies
- * of them for one function after the other.
+ * Programs that write down all they can learn of a call. They use the generic helpers, so that
+ * the same program fits every function: the tests load copies of them for one function after
+ * the other.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -15,7 +15,7 @@ char LICENSE[] SEC("license") = "GPL";
 int only_pid;
 
 struct call_record on_entry, on_mod, on_exit;
-/* What record_mod returns. */
+/* The value that record_mod returns. */
 int mod_result;
 /* Order in which programs ran, as their cookies. */
 __u32 order_len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What record.bpf.c and the tests share. */
+/* Shared by record.bpf.c and the tests. */
 #ifndef RECORD_H
 #define RECORD_H
 

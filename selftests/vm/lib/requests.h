@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Requests to the device, as they are, without the library, of which one thing is wrong:
- * each has its errno and reason in include/uapi/linux/trampoline.h, and leaves nothing
- * behind: not a link, not an image, not a file descriptor.
+ * Requests to the device, as they are, without the library, of which one thing is wrong. Each
+ * has its errno and reason in include/uapi/linux/trampoline.h. Each leaves nothing behind: not
+ * a link, not an image, not a file descriptor.
  */
 #ifndef REQUESTS_H
 #define REQUESTS_H
@@ -30,7 +30,7 @@ void setup(void);
 /* Cases so far. */
 extern int cases;
 
-/* What a case must leave as it was. */
+/* A case must leave this as it was. */
 struct state {
 	struct tramp_info info;
 	int fds;

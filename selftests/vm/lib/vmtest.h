@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests that run in the virtual machine share: having the functions of
- * the test module called, loading a program for many functions, asking our module, and
- * looking at the kernel from outside (symbols, text, memory).
+ * Shared by the tests that run in the virtual machine: having the functions of the test module
+ * called, and loading a program for many functions. Also asking our module, and looking at the
+ * kernel from outside (symbols, text, memory).
  *
  * Each test runs in a child process of its own (selftests/lib/ktap.h): what it
  * leaves open is closed when it ends.
@@ -105,8 +105,8 @@ int nr_cpus(void);
 void pin_to_cpu(int cpu);
 
 /*
- * A thread on each CPU that does @what over and over, with a file of its own to the test
- * module and the number of the round; returns how many they are. Pauses are up to
+ * A thread on each CPU that does @what over and over, with a file of its own to the test module
+ * and the number of the round. Returns how many they are. Pauses are up to
  * @what: a slow virtual machine's CPUs must be left to the test now and then.
  */
 int callers_start(void (*what)(int fd, unsigned int round));

@@ -37,7 +37,7 @@
 
 #define DIRECTORY "/tmp/workload"
 
-/* What goes wrong here is a result spoilt by a probe. */
+/* A failure here is a result spoilt by a probe. */
 #define MUST(cond) CHECK(cond, "workload: %s", strerror(errno))
 
 static void files(void)

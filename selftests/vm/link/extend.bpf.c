@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A kprobe program that does next to nothing, one whose use of the context is hidden, and
- * what takes the first one's place: it uses all that a kprobe program may.
+ * A kprobe program that does next to nothing, and one whose use of the context is hidden. A
+ * third program takes the first one's place: it uses all that a kprobe program may.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -21,7 +21,7 @@ static const struct {
 	{ "QUERY", TRAMP_IOC_QUERY, sizeof(struct tramp_query), TRAMP_QUERY_MIN_SIZE },
 };
 
-/* What a good request gives: QUERY of the first link finds none. */
+/* The result of a good request: QUERY of the first link finds none. */
 static int good_result(unsigned int cmd)
 {
 	return cmd == TRAMP_IOC_QUERY ? -ENOENT : 0;
@@ -237,7 +237,7 @@ static void test_values(void)
 	a.query.link_id = 0xffffffff;
 	expect("QUERY behind the last id", TRAMP_IOC_QUERY, &a, -ENOENT, TRAMP_REASON_LINK_GONE);
 
-	/* A link of the kernel's own is none of ours. */
+	/* A link of the kernel's own is not ours. */
 	k = attach_func(KERNEL, FD(good_exit), NULL);
 	{
 		struct bpf_link_info info = {};

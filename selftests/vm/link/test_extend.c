@@ -36,7 +36,7 @@ static struct extend *load(const char *program)
 	return skel;
 }
 
-/* What is to take the place of @func in @prog; NULL and errno if the kernel says no. */
+/* Loads the program to take the place of @func in @prog; NULL and errno if the kernel says no. */
 static struct extend *load_extension(const char *name, const struct bpf_program *prog,
 				     const char *func)
 {
@@ -45,7 +45,7 @@ static struct extend *load_extension(const char *name, const struct bpf_program 
 
 /* ------------------------------------------------------------ kprobe programs --- */
 
-/* What is there now. */
+/* The things that are there now. */
 static struct {
 	struct extend *victim, *whole, *part;
 	struct bpf_link *whole_link, *part_link;
@@ -63,7 +63,7 @@ static void clear(void)
 	memset(now.part->bss, 0, sizeof(*now.part->bss));
 }
 
-/* Who runs, and what the one that looks at its context finds there. */
+/* The right ones run, and the one that looks at its context finds the right values. */
 static void check_runs(const char *order, int step)
 {
 	uint64_t wants = now.attached ? RUNS : 0;
@@ -282,7 +282,7 @@ static void test_fmod_ret(void)
 	}
 }
 
-/* What no image has to reckon with. */
+/* No image has to reckon with these: the kernel refuses them. */
 static void test_refused_by_kernel(void)
 {
 	static const char *const names[] = { "enters", "leaves" };

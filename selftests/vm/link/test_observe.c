@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the rest of the system sees of programs attached by us: run-time
- * statistics, PERF_RECORD_KSYMBOL and _TEXT_POKE, /proc/kallsyms, pages that are never writable
- * and executable, and the kernel's log.
+ * The rest of the system sees this of programs attached by us: run-time statistics,
+ * PERF_RECORD_KSYMBOL and _TEXT_POKE, /proc/kallsyms, pages that are never writable and
+ * executable, and the kernel's log.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -255,7 +255,7 @@ static void follow_pokes(const char *when)
 		i = -1;
 	}
 	text_read(dev, told.addr, now, sizeof(now));
-	CHECK(told.nr > 0, "%s: nothing is told", when);
+	CHECK(told.nr > 0, "%s: no pokes are told", when);
 	CHECK_EQ(left, 0, "%s: pokes of %d that do not fit", when, told.nr);
 	CHECK(!memcmp(now, told.text, sizeof(now)), "%s: the text is another than was told", when);
 }

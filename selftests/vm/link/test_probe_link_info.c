@@ -49,7 +49,7 @@ static struct answer ask(int link, bool with_name, uint32_t len)
 	a.info.name_len = len;
 	if (syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)))
 		a.err = -errno;
-	/* What no two links have in common. */
+	/* No two links have these in common. */
 	a.info.name = 0;
 	a.info.id = a.info.prog_id = 0;
 	return a;

@@ -55,7 +55,7 @@ static const struct subject subjects[] = {
 	{ "nobody, perf_event_paranoid 1", 0, true, 0, 1, false, true },
 };
 
-/* What they have: made by the parent. */
+/* The things they have: the parent makes them. */
 static int entry_link, probe_link, entry_prog, other_prog, probe_prog;
 static uint32_t entry_id, probe_id;
 static struct func_btf func;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What questions must not do and not tell: a file descriptor of the caller's is not used,
- * addresses are not told by the way, a prototype is not that of another function, and none
- * takes long.
+ * Questions must not do or tell some things. They do not use a file descriptor of the caller's,
+ * and tell no addresses by the way. A prototype is not that of another function, and no
+ * question takes long.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -211,7 +211,7 @@ static void test_scan(void)
 	write_file(KPTR_RESTRICT, "0");
 }
 
-/* What is said of a probe whose module has gone. */
+/* The answers about a probe whose module has gone. */
 static void test_gone_probe(void)
 {
 	char path[64], *text, *place;

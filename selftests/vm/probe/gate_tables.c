@@ -41,8 +41,9 @@ static const char *const trap_roots[] = {
 };
 
 /*
- * Not proven: filters, triggers, stack traces, exports, overflow handlers, BPF programs. Who sets
- * them on an event that is written in a trap may have anything run there (docs/limits.md).
+ * Not proven: filters, triggers, stack traces, exports, overflow handlers, BPF programs. A user
+ * who sets them on an event that is written in a trap may have anything run there
+ * (docs/limits.md).
  */
 #define LISTENER	"what somebody has an event do besides being written: not followed"
 
@@ -111,7 +112,7 @@ static const char *const idle_roots[] = {
 	NULL
 };
 
-#define WATCHING	"RCU watches: before it is told of the idle state, or behind that"
+#define WATCHING	"RCU watches: before it learns of the idle state, or behind that"
 
 static const struct gate_cut idle_cuts[] = {
 	EVERYWHERE,

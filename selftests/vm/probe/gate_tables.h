@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the gate (test_probe_gate.c) starts from, and where it stops.
+ * The functions that the gate (test_probe_gate.c) starts from, and where it stops.
  */
 #ifndef GATE_TABLES_H
 #define GATE_TABLES_H
@@ -38,8 +38,8 @@ struct gate {
 extern const struct gate gate_trap, gate_idle, gate_idt;
 
 /*
- * What runs on kexec's control page, the entry first. They lie together, in any order. What
- * is behind them is copied with them, up to a page, and never run there.
+ * The symbols that run on kexec's control page, the entry first. They lie together, in any
+ * order. The text behind them is copied with them, up to a page, and never runs there.
  */
 extern const char *const gate_copied[];
 

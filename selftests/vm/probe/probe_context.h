@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What probe_context.bpf.c and its test share: what programs do there, and how it went.
+ * Shared by probe_context.bpf.c and its test: what programs do there, and how it went.
  */
 #ifndef PROBE_CONTEXT_H
 #define PROBE_CONTEXT_H

@@ -217,7 +217,7 @@ static void linear(void)
 	struct cost few = { ~0ULL, ~0ULL, ~0ULL }, many = few, c;
 	int round;
 
-	/* What is allocated once is there after the first round; then the best of three. */
+	/* The things allocated once are there after the first round; then the best of three. */
 	measure(FEW);
 	for (round = 0; round < 3; round++) {
 		c = measure(FEW);

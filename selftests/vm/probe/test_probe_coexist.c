@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Beside others at the same instruction or next to it: kprobes of the kernel over,
- * under and inside our region, before and after ours, gone in either order; ftrace and
- * fentry programs, ours and the kernel's, on a function with probes; text that the
- * kernel patches next to probes. Everybody gets every hit, results are right, and
- * the bytes are as before in the end.
+ * Beside others at the same instruction or next to it. There are kprobes of the kernel over,
+ * under and inside our region, before and after ours, gone in either order. There are ftrace
+ * and fentry programs, ours and the kernel's, on a function with probes, and text that the
+ * kernel patches next to probes. Everybody gets every hit, results are right, and the bytes are
+ * as before in the end.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -448,8 +448,8 @@ static void test_patched(void)
 /* --------------------------------------------------- ours, in mode kprobe, in front -- */
 
 /*
- * An instruction for which only a kernel kprobe is left, of 4 bytes or less, and behind it
- * one of which EXPLAIN_CODE says that it can be a jump: it becomes one, whichever comes first.
+ * An instruction for which only a kernel kprobe is left, of 4 bytes or less, and behind it one
+ * of which EXPLAIN_CODE says that it can be a jump. It becomes one, whichever comes first.
  */
 static bool find_neighbours(struct text_sym *sym, uint64_t *first, uint64_t *second)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What helpers do in the programs of probes is what they do in the kernel's own int3:
- * where nothing is locked, and at every instruction of the maps, the ring buffer and the
- * allocators they use, inside of a program that uses the same maps. Nothing hangs.
+ * Helpers do the same in the programs of probes as in the kernel's own int3. This holds where
+ * nothing is locked, and at every instruction of the maps, the ring buffer and the allocators
+ * they use, inside of a program that uses the same maps. Nothing hangs.
  *
  * One program is run by this process, on one CPU. It uses maps; the program of the probes on
  * its way uses them, too, and writes down what each helper says at each place. First the
@@ -248,7 +248,7 @@ static void helpers(void)
 
 /* --------------------------------------------------- in what is being used --- */
 
-/* What programs of probes may do in a function, by the list of what is left out. */
+/* Programs of probes may do this in a function, by the list of what is left out. */
 static uint64_t allowed_in(const char *name)
 {
 	if (strstr(name, "lru") || !strncmp(name, "__local_list", 12))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The short way from an int3 to a probe (kernel/probe/trap_fast.c): taken when there is a
- * probe, given back when there is none, and not missed when somebody else is at the
+ * The short way from an int3 to a probe (kernel/probe/trap_fast.c). It is taken when there is a
+ * probe, and given back when there is none. Nobody misses it when somebody else is at the
  * kernel's int3 handler.
  */
 #include <errno.h>
@@ -30,7 +30,7 @@ static void setup(void)
 	probe_flush();
 }
 
-/* What ftrace says of the handler: does it call us? */
+/* Whether the handler calls us, as ftrace says. */
 static bool calls_us(void)
 {
 	char *list = read_file(TRACING "enabled_functions");
@@ -97,7 +97,7 @@ static void test_taken_and_given_back(void)
 	p = int3_probe();
 	CHECK(calls_us(), "the handler does not call us");
 	expect_hits("by the short way");
-	/* What is not ours goes where it always went. */
+	/* An int3 that is not ours goes where it always went. */
 	signal(SIGTRAP, on_trap);
 	asm volatile("int3");
 	CHECK_EQ(trapped, 1, "a SIGTRAP of our own");
@@ -148,7 +148,7 @@ static void test_traced(void)
 	}
 }
 
-/* Who was there first keeps the handler; hits come by the notifiers. */
+/* The one who was there first keeps the handler; hits come by the notifiers. */
 static void test_held(void)
 {
 	struct probe_fentry *skel = probe_fentry__open();

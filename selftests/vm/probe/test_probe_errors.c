@@ -270,7 +270,7 @@ static void test_boundaries(void)
 		CHECK_EQ(a.refusal.addr, inc.form + i < inc.end ? inc.form : inc.end,
 			 "the nearest boundary");
 	}
-	/* None of that has changed the probe. */
+	/* The refusals have not changed the probe. */
 	attachment_expect(&p, TRAMP_MODE_JUMP, 0, "still a jump");
 	detach(&p);
 	done();
@@ -310,7 +310,7 @@ static void test_forbidden(void)
 		n++;
 		refused(init[i], prog, at_addr(addr), EINVAL, TRAMP_REASON_INIT_TEXT);
 	}
-	CHECK(n, "none of the functions of init exists");
+	CHECK(n, "no function of init exists");
 
 	syms = text_symbols(&nr);
 	for (n = 0, i = 0; i < nr && n < 5; i++)
@@ -322,7 +322,7 @@ static void test_forbidden(void)
 	CHECK(n, "trampoline.ko has no functions");
 	free(syms);
 
-	/* What the kernel patches itself. */
+	/* Text that the kernel patches itself. */
 	REQUIRE(!probe_explain(&f, 0, "tt_patched", false), "tt_patched");
 	for (n = 0, k = 0; k < f.nr; k++) {
 		if (f.insns[k].reason != TRAMP_REASON_RESERVED ||
@@ -342,7 +342,7 @@ static void test_forbidden(void)
 	done();
 }
 
-/* What is possible, but not under the conditions that the caller made. */
+/* Probes that are possible, but not under the conditions that the caller made. */
 static void test_conditions(void)
 {
 	struct tramp_attach a;
@@ -472,7 +472,7 @@ static void test_programs(void)
 	done();
 }
 
-/* Who may. */
+/* The right to attach: a child with @caps alone tries. */
 static void caps_case(const char *what, uint64_t caps, int err, uint32_t reason)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The gate: code in which no int3 of ours may be, computed from the text of the kernel that
- * runs. From roots, by direct calls, tail jumps, static calls as they are, and .cold
- * parts, each function that is reached must be refused by EXPLAIN_CODE at every instruction
- * (the kernel's blacklist, no ftrace site, or kernel/probe/deny.c); or be cut off by a line in
- * a table here, with a reason.
+ * runs. The walk goes from roots, by direct calls, tail jumps, static calls as they are, and
+ * .cold parts. EXPLAIN_CODE must refuse each function that it reaches, at every instruction
+ * (the kernel's blacklist, no ftrace site, or kernel/probe/deny.c). Or else a line in a table
+ * here cuts the function off, with a reason.
  *
- * trap: from the int3's entry to our handler, with what tracers hang into it.
- * idle: while RCU does not watch the CPU.
- * idt: while the CPU has no IDT.
- * copied: text that is copied and runs elsewhere.
- * planted: a name that is taken from the deny list must be found.
+ * - trap: from the int3's entry to our handler, with what tracers hang into it.
+ * - idle: while RCU does not watch the CPU.
+ * - idt: while the CPU has no IDT.
+ * - copied: text that is copied and runs elsewhere.
+ * - planted: a name that is taken from the deny list must be found.
  *
  * Indirect calls are not followed: each function that has some must be in a table that says
  * where they go, and what is hung there is among the roots.
@@ -166,7 +166,7 @@ static unsigned int walk(const struct gate *g, struct walk *w)
 	for (; w->done < w->nr; w->done++) {
 		w->now = w->queue[w->done];
 		if (!is_refused(w, w->now)) {
-			/* What it calls is no better; not all of that is told. */
+			/* The functions it calls are no better; the report leaves them out. */
 			report(w, w->now);
 			continue;
 		}

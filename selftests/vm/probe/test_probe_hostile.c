@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Int3s in the kernel's functions while others are at work there too: tracers over
- * everything, programs at every entry and on the int3's own path, all trace events, CPUs
+ * Int3s in the kernel's functions while others are at work there too. The others are tracers
+ * over everything, programs at every entry and on the int3's own path, all trace events, CPUs
  * that go and come. Which functions an int3 runs into before it is recognised depends on all
- * these; probe_deny.c's list was made without them.
+ * these. The list of kernel/probe/deny.c was made without them.
  *
  * A test for each surrounding. It comes when all int3s but a few are in place, which follow, and
  * goes when a few of them have gone. In the end the kernel's text is what it was, byte by
  * byte.
  *
- * Environment: PROBE_FUNCTIONS, in how many functions, default 1500, at random;
- * PROBE_AT_ONCE, how many at a time, default all; PROBE_FROM and PROBE_TO, only those from
- * and before a place in the order, to close in on one; PROBE_SEED. PROBE_KERNEL=1: kprobes of
- * the kernel instead, to see whether they fare better (0.15 s each).
+ * Environment: PROBE_FUNCTIONS, in how many functions, default 1500, at random. PROBE_AT_ONCE,
+ * how many at a time, default all. PROBE_FROM and PROBE_TO, only those from and before a place
+ * in the order, to close in on one. PROBE_SEED. PROBE_KERNEL=1: kprobes of the kernel instead,
+ * to see whether they fare better (0.15 s each).
  */
 #include <errno.h>
 #include <sched.h>
@@ -32,7 +32,7 @@
 #define NOHZ	"/sys/devices/system/cpu/nohz_full"
 #define OSNOISE	TRACING "osnoise/"
 
-/* What is switched on and off around the probes, and what else happens with them in place. */
+/* How to switch it on and off around the probes, and what else happens with them in place. */
 struct surrounding {
 	void (*on)(void);
 	void (*off)(void);
@@ -304,7 +304,7 @@ static void test_kprobe_multi(void)
 }
 
 /*
- * What an int3 goes through before ours knows of it, where it has a site and BTF. (Not
+ * An int3 goes through these before our handler knows of it: those with a site and BTF. (Not
  * __rcu_read_lock(): 6.1 takes a program there, and recurses without any probe.)
  */
 static const char *const int3_path[] = {
@@ -314,7 +314,7 @@ static const char *const int3_path[] = {
 	"preempt_schedule", "preempt_schedule_irq", "irqentry_exit_cond_resched",
 };
 
-/* What their trampolines call outside of any recursion check: an int3 would be the end. */
+/* Their trampolines call these outside of any recursion check: an int3 would be the end. */
 static const char *const in_trampolines[] = {
 	"migrate_disable", "migrate_enable", "rcu_read_unlock_strict", "__rcu_read_lock",
 	"__rcu_read_unlock",

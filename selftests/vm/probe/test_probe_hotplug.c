@@ -24,7 +24,7 @@
 #define STEPS		1000
 #define TIMES		1001
 
-/* What runs on the CPU that comes or goes, and around it, where the kernel has it. */
+/* These run on the CPU that comes or goes, and around it, where the kernel has them. */
 static const char *const functions[] = {
 	"start_secondary", "ap_starting", "smp_callin", "cpu_init", "cpu_init_secondary",
 	"identify_secondary_cpu", "identify_cpu", "set_cpu_sibling_map", "check_tsc_sync_target",

@@ -24,8 +24,8 @@
 #include "probe_sample.h"
 
 /*
- * Of all instructions in functions that ftrace covers, at least so many in a hundred must
- * be able to be jumps; and of all instructions, no more than so many are in other
+ * Of all instructions in functions that ftrace covers, at least so many in a hundred must be
+ * able to be jumps. Of all instructions, no more than so many in a hundred are in other
  * functions, where no probe may be (kernel/probe/deny.c).
  */
 #define COVERAGE 85
@@ -186,7 +186,7 @@ struct decoded {
 	uint64_t instructions, branches, functions, cut;
 };
 
-/* One symbol's bytes: all direct branches in it. What is no code ends it. */
+/* One symbol's bytes: all direct branches in it. Bytes that are no code end it. */
 static void decode_symbol(const ZydisDecoder *decoder, uint64_t addr, const uint8_t *code,
 			  uint64_t len, struct decoded *d)
 {

@@ -165,7 +165,7 @@ static void test_load(void)
 	q[1] = attachment_query(&stay[1]);
 	calls = tt_calls(dev, STEPS);
 
-	/* What is allocated once is there after a first wave. */
+	/* The things allocated once are there after a first wave. */
 	callers_start(load);
 	for (i = 0; i < 10; i++)
 		cycle(&warm);

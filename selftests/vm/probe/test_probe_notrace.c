@@ -38,8 +38,8 @@ static bool is_refusal(uint32_t reason)
 }
 
 /*
- * Every instruction of a function: no mode, and no probe. What is attached all the same stays
- * so, up to @room of them. Returns false if there is no such function.
+ * Every instruction of a function: no mode, and no probe. Probes that are attached all the same
+ * stay so, up to @room of them. Returns false if there is no such function.
  */
 static bool expect_refused(const char *name, struct attachment *got, int room, int *nr)
 {
@@ -161,7 +161,7 @@ static bool listed(const struct names *n, const char *name)
 	return bsearch(&name, n->name, n->nr, sizeof(*n->name), by_name);
 }
 
-/* What it, or what it is a part of, is called: in @parent, TRAMP_SYM_LEN bytes. */
+/* The name of it, or of what it is a part of: in @parent, TRAMP_SYM_LEN bytes. */
 static const char *parent_of(const char *name, char *parent)
 {
 	char *dot;

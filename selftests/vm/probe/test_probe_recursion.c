@@ -170,8 +170,8 @@ static void test_contexts(void)
 }
 
 /*
- * In the handler of a kernel kprobe, which is in an int3 of its own and, for all that
- * the kernel knows, in an NMI: int3s and jumps of ours are hit there.
+ * In the handler of a kernel kprobe, which is in an int3 of its own and, for all that the
+ * kernel knows, in an NMI. Int3s and jumps of ours are hit there.
  */
 static void test_kprobe_handler(void)
 {
@@ -201,7 +201,7 @@ static void test_kprobe_handler(void)
 	}
 }
 
-/* What an int3 or its handling goes through is refused: the kernel's blacklist holds. */
+/* The path of an int3 and of its handling is refused: the kernel's blacklist holds. */
 static void test_blacklist(void)
 {
 	struct text_sym *syms;

@@ -3,11 +3,11 @@
  * Registers, both ways: what a program at a probe sees of them, and what the
  * probed code has of them afterwards.
  *
- * For every form of instruction (selftests/kmod/probe_forms.S), first, second and
- * third in the bytes that a jump covers. What the function makes of some
- * inputs is taken down without a probe; with an int3 and with a jump at the
- * same address it must come to the same registers, flags and memory. What the
- * program saw must be the same in both, and under the kernel's own kprobe.
+ * For every form of instruction (selftests/kmod/probe_forms.S), first, second and third in the
+ * bytes that a jump covers. Without a probe, the test takes down what the function makes of
+ * some inputs. With an int3 and with a jump at the same address it must come to the same
+ * registers, flags and memory. The program must have seen the same in both, and under the
+ * kernel's own kprobe.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -234,7 +234,7 @@ static void test_forms_itself(void)
 	teardown();
 }
 
-/* What only works where it stands is refused, or left to the kernel's kprobe. */
+/* An instruction that only works where it stands is refused, or left to the kernel's kprobe. */
 static void test_forms_fixed(void)
 {
 	struct attachment p;

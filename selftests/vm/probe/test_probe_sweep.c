@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Probes at random instructions of the whole kernel, hundreds at a time: attached,
- * made jumps where they can be, run over, detached. No splat, no byte changed,
- * no result of the workload spoilt; what the kernel's register_kprobe() takes, we take, but in
- * functions without an ftrace site (test_probe_notrace.c) and in those by the module's list; and
- * where it is quiet enough to compare, hits are as many as its kprobes get.
+ * made jumps where they can be, run over, detached. No splat, no byte changed, no result of the
+ * workload spoilt. We take all that the kernel's register_kprobe() takes, but in functions
+ * without an ftrace site (test_probe_notrace.c) and in those by the module's list. Where it is
+ * quiet enough to compare, hits are as many as its kprobes get.
  *
  * Environment: PROBE_SWEEP, how many instructions, default 5000, on -rt 2000; PROBE_BATCH, how
  * many at a time, default 1000; PROBE_SEED. selftests/stress/probes passes them on.
@@ -47,9 +47,9 @@ struct twice {
 };
 
 /*
- * The workload, and how often each of the first @nr programs ran meanwhile. Programs and kprobes
- * of the kernel count nothing else: two words in memory that is shared say so, with no system
- * call and no page fault that would be counted with one kind and not with the other.
+ * The workload, and how often each of the first @nr programs ran meanwhile. Programs and
+ * kprobes of the kernel count nothing else: two words in memory that is shared say so. No
+ * system call and no page fault would be counted with one kind and not with the other.
  */
 static void run(int nr, uint64_t *hits)
 {
@@ -97,8 +97,8 @@ static void attach_all(int nr)
 }
 
 /*
- * Whether @reason of one of the sample is another one of it, which came after the forecast: one
- * in its region, or a kprobe close before it, whose jump might reach it.
+ * Whether @reason of one of the sample is another one of it, which came after the forecast.
+ * That is one in its region, or a kprobe close before it, whose jump might reach it.
  */
 static bool neighbour(int i, uint32_t reason)
 {
@@ -217,8 +217,8 @@ static void close_some(int *file, int n)
 
 /*
  * @n instructions whose hits came out the same each time with ours, and the same each time with
- * the kernel's, but not the same: both again, some times over. What is quiet is equal then; what
- * never is has something to it.
+ * the kernel's, but not the same: both again, some times over. A quiet one is equal then; one
+ * that never is equal has something to it.
  */
 static void compare_again(const int *which, int n)
 {

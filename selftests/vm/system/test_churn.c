@@ -2,12 +2,11 @@
 /*
  * Attaching and detaching without end while the functions run on all CPUs.
  *
- * A cycle is one attach and one detach. Programs come one by one until 38 are on
- * the function and go one by one until none is, entry and exit programs mixed,
- * on two functions in turn: on one of them two further programs stay from
- * beginning to end and must see every single call; the other loses its last
- * program in each round, so that its site is written anew. In between a third
- * function, which nobody else calls, is called a known number of times.
+ * A cycle is one attach and one detach. Programs come one by one until 38 are on the function
+ * and go one by one until none is, entry and exit programs mixed, on two functions in turn. On
+ * one of them two further programs stay from beginning to end and must see every single call.
+ * The other loses its last program in each round, so that its site is written anew. In between
+ * a third function, which nobody else calls, is called a known number of times.
  *
  * At the end everything is as it was: the text of the functions, the memory of
  * the kernel, the list of its symbols.
@@ -167,7 +166,7 @@ static void test_churn(void)
 			      &(uint64_t){ STAY_EXIT });
 	calls = tt_calls(dev, WATCHED);
 
-	/* What is allocated once and kept is there after the first waves. */
+	/* The things allocated once and kept are there after the first waves. */
 	callers_start(load);
 	churn(120);
 	callers_stop();

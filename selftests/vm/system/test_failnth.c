@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every allocation and every copy to or from user space fails once: for each action
- * the first one of it, then the second, and so on, until the action comes through
- * without having met the failure (/proc/thread-self/fail-nth, see
- * Documentation/fault-injection in the kernel).
+ * Every allocation and every copy to or from user space fails once. For each action the first
+ * one of it fails, then the second, and so on, until the action comes through without having
+ * met the failure. The means is /proc/thread-self/fail-nth (see Documentation/fault-injection
+ * in the kernel).
  *
  * A refused ATTACH says ENOMEM or EFAULT and leaves nothing behind: no link, image,
  * descriptor or count, and who was there before still runs. Detaching never fails,
- * whatever else does. What is lost without a trace kmemleak finds at the end of
+ * whatever else does. Kmemleak finds memory that is lost without a trace, at the end of
  * `make test-debug`.
  *
  * Needs a kernel with fault injection, which Debian's are not.
@@ -32,7 +32,7 @@
 /* More failures than any action has to offer: then something goes round in circles. */
 #define MAX_FAULTS 2000
 
-/* Who counts where: the cookies. */
+/* The cookies, which say who counts where. */
 enum { FIRST, SECOND, COOKIES };
 
 static struct failnth *skel;
@@ -41,7 +41,7 @@ static int test_dev, fail_nth;
 
 /* ------------------------------------------------------- fault injection --- */
 
-/* What may fail, and that it need not be told each time. Kernels lack some of it. */
+/* Calls that may fail, and that the kernel need not log each failure. Kernels lack some of it. */
 static const struct {
 	const char *file, *value;
 } knobs[] = {
@@ -495,7 +495,7 @@ union question {
 	struct tramp_query query;
 };
 
-/* What asks, attaches nothing, and so has nothing to undo but memory. */
+/* A question attaches nothing, and so has nothing to undo but memory. */
 static void question_faults(const char *what, unsigned int cmd, const union question *q)
 {
 	struct state before = state_now();

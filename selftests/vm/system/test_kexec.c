@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Into another kernel, by kexec and by a panic with a crash kernel loaded, with probes all
- * over the text: PLACES int3s and PLACES jumps, and int3s at all instructions that may have
- * one of what runs on the way.
+ * Into another kernel, by kexec and by a panic with a crash kernel loaded, with probes all over
+ * the text. There are PLACES int3s and PLACES jumps. Int3s are also at all instructions that
+ * may have one in the functions that run on the way.
  *
  * The way out is the hard part: the CPU drops its IDT in machine_kexec(), and the code
  * that puts the other kernel in place is a copy, int3s and all. Either resets the machine,
@@ -33,7 +33,7 @@
 #define KERNEL	"/opt/second/vmlinuz"
 #define INITRD	"/opt/second/initramfs"
 
-/* What runs on the way, where the kernel has it and calls it so. */
+/* These run on the way, where the kernel has them and calls them so. */
 static const char *const functions[] = {
 	"kernel_kexec", "kernel_restart_prepare", "device_shutdown", "migrate_to_reboot_cpu",
 	"syscore_shutdown", "machine_shutdown", "native_machine_shutdown",
@@ -180,7 +180,7 @@ static void load(unsigned long flags, const char *more)
 	close(initrd);
 }
 
-/* What was printed so far is out before this kernel is gone. */
+/* The text printed so far is out before this kernel is gone. */
 static void last_words(void)
 {
 	REQUIRE(!ktap_failures(), "not now");

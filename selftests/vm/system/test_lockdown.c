@@ -3,10 +3,10 @@
  * Kernel lockdown. It can be raised but never lowered, so this program needs a
  * machine of its own: selftests/vm/system/alone boots one for it.
  *
- * At "integrity" attaching is allowed, as kprobes and the kernel's own fentry are;
- * at "confidentiality" it is refused, to functions and to instructions, and so is putting
- * another program into a link. What is attached already goes on, can be asked about and
- * can be detached: the lockdown column of docs/rights.md.
+ * At "integrity" attaching is allowed, as kprobes and the kernel's own fentry are. At
+ * "confidentiality" it is refused, to functions and to instructions, and so is putting another
+ * program into a link. Programs attached already go on, can be asked about and can be detached:
+ * the lockdown column of docs/rights.md.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +88,7 @@ static void test_lockdown(void)
 
 	err = bpf_link_update(tramp_link__fd(link[0]), prog[3], NULL);
 	CHECK_EQ(err, 0, "BPF_LINK_UPDATE at integrity");
-	/* What changes something through debugfs is closed, what only reads is not. */
+	/* The files of debugfs that change something are closed, those that only read are not. */
 	CHECK(open(OPTIMIZE, O_RDWR | O_CLOEXEC) < 0 && errno == EPERM, "%s", OPTIMIZE);
 
 	raise_to("confidentiality");
@@ -104,7 +104,7 @@ static void test_lockdown(void)
 	CHECK_EQ(no_probe.reply.refusal.reason, TRAMP_REASON_LOCKDOWN, "%s",
 		 tramp_reason_name(no_probe.reply.refusal.reason));
 	CHECK_EQ(tramp_module().links, 4, "links");
-	/* What is being made goes on as well: they become a jump. debugfs is closed now. */
+	/* Probes in the making go on as well: they become jumps. debugfs is closed now. */
 	for (i = 0; i < 200 && attachment_query(&probes[1]).mode != TRAMP_MODE_JUMP; i++)
 		usleep(50000);
 	form_run(dev, form.index, 10, 1);

@@ -3,7 +3,7 @@
  * Modules that come and go: the one that holds traced functions, and our own.
  *
  * Our module refuses to be unloaded while a link lives or a task is inside an image
- * (test_unload.c asks at once); it never leaves a task to return into freed memory. Each test
+ * (test_unload.c asks at once). It never leaves a task to return into freed memory. Each test
  * leaves trampoline.ko loaded, as it found it.
  */
 #define _GNU_SOURCE

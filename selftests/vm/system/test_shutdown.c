@@ -4,9 +4,9 @@
  * more calls, and what it has written stays. Here the test module says so to it. There
  * is no way back, so each test needs a machine of its own: selftests/vm/system/alone.
  *
- * What is attached goes on; nothing new comes; a program that is detached does not run
- * any more, although the function's call to us stays; and the module, which that leads
- * into, stays too.
+ * Programs that are attached go on; nothing new comes. A program that is detached does not run
+ * any more, although the function's call to us stays. The module, which that call leads into,
+ * stays too.
  */
 #include <errno.h>
 #include <signal.h>

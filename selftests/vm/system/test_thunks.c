@@ -133,7 +133,7 @@ static void draw(void)
 	REQUIRE(nr + 2 > nr_wanted, "only %d places", nr);
 }
 
-/* What images hold: [kind][whether it ends in the upper half of a cache line] */
+/* The contents of images: [kind][whether it ends in the upper half of a cache line] */
 struct found {
 	unsigned int plain[3][2], to_thunk, images, mode[8];
 	uint64_t hits;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unloading our module right after a detach: it is gone or in use within a second, whoever is
- * asleep or has died in what was traced, and whatever kprobe stands on what was probed.
+ * Unloading our module right after a detach: it is gone or in use within a second. Tasks may be
+ * asleep or have died in what was traced, and any kprobe may stand on what was probed.
  *
  * Functions in which tasks die keep nothing: what a dead task was in is freed.
  */
