@@ -13,10 +13,10 @@
  *			count, migration off, the run context, the recursion count
  *
  * A loop calls a traced function; cycles are those beyond the same loop with the
- * function's NOP5 in place. The kinds take turns, and medians are taken over many
- * rounds, since the machine has other things to do, at several placements of the code,
- * since where a branch lies in its cache line can cost a cycle. rdtsc counts at a
- * constant rate, whatever the clock: only ratios mean something.
+ * function's NOP5 in place. The kinds take turns, and medians are taken over many rounds, since
+ * the machine has other things to do. They are taken at several placements of the code, since
+ * where a branch lies in its cache line can cost a cycle. The counter of rdtsc has a constant
+ * rate, whatever the clock: only ratios mean something.
  *
  * Not in it: what cold caches and a cold branch predictor cost, mitigations (return
  * thunks, retpolines), interrupts.
@@ -129,9 +129,9 @@ static void emit_inline(u8 *where, u64 func, u64 program)
 }
 
 /*
- * The kernel's layout for a function of two arguments: arguments are stored, not
- * pushed; the number of arguments is stored always; enter() and exit() are called
- * with the program and the run context; the start time lives in rbx.
+ * The kernel's layout for a function of two arguments: arguments are stored, not pushed. The
+ * number of arguments is stored always. The image calls enter() and exit() with the program and the
+ * run context. The start time lives in rbx.
  *
  *	rbp - 8, -16	the arguments
  *	rbp - 24	their number

@@ -11,10 +11,10 @@
  *
  * The parts:
  *   program	the programs' own instructions
- *   guard	in our images: from the increment of the preemption count (of probes: the
- *		addition of an NMI) to its decrement and the jump behind it (to the
- *		subtraction), less the programs: recursion counters, hit counters,
- *		statistics, the calls
+ *   guard	in our images: from the increment of the preemption count to its decrement and
+ *		the jump behind it. Of probes: from the addition of an NMI to its subtraction.
+ *		The programs are not in it; recursion counters, hit counters, statistics and the
+ *		calls are
  *   image	all others of the image: saving, restoring, calling the original
  *   elsewhere	what was measured less these: enter and exit functions of the kernel,
  *		helpers, trap handling, ftrace

@@ -2,11 +2,10 @@
 /*
  * Fuzz target: detour buffers for any code, with any programs, anywhere.
  *
- * Input: the address (9 bytes) and the image's (9), which members of pt_regs are read
- * (4), what kind of kernel it is (2), a length for a buffer that is too short (2),
- * how many programs there are (1), for each its flags and which recursion counter it
- * has (1 each), how much of the code is executed out of line (1; 0: the whole
- * region), then the code.
+ * Input: the address (9 bytes) and the image's (9), which members of pt_regs are read (4), what
+ * kind of kernel it is (2). Then a length for a buffer that is too short (2), how many programs
+ * there are (1), for each its flags and which recursion counter it has (1 each). Then how much
+ * of the code is executed out of line (1; 0: the whole region), and the code.
  */
 #include "../../kernel/x86/detour_image.h"
 #include "../../kernel/x86/relocate.h"

@@ -3,10 +3,10 @@
  * Fuzz target: entry and exit images for any prototype, with any programs. Requests
  * that contradict themselves are part of it.
  *
- * Input: mode and address of the image (9 bytes, relative to the function), what kind
- * of kernel it is (2), a length for a buffer that is too short (2), the size of the
- * result (1), how many arguments (1) and their sizes (1 each), how many programs of
- * each kind (1 each), for each its flags (1).
+ * Input: mode and address of the image (9 bytes, relative to the function), what kind of kernel
+ * it is (2), a length for a buffer that is too short (2). Then the size of the result (1), how
+ * many arguments (1) and their sizes (1 each). Then how many programs of each kind (1 each),
+ * for each its flags (1).
  */
 #include "../../kernel/x86/insn.h"
 #include "image.h"

@@ -3,10 +3,10 @@
  * Fuzz target: any bytes, decoded, classified, and relocated from any address to any
  * other.
  *
- * Input: mode and address of the original (9 bytes), mode and address of the copy (9),
- * a length for a buffer that is too short (1; its upper three bits say whether there are
- * thunks for returns and for indirect branches, and whether calls are counted), then the
- * instruction.
+ * Input: mode and address of the original (9 bytes), mode and address of the copy (9), a length
+ * for a buffer that is too short (1), then the instruction. The upper three bits of the length
+ * say whether there are thunks for returns and for indirect branches, and whether calls are
+ * counted.
  */
 #include "../../kernel/x86/fentry_image.h"
 #include "../../kernel/x86/relocate.h"

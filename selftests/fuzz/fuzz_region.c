@@ -2,10 +2,9 @@
 /*
  * Fuzz target: any bytes as a region, in any world.
  *
- * Input: address (9 bytes), then masks for the world, bit n for the byte at the address
- * + n: targets (4), fix-ups (4), held (4); whether indirect jumps could land (1); then
- * the code. The masks are and-ed with a second set each (12), so that few bits
- * are common.
+ * Input: address (9 bytes), then masks for the world: targets (4), fix-ups (4), held (4). Bit n
+ * is for the byte at the address + n. Then whether indirect jumps could land (1), then the
+ * code. The masks are and-ed with a second set each (12), so that few bits are common.
  */
 #include "../../kernel/x86/fentry_image.h"
 #include "../../kernel/x86/relocate.h"

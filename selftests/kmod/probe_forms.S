@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A function for every form of instruction that a probe may be put on or jump
- * over, in three places: first, second and third in the bytes that a jump at the
- * probed address would cover.
+ * A function for every form of instruction that a probe may be put on or jump over. The form is
+ * in three places: first, second and third in the bytes that a jump at the probed address would
+ * cover.
  *
  *	tt_form_NAME_P:			P is 1, 2 or 3
  *		ftrace site		as a compiled function has it
@@ -17,11 +17,10 @@
  *	7:	lea 2(%r15), %r15	the target of a taken branch
  *	9:	r14 = rsp, r13 = what rsp points to; rsp as it was; return
  *
- * So r15 tells which way it went, r14 and r13 what became of the stack. Registers on
- * entry: rbx points to 32 words of memory, of which the second holds the
- * address of 7 and the third that of tt_form_callee; r12 is the address of 7; r8 is a
- * flags word for popf. The others are whatever the test likes, as are the flags.
- * No instruction around the form changes flags.
+ * So r15 tells which way it went, r14 and r13 what became of the stack. Registers on entry: rbx
+ * points to 32 words of memory, of which the second holds the address of 7 and the third that
+ * of tt_form_callee. In r12 is the address of 7, and in r8 a flags word for popf. The others are
+ * whatever the test likes, as are the flags. No instruction around the form changes flags.
  *
  * The functions have a record each in tt_forms, see probe_forms_run.c. An instruction that
  * works only where it stands is made by TT_FIXED and never executed.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Targets that are awkward for probes: text that the kernel itself patches, a loop
- * whose result says whether every step of it was taken, and a long function for
- * many probes at once.
+ * Targets that are awkward for probes: text that the kernel itself patches, a loop, and a long
+ * function for many probes at once. The loop's result says whether every step of it was taken.
  */
 #include <linux/kernel.h>
 #include <linux/jump_label.h>

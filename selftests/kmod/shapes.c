@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Targets whose shape is awkward rather than their prototype: tail calls,
- * recursion, bodies of one instruction, loops to the function's own head,
- * .cold parts, exception tables, calls that never return; and some plain ones
- * for counting (tt_hot*) and as targets of a batch (tt_many*).
+ * Targets whose shape is awkward rather than their prototype: tail calls, recursion, bodies of
+ * one instruction, loops to the function's own head, .cold parts, exception tables, calls that
+ * never return. Some plain ones serve for counting (tt_hot*) and as targets of a batch
+ * (tt_many*).
  */
 #include <linux/kernel.h>
 #include <linux/atomic.h>

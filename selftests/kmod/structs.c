@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Targets that take structs by value: of up to 8 bytes in one register, of up
- * to 16 in two, on the stack where two registers are not left, and with later
- * arguments in registers after earlier ones on the stack. That last case, where
- * the slots are in another order than the arguments, is what trampolines that
- * copy "six registers, then the stack" get wrong.
+ * Targets that take structs by value. A struct of up to 8 bytes is in one register, one of up
+ * to 16 in two, or on the stack where two registers are not left. Later arguments can be in
+ * registers after earlier ones on the stack. The slots are in another order than the arguments
+ * then: trampolines that copy "six registers, then the stack" get this wrong.
  */
 #include <linux/kernel.h>
 #include <linux/atomic.h>

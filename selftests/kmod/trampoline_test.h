@@ -12,22 +12,28 @@
  *
  *   list
  *	one line a target: "NAME SPEC", see below.
+ *
  *   call NAME [ctx=task|irq|softirq|nmi] [n=COUNT] [VALUE...]
- *	calls the target COUNT times (default 1) with the values, in the writer's
- *	own context, in a hard interrupt, a softirq or an NMI, on the CPU the writer
- *	runs on. Reply: "result=HEX calls=N different=N ran=N": the last result,
- *	how many calls were made (fewer if the writer was killed), how many of
- *	them had another result than the first, and how often the target's own
- *	body ran meanwhile (only some targets count that).
+ *	calls the target COUNT times (default 1) with the values, on the CPU the writer runs on.
+ *	The context is the writer's own, a hard interrupt, a softirq or an NMI. Reply:
+ *	"result=HEX calls=N different=N ran=N". They are the last result, how many calls were
+ *	made (fewer if the writer was killed), and how many of them had another result than the
+ *	first. The last number says how often the target's own body ran meanwhile (only some
+ *	targets count that).
+ *
  *   calls NAME
  *	reply "calls=N": all calls of this target since the module was loaded,
  *	counted by the caller, so independent of any tracing.
+ *
  *   text NAME BYTES
  *	reply: the target's first bytes as they are in memory now, in hex.
+ *
  *   wake
  *	ends every tt_sleep() that is asleep now.
+ *
  *   sleepers
  *	reply "sleepers=N": tasks asleep in tt_sleep().
+ *
  *   ftrace_kill
  *	has ftrace shut down, as it does when something is wrong with the text that it
  *	patches. It does not come back.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of refusals share, whichever emitter they are about: requests in which
- * nothing is wrong, a buffer that shows what was written to it, and the rules that hold for
- * every emitter. Nothing is executed, so addresses are those of a kernel.
+ * The common part of the tests of refusals, whichever emitter they are about. It has requests
+ * in which nothing is wrong, a buffer that shows what was written to it, and the rules that
+ * hold for every emitter. Nothing is executed, so addresses are those of a kernel.
  */
 #ifndef SELFTESTS_UNIT_EMISSION_H
 #define SELFTESTS_UNIT_EMISSION_H
@@ -28,7 +28,7 @@ struct emission {
 /* Parts of the request. */
 extern struct tramp_x86_env env;
 extern struct tramp_x86_call calls[TRAMP_X86_MAX_PROGS + 1];
-/* What was emitted. */
+/* The emitted code. */
 extern u8 buf[TRAMP_X86_MAX_IMAGE + 64];
 
 /* Begin a request: @env and @calls have all that images of both kinds use. */
@@ -49,7 +49,7 @@ bool untouched(void);
 			emission_refused(fmt, ##__VA_ARGS__);			\
 	} while (0)
 
-/* What EXPECT() says of an error. */
+/* The message of EXPECT() about an error. */
 void emission_refused(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The request with a buffer of every length that is too short, and the first that is not. */

@@ -2,11 +2,11 @@
 /*
  * Hits: emit a detour, execute the probed function, check every step.
  *
- * What the function does is found out by executing it without a probe. With one,
- * every register and flag and the function's data must come out the same, whatever
- * way the detour is reached. All calls that the image makes come in at hook(), which
- * walks along a list of what should happen and checks the programs' pt_regs
- * against the registers and flags that the function was called with.
+ * The test executes the function without a probe to find out what it does. With one, every
+ * register and flag and the function's data must come out the same, whatever way the detour is
+ * reached. All calls that the image makes come in at hook(), which walks along a list of what
+ * should happen. It checks the programs' pt_regs against the registers and flags that the
+ * function was called with.
  */
 #include "hit.h"
 
@@ -219,8 +219,8 @@ static void oracle_program(struct oracle *o, u32 i)
 }
 
 /*
- * Neighbours from @first on that share a counter. What checkers want is called with
- * the counter up, since it may be probed. Return: how many they are.
+ * Neighbours from @first on that share a counter. The functions that checkers want are called
+ * with the counter up, since they may be probed. Return: how many they are.
  */
 static u32 oracle_programs(struct oracle *o, u32 first)
 {
@@ -331,7 +331,7 @@ static void check_program(struct hit *h, u32 i, const struct thunk_frame *f)
 		*h->preempt_count &= ~NEED_RESCHED_INVERTED;
 }
 
-/* What an unwinder finds, and what all C code may count on. */
+/* The frame that an unwinder finds, and the state that all C code may count on. */
 static void check_surroundings(const struct hit *h, const struct thunk_frame *f)
 {
 	const u64 *fp = (const u64 *)f->regs[RBP];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A hit: a function whose first instructions are probed, the programs on it, how
- * they behave, and the state of the processor when it is called. hit_run() emits
- * the detour, executes it in every form in which it can be reached, and holds what
- * programs see and what comes out against the function without a probe.
+ * A hit: a function whose first instructions are probed, the programs on it, how they behave,
+ * and the state of the processor when it is called. The test itself is hit_run(): it emits the
+ * detour and executes it in every form in which it can be reached. It holds what programs see
+ * and what comes out against the function without a probe.
  *
  * Set one up in this order: hit_init(), the code and behaviour, hit_add() for each
  * program, hit_run().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What can be said of an image without executing it, see lint.h.
+ * Rules that an image keeps, checked without executing it, see lint.h.
  */
 #include "lint.h"
 
@@ -281,8 +281,9 @@ static void lint_calls(const struct lint *l)
 }
 
 /*
- * The programs of a probe: interrupts off behind the saved flags, an NMI counted in front
- * of the first branch or call, the same taken away behind the last one, the flags restored.
+ * The programs of a probe: interrupts off behind the saved flags, an NMI counted in front of
+ * the first branch or call. Behind the last one the NMI is taken away, and the flags are
+ * restored.
  */
 static void lint_probe(const struct lint *l)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What can be said of an image without executing it, by a decoder that is not
- * ours (Zydis).
+ * Rules that an image keeps, checked without executing it, by a decoder that is not ours
+ * (Zydis).
  */
 #ifndef SELFTESTS_UNIT_LINT_H
 #define SELFTESTS_UNIT_LINT_H
@@ -28,11 +28,10 @@ struct lint {
 };
 
 /*
- * Check an image: every byte belongs to an instruction of the few kinds that
- * images have, every instruction can be reached, every branch leads to the start of
- * an instruction or to an address of the request, per-CPU and rip-relative
- * operands are the request's, int3 follows the end, and the calls of the
- * programs are where call_off says.
+ * Check an image: every byte belongs to an instruction of the few kinds that images have. Every
+ * instruction can be reached, and every branch leads to the start of an instruction or to an
+ * address of the request. Per-CPU and rip-relative operands are the request's. Int3 follows the
+ * end, and the calls of the programs are where call_off says.
  *
  * Return: true if so; otherwise the test has failed.
  */

@@ -56,7 +56,7 @@ static u8 *map_at(u64 addr, size_t size, int prot)
 
 /*
  * A fault in the area at a cli is what a process gets in its place. With the trap flag,
- * the processor would trap behind it: whoever steps is told. Any other fault ends the
+ * the processor would trap behind it: the one who steps learns of it. Any other fault ends the
  * test as it would without us.
  */
 static void on_fault(int sig, siginfo_t *info, void *context)

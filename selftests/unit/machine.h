@@ -8,8 +8,8 @@
  *    32-bit displacement (negative ones too), and far, where they do not;
  *  - thunks: addresses for everything that an image calls. Each has a number,
  *    and whatever is called ends up in machine_hook with that number and every
- *    register. What the C calling convention does not preserve is filled with
- *    garbage before a thunk returns;
+ *    register. Registers that the C calling convention does not preserve get garbage before a
+ *    thunk returns;
  *  - a way to call a function with every register and flag set to a known value
  *    and to read all of them afterwards;
  *  - what stands for cli, which a process may not execute: it faults, is counted, and

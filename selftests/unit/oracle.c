@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What should happen when a traced function is called: the list of calls that
- * its image makes, in order, each with its arguments and the state around it.
+ * The events that a call of a traced function should bring: the list of calls that its image
+ * makes, in order, each with its arguments and the state around it.
  *
  * Written from the rules in fentry_image.h as a plain interpreter of the scene.
  * It knows nothing of code, frames or registers and shares nothing with the

@@ -2,11 +2,10 @@
 /*
  * Scenes: emit an image, call the function it is on, check every step.
  *
- * All calls that an image makes come in at hook(), which walks along the list
- * that the oracle made and checks each against it, together with everything
- * that can be seen at that moment: the context, counters, current->bpf_ctx, the
- * frame that an unwinder would follow. Around the whole, registers, flags and
- * all variables are compared.
+ * All calls that an image makes come in at hook(), which walks along the list that the oracle
+ * made and checks each against it. It also checks everything that can be seen at that moment:
+ * the context, counters, current->bpf_ctx, the frame that an unwinder would follow. Around the
+ * whole, registers, flags and all variables are compared.
  */
 #include "scene.h"
 
@@ -135,7 +134,7 @@ static void check_program(struct scene *s, const struct expect *e, u32 i,
 		*s->preempt_count &= ~NEED_RESCHED_INVERTED;
 }
 
-/* What the kernel's own enter and exit functions do with current->bpf_ctx. */
+/* The kernel's own enter and exit functions do this with current->bpf_ctx. */
 static void check_enter(struct scene *s, u32 i, const struct thunk_frame *f)
 {
 	u64 run_ctx = f->regs[RSI];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A scene: a traced function, the programs on it, how all of them behave, and
- * the state of the processor when the function is called. scene_run() emits the
- * image, calls the function and holds what happens, step by step, against what
- * oracle.c says should happen.
+ * A scene: a traced function, the programs on it, how all of them behave, and the state of the
+ * processor when the function is called. The test itself is scene_run(): it emits the image,
+ * calls the function and holds each step against what oracle.c says should happen.
  *
  * Set a scene up in this order: scene_init(), the prototype and behaviour by
  * assignment, scene_add() for each program (entry, then fmod_ret, then exit
@@ -109,7 +108,7 @@ struct scene {
 	const char *name;
 };
 
-/* What the oracle expects of one call of a thunk. */
+/* One call of a thunk, as the oracle expects it. */
 struct expect {
 	u32 thunk;
 	u64 a0, a1;		/* rdi and rsi, where they are plain numbers */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What can be said of a scene's image without executing it, see lint.h.
+ * Rules that a scene's image keeps, checked without executing it, see lint.h.
  */
 #include <string.h>
 

@@ -34,7 +34,7 @@ static void begin(void)
 	a = (struct tasm){ .buf = buf, .len = sizeof(buf), .addr = ADDR };
 }
 
-/* What was emitted is one instruction, and it is this one. */
+/* The emitted code is one instruction, and it is this one. */
 static bool one(ZydisMnemonic mnemonic)
 {
 	ZydisDecoder decoder;

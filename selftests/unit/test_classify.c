@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What instructions do to the flow of control: one of each that matters, in the forms
- * and with the prefixes that there are, and those that only look like one.
+ * Instructions by what they do to the flow of control: one of each that matters, in the forms
+ * and with the prefixes that there are. Instructions that only look like one are here, too.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the emitter of detours refuses, how it does that, and the limits it keeps.
+ * Requests that the emitter of detours refuses, how it does that, and the limits it keeps.
  * Nothing is executed here, so addresses are those of a kernel.
  */
 #include <string.h>
@@ -233,7 +233,7 @@ static void not_relocatable(void)
 		CHECK_EQ(out.reloc, bad[i].why, "case %u", i);
 		CHECK_EQ(out.reloc_at, bad[i].at, "case %u", i);
 	}
-	/* with 32 bits exhausted, a return address behind the call is none of them */
+	/* with 32 bits exhausted, a return address behind the call is not among them */
 	good(0);
 	good_code("\xe8\x00\x00\x00\x00", 5);
 	req.ip = 0x7ffffffc;
@@ -312,7 +312,7 @@ static void bad_request(void)
 	BAD("bpf_ctx at 2^31", env.task_bpf_ctx = 0x80000000);
 }
 
-/* What is not used may hold anything. */
+/* Unused parts of a request may hold anything. */
 static void unused_parts(void)
 {
 	good(1);

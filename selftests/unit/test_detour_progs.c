@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Detours, executed: what can be said of programs, one test per property. What
- * every hit is checked for stands in hit.c.
+ * Detours, executed: what can be said of programs, one test per property. The checks of every
+ * hit stand in hit.c.
  */
 #include "../lib/ktap.h"
 #include "hit.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Detours, executed: registers and flags, as programs see them and as they are
- * afterwards. What every hit is checked for stands in hit.c.
+ * afterwards. The checks of every hit stand in hit.c.
  */
 #define _GNU_SOURCE	/* REG_RIP */
 #include <signal.h>

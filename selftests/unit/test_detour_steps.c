@@ -51,9 +51,9 @@ static void begin(const char *name)
 #define ALL	TRAMP_X86_REGS_ALL
 
 /*
- * What the hot path may cost: image, one copied instruction, the jump back, with clac.
- * A limit is the number of today; lower it when the image gets better. The program,
- * and the jump at the probe, come on top.
+ * Limits of what the hot path may cost: image, one copied instruction, the jump back, with
+ * clac. A limit is the number of today; lower it when the image gets better. The program, and
+ * the jump at the probe, come on top.
  */
 static void instructions_per_hit(void)
 {

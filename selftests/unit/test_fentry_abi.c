@@ -30,7 +30,7 @@ struct s9 { char c[9]; };
 struct s3 { char c[3]; };
 union u8b { long l; char c; };
 
-/* What programs saw: the context at the entry and at the exit. */
+/* The programs' view: the context at the entry and at the exit. */
 static u64 seen[2][TRAMP_X86_MAX_SLOTS + 1];
 static u32 nr_slots, entered, exited, missed;
 

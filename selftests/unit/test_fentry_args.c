@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Entry and exit images, executed: arguments of every size, number and order.
- * What every scene is checked for stands in scene.c.
+ * The checks of every scene stand in scene.c.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the emitter refuses, how it does that, and the limits it keeps. Nothing
- * is executed here, so addresses are those of a kernel.
+ * Requests that the emitter refuses, how it does that, and the limits it keeps. Nothing is
+ * executed here, so addresses are those of a kernel.
  */
 #include <Zydis/Zydis.h>
 #include <stdio.h>
@@ -315,7 +315,7 @@ static void bad_request(void)
 	BAD("bpf_ctx at 2^31", env.task_bpf_ctx = 0x80000000);
 }
 
-/* What is not used may hold anything. */
+/* Unused parts of a request may hold anything. */
 static void unused_parts(void)
 {
 	good(1, 0, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Entry and exit images, executed: what can be said of programs, one test per
- * property. What every scene is checked for stands in scene.c.
+ * property. The checks of every scene stand in scene.c.
  */
 #include "../lib/ktap.h"
 #include "scene.h"

@@ -59,8 +59,8 @@ static u64 count(void)
 }
 
 /*
- * What the hot path may cost. A limit is the number of today; lower it when the
- * image gets better. The program, and the call at the site, come on top.
+ * Limits of what the hot path may cost. A limit is the number of today; lower it when the image
+ * gets better. The program, and the call at the site, come on top.
  */
 static void instructions_per_hit(void)
 {

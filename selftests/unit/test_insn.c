@@ -146,7 +146,7 @@ static void parts(void)
 	}
 }
 
-/* What 64-bit mode does not have, what is too long, what never decodes in the kernel. */
+/* Bytes that 64-bit mode does not have, that are too long, or that never decode in the kernel. */
 static void no_instructions(void)
 {
 	static const struct code none[] = {

@@ -32,8 +32,8 @@ static void get(const struct tramp_x86_plan *plan)
 /*
  * The order ------------------------------------------------------------------
  *
- * Spot 0 is an instruction of 3 bytes in a region of 8, spot 1 one of 1 byte in a region of 5,
- * spot 2 one of 6 bytes that is a region. The jumps go from 0xffffffff81000000 and every
+ * Spot 0 is an instruction of 3 bytes in a region of 8. Spot 1 is one of 1 byte in a region of
+ * 5, spot 2 one of 6 bytes that is a region. The jumps go from 0xffffffff81000000 and every
  * 0x100 behind to 0xffffffffc0000000 and every 0x1000 behind.
  */
 static void three_spots(void)

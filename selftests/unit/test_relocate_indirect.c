@@ -47,8 +47,8 @@ static void indirect_registers(void)
 #define PTR	(TWICE_DATA + 0x100)	/* where a pointer to TARGET is */
 
 /*
- * One indirect branch through memory, as a call (FF /2) and as a jump (FF /4); @off is
- * the offset of ModRM. @ptr is where its operand is, found by @reg = @value, if any.
+ * One indirect branch through memory, as a call (FF /2) and as a jump (FF /4). The offset of
+ * ModRM is @off. Its operand is at @ptr, found by @reg = @value, if any.
  */
 static void run_indirect(const char *code, u32 len, u32 off, u64 ptr, u32 reg, u64 value)
 {

@@ -156,7 +156,7 @@ static void set_thunks(void)
 	env.return_thunk = THUNKS + 64 * 16;
 }
 
-/* What becomes of returns and indirect branches where they have to go through thunks. */
+/* Returns and indirect branches where they have to go through thunks. */
 static void thunks(void)
 {
 	static const struct {
@@ -362,7 +362,7 @@ static void reach_of_eip(void)
 	}
 }
 
-/* What was out of reach before stays so, and is not what the next one is blamed for. */
+/* A target out of reach stays so, and the next instruction is not blamed for it. */
 static void reach_is_sticky(void)
 {
 	static const struct code far = CODE("\xe9\0\0\0\0"), nop = CODE("\x90");

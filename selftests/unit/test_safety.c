@@ -19,7 +19,7 @@ static const struct tramp_x86_env env;
 
 /*
  * A world in which there is at most one of each, as an offset from IP, and -1 for
- * none. What is asked is written down: bit n for the byte at IP + n.
+ * none. The world writes down what it is asked: bit n for the byte at IP + n.
  */
 struct world {
 	s32 target, fixup, held;
@@ -214,7 +214,7 @@ static void each_rule(void)
 	}
 }
 
-/* What the bytes alone tell; @where is the offset it is about. */
+/* Verdicts from the bytes alone; @where is the offset of the byte in question. */
 static void bytes_alone(void)
 {
 	static const struct {

@@ -3,10 +3,10 @@
  * One instruction, executed twice, see twice.h.
  *
  * The machine (machine.h) calls the pad, which switches to a stack of ours and jumps
- * to the instruction or to its copy. Places where it may lead have a landing, which
- * writes down that it was reached and goes back to the machine, without a change to
- * any register, flag, or word of the stack. When a copy runs, int3 stands in place of
- * the original: the copy has to do without it.
+ * to the instruction or to its copy. Places where it may lead have a landing, which writes down
+ * that it was reached and goes back to the machine. A landing changes no register, flag, or
+ * word of the stack. When a copy runs, int3 stands in place of the original: the copy has to do
+ * without it.
  */
 #include "twice.h"
 
