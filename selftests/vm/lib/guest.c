@@ -35,8 +35,55 @@ static int by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+/*
+ * Where modules have their text. ftrace goes on listing the functions that ran at a module's load
+ * (ftrace_mod_get_kallsym()), as if they were there. Their memory is another module's by then,
+ * and its addresses would get their names.
+ */
+static struct module_text {
+	char name[64];
+	uint64_t start, end;
+} *module_texts;
+static size_t nr_module_texts;
+
+static void load_module_texts(void)
+{
+	char *text = read_file("/proc/modules"), *rest = text, *line;
+
+	free(module_texts);
+	module_texts = NULL;
+	nr_module_texts = 0;
+	while ((line = strsep(&rest, "\n"))) {
+		struct module_text m;
+		unsigned long long size;
+
+		if (sscanf(line, "%63s %llu %*s %*s %*s %lx", m.name, &size, &m.start) != 3)
+			continue;
+		m.end = m.start + size;
+		module_texts = realloc(module_texts, (nr_module_texts + 1) * sizeof(m));
+		REQUIRE(module_texts, "out of memory");
+		module_texts[nr_module_texts++] = m;
+	}
+	free(text);
+}
+
+bool ksym_is_gone(char type, const char *module, uint64_t addr)
+{
+	size_t i;
+
+	if (!module_texts)
+		load_module_texts();
+	for (i = 0; strchr("tTwW", type) && i < nr_module_texts; i++)
+		if (!strcmp(module_texts[i].name, module))
+			return addr < module_texts[i].start || addr >= module_texts[i].end;
+	return false;
+}
+
 void ksym_reload(void)
 {
+	free(module_texts);
+	module_texts = NULL;
+	nr_module_texts = 0;
 	free(ksyms);
 	free(ksym_text);
 	ksyms = NULL;
@@ -51,16 +98,23 @@ static void ksym_load(void)
 	if (ksyms)
 		return;
 	ksym_text = read_file("/proc/kallsyms");
+	load_module_texts();
 	rest = ksym_text;
 	while ((line = strsep(&rest, "\n"))) {
-		char *end, *name;
+		char *end, *name, *module;
 		uint64_t addr = strtoull(line, &end, 16);
 
 		/* "ffffffff81000000 T name" or "... t name\t[module]" */
 		if (end == line || strlen(end) < 4)
 			continue;
 		name = end + 3;
+		module = strchr(name, '[');
 		name[strcspn(name, "\t ")] = '\0';
+		if (module) {
+			module[strcspn(module, "]")] = '\0';
+			if (ksym_is_gone(end[1], module + 1, addr))
+				continue;
+		}
 		if (nr_ksyms == room) {
 			room = room ? room * 2 : 1 << 17;
 			ksyms = realloc(ksyms, room * sizeof(*ksyms));

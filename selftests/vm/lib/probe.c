@@ -235,7 +235,8 @@ struct text_sym *text_symbols(size_t *nr)
 
 		if (sscanf(line, "%llx %c %511s [%127[^]]", &addr, &type, name, module) < 3 ||
 		    !strchr("tTwW", type) || !strncmp(module, "bpf", 3) ||
-		    !strcmp(module, "__builtin__kprobes") || !strcmp(module, "__builtin__ftrace"))
+		    !strcmp(module, "__builtin__kprobes") || !strcmp(module, "__builtin__ftrace") ||
+		    ksym_is_gone(type, module, addr))
 			continue;
 		if (*nr == room) {
 			room = room ? room * 2 : 1 << 16;

@@ -88,8 +88,13 @@ struct tramp_query tramp_query_link(uint32_t id);
 uint64_t ksym_addr(const char *name);
 /* "name+0x12" of an address, for messages and comparisons. */
 const char *ksym_name(uint64_t addr, char *buf, size_t len);
-/* Forget what was read of kallsyms. */
+/* Forget what was read of kallsyms and of the modules there are. */
 void ksym_reload(void);
+/*
+ * Whether a line of kallsyms, with its type and module, is about a function that has gone: one
+ * that ran at its module's load.
+ */
+bool ksym_is_gone(char type, const char *module, uint64_t addr);
 /* Images of ours in /proc/kallsyms, read anew: trampoline_<digits>... */
 int ksym_images(void);
 /* Copy kernel memory through /proc/kcore; ends the test on failure. */
