@@ -109,7 +109,7 @@ struct tramp_site *tramp_site_alloc(unsigned long ip, size_t size, struct tramp_
 
 void tramp_site_free(struct tramp_site *site)
 {
-	tramp_live_set_free(rcu_dereference_protected(site->set, true));
+	tramp_set_free(rcu_dereference_protected(site->set, true));
 	ftrace_free_filter(&site->ops);
 	kfree(site);
 }

@@ -18,7 +18,7 @@
 struct tramp_site {
 	struct ftrace_ops ops;
 	unsigned long ip;
-	struct tramp_live_set __rcu *set;	/* mode FTRACE_OPS; otherwise NULL */
+	struct tramp_set __rcu *set;	/* mode FTRACE_OPS; otherwise NULL */
 	struct tramp_retire retire;
 };
 

@@ -104,15 +104,13 @@ static notrace void ops_hit(unsigned long ip, unsigned long parent_ip, struct ft
 {
 	struct callback_site *site = container_of(ops, struct callback_site, site.ops);
 	struct pt_regs *regs = ftrace_get_regs(fregs);
-	const struct tramp_live_set *live;
 	const struct tramp_set *set;
 	struct ops_ctx ctx;
 	int bit;
 	u32 i;
 
 	preempt_disable_notrace();
-	live = rcu_dereference_raw(site->site.set);
-	set = &live->run;
+	set = rcu_dereference_raw(site->site.set);
 	bit = ftrace_test_recursion_trylock(ip, parent_ip);
 	/* Idle functions: no program runs where RCU does not watch. */
 	if (bit < 0 || !regs || !rcu_is_watching()) {
@@ -129,7 +127,7 @@ static notrace void ops_hit(unsigned long ip, unsigned long parent_ip, struct ft
 	preempt_enable_notrace();
 }
 
-int tramp_ops_attach(const struct tramp_func *func, const struct list_head *entries,
+int tramp_ops_attach(const struct tramp_func *func, const struct list_head *members,
 		     struct tramp_site **out, struct tramp_refusal *why)
 {
 	struct tramp_site *site = tramp_site_alloc(func->site, sizeof(struct callback_site), why);
@@ -143,7 +141,7 @@ int tramp_ops_attach(const struct tramp_func *func, const struct list_head *entr
 	full->model = func->model;
 	site->ops.func = ops_hit;
 	site->ops.flags |= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT;
-	err = tramp_live_set_switch(&site->set, entries, 1, why);
+	err = tramp_set_switch(&site->set, members, why);
 	if (err) {
 		tramp_site_free(site);
 		return err;

@@ -51,14 +51,14 @@ struct tramp_func_image {
 
 /**
  * struct tramp_func_image_req - what image to make
- * @image: name and programs: TRAMP_LISTS lists of members
+ * @image: name and programs, in the order of enum tramp_list
  * @target: NULL in the self-test. The caller takes a reference for the
  *	image once a site calls it
  * @model: the function's prototype
  * @func: the function
  * @site: its NOP5
  * @check_rcu: it may be called where RCU does not watch
- * @nr: how many members each list has
+ * @nr: how many programs of each of these kinds
  */
 struct tramp_func_image_req {
 	struct tramp_image_req image;

@@ -48,7 +48,7 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 	d->mode_name = modes[d->mode];
 	d->index = target->index;
 	d->nr_progs = tramp_target_nr(target);
-	d->pos = tramp_members_before(&target->members[tramp_target_list(member->kind)], member);
+	d->pos = tramp_members_before(&target->members, member);
 	d->addr = func->addr;
 	d->func_addr = func->addr;
 	d->btf_obj_id = func->btf_obj_id;

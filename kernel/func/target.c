@@ -70,7 +70,6 @@ void tramp_target_put(struct tramp_target *target)
 static struct tramp_target *get_target(struct tramp_func *func, struct tramp_refusal *why)
 {
 	struct tramp_target *target = tramp_target_find(func->key);
-	u32 i;
 
 	if (target) {
 		tramp_func_put(func);
@@ -86,8 +85,7 @@ static struct tramp_target *get_target(struct tramp_func *func, struct tramp_ref
 	target->func = *func;
 	target->refs = 1;
 	INIT_LIST_HEAD(&target->older);
-	for (i = 0; i < TRAMP_LISTS; i++)
-		INIT_LIST_HEAD(&target->members[i]);
+	INIT_LIST_HEAD(&target->members);
 	hash_add(targets, &target->hash, func->key);
 	return target;
 }
@@ -108,7 +106,7 @@ static bool keep_slot(const struct tramp_slot *slot, void *arg)
 
 	if (slot == keep->replaced)
 		return true;
-	list_for_each_entry(member, &keep->target->members[TRAMP_LIST_FEXIT], node) {
+	list_for_each_entry(member, &keep->target->members, node) {
 		if (member->slot == slot)
 			return true;
 	}
@@ -119,8 +117,7 @@ static int update_direct(struct tramp_target *target, const struct tramp_slot *r
 			 struct tramp_refusal *why)
 {
 	const struct tramp_func_image_req req = {
-		.image.lists = target->members,
-		.image.nr_lists = TRAMP_LISTS,
+		.image.members = &target->members,
 		.image.key = target->func.key,
 		.image.index = target->index + 1,
 		.image.describe = tramp_slot_call,
@@ -166,11 +163,9 @@ static int update_direct(struct tramp_target *target, const struct tramp_slot *r
 
 static int update_ops(struct tramp_target *target, struct tramp_refusal *why)
 {
-	const struct list_head *entries = &target->members[TRAMP_LIST_FENTRY];
-
 	if (target->site)
-		return tramp_live_set_switch(&target->site->set, entries, 1, why);
-	return tramp_ops_attach(&target->func, entries, &target->site, why);
+		return tramp_set_switch(&target->site->set, &target->members, why);
+	return tramp_ops_attach(&target->func, &target->members, &target->site, why);
 }
 
 /* Make the site do what the target's lists say. They are not empty. */
@@ -214,7 +209,7 @@ static void remove_site(struct tramp_target *target, struct tramp_slot *last)
 static int check_duplicate(const struct tramp_target *target, const struct bpf_prog *prog,
 			   struct tramp_refusal *why)
 {
-	const struct tramp_member *member = tramp_members_find(target->members, TRAMP_LISTS, prog);
+	const struct tramp_member *member = tramp_members_find(&target->members, prog);
 
 	if (!member)
 		return 0;
@@ -285,6 +280,19 @@ enum tramp_list tramp_target_list(enum tramp_kind kind)
 	return lists[kind];
 }
 
+/* The newest of its kind runs first, as with the kernel's trampolines (hlist_add_head()). */
+static void insert(struct tramp_target *target, struct tramp_member *member, enum tramp_list list)
+{
+	struct tramp_member *next;
+
+	list_for_each_entry(next, &target->members, node) {
+		if (tramp_target_list(next->kind) >= list)
+			break;
+	}
+	list_add_tail(&member->node, &next->node);
+	target->nr[list]++;
+}
+
 int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *req,
 			struct tramp_refusal *why)
 {
@@ -312,9 +320,7 @@ int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *
 		goto put;
 	}
 
-	/* The newest runs first, as with the kernel's trampolines (hlist_add_head()). */
-	list_add(&member->node, &target->members[list]);
-	target->nr[list]++;
+	insert(target, member, list);
 	err = update(target, mode, NULL, why);
 	if (err) {
 		list_del(&member->node);

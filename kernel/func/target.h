@@ -29,8 +29,8 @@ enum tramp_list {
  * @refs: members and images; the last one frees it
  * @index: of the newest image. It goes on counting while any image is left, so
  *	that no two names are alike.
- * @members: the programs, each list in the order they run: the newest first
- * @nr: how many
+ * @members: the programs in the order they run: by enum tramp_list, then the newest first
+ * @nr: how many there are of each of these kinds
  * @image: what the site calls; NULL without programs or in mode FTRACE_OPS
  * @site: NULL without programs
  * @older: retired images that calls may still be in
@@ -43,7 +43,7 @@ struct tramp_target {
 	struct tramp_func func;
 	u32 refs;
 	u32 index;
-	struct list_head members[TRAMP_LISTS];
+	struct list_head members;
 	u32 nr[TRAMP_LISTS];
 	struct tramp_func_image *image;
 	struct tramp_site *site;
@@ -60,14 +60,14 @@ static inline struct tramp_target *tramp_target_of(const struct tramp_member *me
 	return member->point ? container_of(member->point, struct tramp_target, point) : NULL;
 }
 
-/* The list of programs of a kind. */
+/* Where in that order the programs of a kind run. */
 enum tramp_list tramp_target_list(enum tramp_kind kind);
 
 /**
  * tramp_target_check() - whether one more program could be attached to a function
  * @func: the function
  * @target: its target, NULL if it has none
- * @list: the list the program would be in
+ * @list: where the program would run
  * @sleeps: it cannot run from a callback (tramp_ops_possible())
  * @flags: TRAMP_ATTACH_F_*
  * @mode: (out) how calls would reach it

@@ -57,20 +57,20 @@ static notrace void run_slot(struct tramp_slot *slot, struct pt_regs *regs)
 /* Preemption is off. */
 static notrace void run_probe(struct tramp_probe *probe, struct pt_regs *regs)
 {
-	const struct tramp_live_set *set = rcu_dereference_raw(probe->set);
+	const struct tramp_set *set = rcu_dereference_raw(probe->set);
 	u32 i;
 
-	for (i = 0; set && i < set->run.nr; i++)
-		run_slot(set->run.slots[i], regs);
+	for (i = 0; set && i < set->nr; i++)
+		run_slot(set->slots[i], regs);
 }
 
 static notrace void count_missed(struct tramp_probe *probe)
 {
-	const struct tramp_live_set *set = rcu_dereference_raw(probe->set);
+	const struct tramp_set *set = rcu_dereference_raw(probe->set);
 	u32 i;
 
-	for (i = 0; set && i < set->run.nr; i++)
-		tramp_x_missed(set->run.slots[i]);
+	for (i = 0; set && i < set->nr; i++)
+		tramp_x_missed(set->slots[i]);
 }
 
 /* Through a kprobe ----------------------------------------------------------- */

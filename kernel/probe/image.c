@@ -80,8 +80,7 @@ struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *pro
 {
 	struct tramp_probe_image *image = kmem_cache_zalloc(cache, GFP_KERNEL);
 	const struct tramp_image_req req = {
-		.lists = &probe->members,
-		.nr_lists = 1,
+		.members = &probe->members,
 		.key = probe->key,
 		.index = index,
 		.describe = describe,

@@ -89,7 +89,7 @@ static int renew_image(struct tramp_probe *probe, u32 len, struct tramp_refusal 
 
 static int new_set(struct tramp_probe *probe, struct tramp_refusal *why)
 {
-	return tramp_live_set_switch(&probe->set, &probe->members, 1, why);
+	return tramp_set_switch(&probe->set, &probe->members, why);
 }
 
 /* Make the probe run what its list says. */
@@ -161,7 +161,7 @@ static void abandon(struct tramp_probe *probe)
 	probe->hooked = false;
 	if (probe->image)
 		tramp_image_retire(&probe->image->image, NULL);
-	tramp_live_set_clear(&probe->set);
+	tramp_set_clear(&probe->set);
 	probe->image = NULL;
 	probe->mode = TRAMP_MODE_NONE;
 }
@@ -278,7 +278,7 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 static int check_program(const struct tramp_probe *probe, const struct bpf_prog *prog,
 			 struct tramp_refusal *why)
 {
-	const struct tramp_member *member = tramp_members_find(&probe->members, 1, prog);
+	const struct tramp_member *member = tramp_members_find(&probe->members, prog);
 
 	if (!member)
 		return 0;

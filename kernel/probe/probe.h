@@ -90,7 +90,7 @@ struct tramp_probe {
 	s32 branches[(TRAMP_X86_MAX_REGION + 1) / 2];	/* none is shorter than 2 bytes */
 	struct module *module;
 	struct tramp_probe_image *image;
-	struct tramp_live_set __rcu *set;
+	struct tramp_set __rcu *set;
 	struct tramp_probe_kp *kp;
 	struct list_head members;
 	struct list_head opt;

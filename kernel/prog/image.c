@@ -60,7 +60,7 @@ int tramp_image_build(struct tramp_image *image, const struct tramp_image_kind *
 	lockdep_assert_held(&tramp_mutex);
 	image->kind = kind;
 	image->describe = req->describe;
-	image->set = tramp_set_collect(req->lists, req->nr_lists, why);
+	image->set = tramp_set_collect(req->members);
 	if (image->set) {
 		image->call_off = kcalloc(2 * image->set->nr, sizeof(u32), GFP_KERNEL);
 		calls = kvcalloc(image->set->nr, sizeof(*calls), GFP_KERNEL);

@@ -55,15 +55,13 @@ struct tramp_image {
 
 /**
  * struct tramp_image_req - what an image is made of, and called
- * @lists: its programs: lists of members in the order they run
- * @nr_lists: how many
+ * @members: its programs: a list of members in the order they run
  * @key: in its name, trampoline_<key>_<index>
  * @index: likewise
  * @describe: tramp_slot_call() but in the self-test
  */
 struct tramp_image_req {
-	const struct list_head *lists;
-	u32 nr_lists;
+	const struct list_head *members;
 	u64 key;
 	u32 index;
 	tramp_describe_t *describe;

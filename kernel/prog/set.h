@@ -42,69 +42,47 @@ struct tramp_member {
 
 /**
  * struct tramp_set - programs in the order they run, as they were at one moment
+ * @retire: for one that callbacks run: how it goes when none can have it any more
  * @nr: how many
  * @slots: a reference to each; NULL where it has been dropped already
  */
 struct tramp_set {
+	struct tramp_retire retire;
 	u32 nr;
 	struct tramp_slot *slots[];
 };
 
 /**
- * struct tramp_live_set - a set that callbacks run; replaced as a whole, read under RCU
- * @retire: how it goes when no callback can have it any more
- * @run: the programs
- */
-struct tramp_live_set {
-	struct tramp_retire retire;
-	struct tramp_set run;
-};
-
-/**
  * tramp_set_collect() - the set of a place's programs
- * @lists: lists of members, in the order they run
- * @nr_lists: how many
- * @why: NO_MEMORY
+ * @members: list of members, in the order they run
  *
  * Context: tramp_mutex held, may sleep.
  * Return: the set, NULL without memory. tramp_set_free() puts its references.
  */
-struct tramp_set *tramp_set_collect(const struct list_head *lists, u32 nr_lists,
-				    struct tramp_refusal *why);
-/* May sleep; @set may be NULL. */
+struct tramp_set *tramp_set_collect(const struct list_head *members);
+/* Nobody can have it any more. May sleep; @set may be NULL. */
 void tramp_set_free(struct tramp_set *set);
 
 /**
- * tramp_live_set_switch() - run a place's programs from now on
+ * tramp_set_switch() - have callbacks run a place's programs from now on
  * @where: what callbacks read; NULL in it: none yet
- * @lists: as above
- * @nr_lists: as above
+ * @members: as above
  * @why: NO_MEMORY
  *
  * Each hit sees the old set or this one; the old one is retired.
  * Context: tramp_mutex held, may sleep.
  * Return: 0 or a negative errno; then nothing has changed.
  */
-int tramp_live_set_switch(struct tramp_live_set __rcu **where, const struct list_head *lists,
-			  u32 nr_lists, struct tramp_refusal *why);
+int tramp_set_switch(struct tramp_set __rcu **where, const struct list_head *members,
+		     struct tramp_refusal *why);
 /* Nothing is run any more; the set is retired. tramp_mutex held. */
-void tramp_live_set_clear(struct tramp_live_set __rcu **where);
-/* Free one that no callback can have. May sleep; @set may be NULL. */
-void tramp_live_set_free(struct tramp_live_set *set);
+void tramp_set_clear(struct tramp_set __rcu **where);
 
-/**
- * tramp_members_find() - the member that runs a program
- * @lists: lists of members
- * @nr_lists: how many
- * @prog: the program
- *
- * Context: tramp_mutex held.
- * Return: the member, NULL if there is none.
- */
-struct tramp_member *tramp_members_find(const struct list_head *lists, u32 nr_lists,
+/* The member of a list that runs a program, NULL if there is none. tramp_mutex held. */
+struct tramp_member *tramp_members_find(const struct list_head *members,
 					const struct bpf_prog *prog);
 
-/* How many of a list run before a member. tramp_mutex held. */
-u32 tramp_members_before(const struct list_head *list, const struct tramp_member *member);
+/* How many of its kind run before a member of a list. tramp_mutex held. */
+u32 tramp_members_before(const struct list_head *members, const struct tramp_member *member);
 
 #endif /* TRAMP_SET_H */

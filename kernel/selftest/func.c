@@ -90,10 +90,10 @@ static int run(struct tramp_member *entry_member, struct tramp_member *exit_memb
 		.nr_args = 2, .ret_size = 8, .arg_size = { 8, 4 },
 	};
 	unsigned long func = (unsigned long)tramp_selftest_target;
-	struct list_head lists[TRAMP_LISTS];
+	LIST_HEAD(members);
 	u32 nr[TRAMP_LISTS] = { [TRAMP_LIST_FENTRY] = 1 };
 	struct tramp_func_image_req req = {
-		.image = { lists, TRAMP_LISTS, TEST_KEY, .index = 1, .describe = describe },
+		.image = { &members, TEST_KEY, .index = 1, .describe = describe },
 		.model = &model, .func = func, .nr = nr,
 	};
 	struct tramp_func_image *entry, *exit;
@@ -102,11 +102,8 @@ static int run(struct tramp_member *entry_member, struct tramp_member *exit_memb
 	u8 before[16], after[16];
 	bool entered = false;
 	int err;
-	u32 i;
 
-	for (i = 0; i < TRAMP_LISTS; i++)
-		INIT_LIST_HEAD(&lists[i]);
-	list_add(&entry_member->node, &lists[TRAMP_LIST_FENTRY]);
+	list_add_tail(&entry_member->node, &members);
 	req.site = KSYM(ftrace_location)(func);
 	if (check(req.site, "the dummy function has no ftrace site"))
 		return -EIO;
@@ -118,7 +115,7 @@ static int run(struct tramp_member *entry_member, struct tramp_member *exit_memb
 		goto refused;
 	}
 	req.image.index = 2;
-	list_add(&exit_member->node, &lists[TRAMP_LIST_FEXIT]);
+	list_add_tail(&exit_member->node, &members);
 	nr[TRAMP_LIST_FEXIT] = 1;
 	exit = tramp_func_image_create(&req, &why);
 	if (IS_ERR(exit)) {
