@@ -21,8 +21,6 @@
 #include "prog/runtime.h"
 #include "target.h"
 
-static struct kmem_cache *cache;
-
 static struct tramp_func_image *to_func(struct tramp_image *image)
 {
 	return container_of(image, struct tramp_func_image, image);
@@ -39,56 +37,47 @@ static u32 first_exit(const struct tramp_func_image *image)
 	return image->image.set->nr - image->nr_fexit;
 }
 
-static void free_struct(struct rcu_head *rcu)
-{
-	kmem_cache_free(cache, container_of(rcu, struct tramp_func_image, image.rcu));
-}
-
-static void func_free(struct tramp_image *base)
-{
-	struct tramp_func_image *image = to_func(base);
-
-	free_percpu(image->inflight);
-	kfree(image->skip_off);
-	kfree(image->skip_to);
-	kfree(image->exit_state);
-	call_rcu(&base->rcu, free_struct);
-}
-
-/* Whether a task can sleep in the image: in the original, or in a program. */
-static bool can_sleep_in(const struct tramp_func_image_req *req,
-			 const struct tramp_x86_call *calls, u32 nr)
+static bool has_guarded(const struct tramp_set *set)
 {
 	u32 i;
 
-	if (req->nr[TRAMP_LIST_FMOD_RET] || req->nr[TRAMP_LIST_FEXIT])
-		return true;
-	for (i = 0; i < nr; i++) {
-		if (calls[i].flags & TRAMP_X86_CALL_GUARDED)
+	for (i = 0; i < set->nr; i++) {
+		if (set->slots[i] && (set->slots[i]->call_flags & TRAMP_X86_CALL_GUARDED))
 			return true;
 	}
 	return false;
 }
 
-static int func_prepare(struct tramp_image *base, const void *arg,
-			const struct tramp_x86_call *calls, struct tramp_refusal *why)
+static int func_prepare(struct tramp_image *base, const void *arg, struct tramp_refusal *why)
 {
 	struct tramp_func_image *image = to_func(base);
 	const struct tramp_func_image_req *req = arg;
 	u32 nr = req->nr[TRAMP_LIST_FEXIT];
+	bool sleeps;
 
+	INIT_LIST_HEAD(&image->older);
+	image->target = req->target;
 	image->nr_fexit = nr;
-	if (nr) {
-		image->skip_off = kcalloc(nr, sizeof(u32), GFP_KERNEL);
-		image->skip_to = kcalloc(nr, sizeof(u32), GFP_KERNEL);
-		image->exit_state = kzalloc(nr, GFP_KERNEL);
-		if (!image->skip_off || !image->skip_to || !image->exit_state)
-			return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	}
-	if (!can_sleep_in(req, calls, base->set->nr))
-		return 0;
-	image->inflight = alloc_percpu(u64);
-	return image->inflight ? 0 : tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	image->skip_off = kcalloc(3 * nr, sizeof(u32), GFP_KERNEL);
+	image->skip_to = image->skip_off + nr;
+	image->exit_state = image->skip_to + nr;
+	/* A task can sleep in it: in the original, or in a program. */
+	sleeps = nr || req->nr[TRAMP_LIST_FMOD_RET] || has_guarded(base->set);
+	if (sleeps)
+		image->inflight = alloc_percpu(u64);
+	if (!image->skip_off || (sleeps && !image->inflight))
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	return 0;
+}
+
+static void func_release(struct tramp_image *base)
+{
+	struct tramp_func_image *image = to_func(base);
+
+	/* Before the code goes: another image may be at that address next. */
+	tramp_died_forget(&image->died);
+	free_percpu(image->inflight);
+	kfree(image->skip_off);
 }
 
 static int func_emit(struct tramp_image *base, const void *arg,
@@ -99,11 +88,11 @@ static int func_emit(struct tramp_image *base, const void *arg,
 	const struct tramp_func_image_req *req = arg;
 	const struct tramp_x86_fentry_req x86 = {
 		.env = &tramp_env,
-		.model = req->model,
-		.func_addr = req->func,
-		.orig = req->site + MCOUNT_INSN_SIZE,
+		.model = &req->func->model,
+		.func_addr = req->func->addr,
+		.orig = req->func->site + MCOUNT_INSN_SIZE,
 		.inflight = (unsigned long)image->inflight,
-		.check_rcu = req->check_rcu,
+		.check_rcu = req->func->idle,
 		.fentry = calls,
 		.nr_fentry = req->nr[TRAMP_LIST_FENTRY],
 		.fmod_ret = calls + req->nr[TRAMP_LIST_FENTRY],
@@ -120,50 +109,27 @@ static int func_emit(struct tramp_image *base, const void *arg,
 
 	base->exec.size = out.size;
 	image->after_call = out.after_call;
-	return tramp_image_error(err, req->func, why);
+	return tramp_image_error(err, req->func->addr, why);
 }
 
-static const struct tramp_image_kind func_kind = {
+static struct tramp_image_kind func_kind __ro_after_init = {
 	.prepare = func_prepare,
 	.emit = func_emit,
-	.free = func_free,
+	.release = func_release,
 };
 
 struct tramp_func_image *tramp_func_image_create(const struct tramp_func_image_req *req,
 						 struct tramp_refusal *why)
 {
-	struct tramp_func_image *image = kmem_cache_zalloc(cache, GFP_KERNEL);
-	int err;
+	struct tramp_image *base = tramp_image_create(&func_kind, &req->image, req, why);
+	struct tramp_func_image *image;
 
-	lockdep_assert_held(&tramp_mutex);
-	if (!image)
-		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
-	INIT_LIST_HEAD(&image->older);
-	image->target = req->target;
-	err = tramp_image_build(&image->image, &func_kind, &req->image, req, why);
-	if (err)
-		return ERR_PTR(err);
+	if (IS_ERR(base))
+		return ERR_CAST(base);
+	image = to_func(base);
 	if (image->after_call)
-		tramp_died_watch(&image->died, image->image.exec.code + image->after_call);
+		tramp_died_watch(&image->died, base->exec.code + image->after_call);
 	return image;
-}
-
-void tramp_func_image_destroy(struct tramp_func_image *image)
-{
-	/* Before the code goes: another image may be at that address next. */
-	tramp_died_forget(&image->died);
-	tramp_image_destroy(&image->image);
-}
-
-static bool has_guarded(const struct tramp_set *set)
-{
-	u32 i;
-
-	for (i = 0; i < set->nr; i++) {
-		if (set->slots[i] && (set->slots[i]->call_flags & TRAMP_X86_CALL_GUARDED))
-			return true;
-	}
-	return false;
 }
 
 /*
@@ -226,7 +192,6 @@ static void image_free(struct tramp_retire *r)
 	mutex_lock(&tramp_mutex);
 	list_del(&image->older);
 	mutex_unlock(&tramp_mutex);
-	tramp_died_forget(&image->died);
 	tramp_image_retired(&image->image);
 	if (target)
 		tramp_target_put(target);
@@ -273,14 +238,15 @@ void tramp_func_image_leave_out(struct tramp_func_image *image,
 }
 
 void tramp_func_image_retire(struct tramp_func_image *image,
-			     bool (*keep)(const struct tramp_slot *slot, void *arg), void *arg)
+			     const struct tramp_func_image *next,
+			     const struct tramp_slot *replaced)
 {
 	struct tramp_slot **exits = image->image.set->slots + first_exit(image);
 	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
 	for (i = 0; i < image->nr_fexit; i++) {
-		if (!keep || !keep(exits[i], arg))
+		if (!next || (exits[i] != replaced && !tramp_set_has(next->image.set, exits[i])))
 			leave_out(image, i);
 	}
 	if (image->target && image->inflight)
@@ -292,11 +258,12 @@ void tramp_func_image_retire(struct tramp_func_image *image,
 
 int __init tramp_func_image_init(void)
 {
-	cache = KMEM_CACHE(tramp_func_image, 0);
-	return cache ? 0 : -ENOMEM;
+	static_assert(!offsetof(struct tramp_func_image, image));
+	func_kind.cache = KMEM_CACHE(tramp_func_image, 0);
+	return func_kind.cache ? 0 : -ENOMEM;
 }
 
 void tramp_func_image_exit(void)
 {
-	tramp_cache_exit(cache);
+	tramp_cache_exit(func_kind.cache);
 }

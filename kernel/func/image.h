@@ -10,6 +10,7 @@
 #include "base/tramp.h"
 #include "prog/died.h"
 #include "prog/image.h"
+#include "resolve.h"
 
 struct tramp_target;
 
@@ -22,18 +23,18 @@ enum tramp_exit_state {
 
 /**
  * struct tramp_func_image - one published or about to be published image
- * @image: its code, name and programs, in the order entry, fmod_ret, exit
+ * @image: its code, name and programs, in the order entry, fmod_ret, exit; first
  * @target: what it was made for; a reference of it is dropped when it has retired
  * @inflight: calls that are inside (up: in, down: out; the sum over all CPUs
  *	counts); NULL for an image that no task can sleep in
  * @after_call: where the original returns to in it, 0 for an entry image
  * @died: calls that are counted as inside for ever
  * @nr_fexit: how many of its programs are exit programs: the last ones
- * @exit_state: enum tramp_exit_state of each exit program
+ * @exit_state: enum tramp_exit_state of each exit program; in the memory of @skip_off
  * @aged: retired since before a grace period began
  * @older: in its target's list of images that calls may still be in
  * @skip_off: for each exit program, see struct tramp_x86_fentry_out
- * @skip_to: likewise
+ * @skip_to: likewise, and in the same memory
  */
 struct tramp_func_image {
 	struct tramp_image image;
@@ -42,7 +43,7 @@ struct tramp_func_image {
 	u32 after_call;
 	struct tramp_died died;
 	u32 nr_fexit;
-	u8 *exit_state;
+	u32 *exit_state;
 	bool aged;
 	struct list_head older;
 	u32 *skip_off;
@@ -54,19 +55,13 @@ struct tramp_func_image {
  * @image: name and programs, in the order of enum tramp_list
  * @target: NULL in the self-test. The caller takes a reference for the
  *	image once a site calls it
- * @model: the function's prototype
  * @func: the function
- * @site: its NOP5
- * @check_rcu: it may be called where RCU does not watch
  * @nr: how many programs of each of these kinds
  */
 struct tramp_func_image_req {
 	struct tramp_image_req image;
 	struct tramp_target *target;
-	const struct tramp_x86_model *model;
-	unsigned long func;
-	unsigned long site;
-	bool check_rcu;
+	const struct tramp_func *func;
 	const u32 *nr;
 };
 
@@ -75,8 +70,8 @@ struct tramp_func_image_req {
  * @req: what to make
  * @why: why not
  *
- * The image is executable and named in kallsyms when this returns, but nothing
- * calls it yet.
+ * Nothing leads to it yet, see tramp_image_create(). tramp_image_destroy() frees one that no
+ * site ever called; its reference of the target stays with the caller.
  *
  * Context: tramp_mutex held, may sleep.
  * Return: the image or an ERR_PTR(), with @why filled in.
@@ -85,24 +80,18 @@ struct tramp_func_image *tramp_func_image_create(const struct tramp_func_image_r
 						 struct tramp_refusal *why);
 
 /**
- * tramp_func_image_destroy() - free an image that no site ever called
- * @image: the image; its reference of the target stays with the caller
- *
- * Context: may sleep.
- */
-void tramp_func_image_destroy(struct tramp_func_image *image);
-
-/**
  * tramp_func_image_retire() - free an image once nobody can be inside
  * @image: the image; no site calls it any more
- * @keep: whether a slot's program stays attached: then calls that are inside run it when
- *	they come out. Otherwise it is left out from now on. NULL: no program stays
- * @arg: passed to @keep
+ * @next: the image that the site calls instead, NULL: none. Calls inside the old one still
+ *	run its exit programs when they come out; others are left out from now on
+ * @replaced: the slot of a program that another has replaced: these calls run it, too, as the
+ *	new one never sees them. May be NULL
  *
  * Context: tramp_mutex held, may sleep.
  */
 void tramp_func_image_retire(struct tramp_func_image *image,
-			     bool (*keep)(const struct tramp_slot *slot, void *arg), void *arg);
+			     const struct tramp_func_image *next,
+			     const struct tramp_slot *replaced);
 
 /**
  * tramp_func_image_leave_out() - leave an exit program out of a retired image

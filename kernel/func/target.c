@@ -90,29 +90,6 @@ static struct tramp_target *get_target(struct tramp_func *func, struct tramp_ref
 	return target;
 }
 
-struct keep {
-	const struct tramp_target *target;
-	const struct tramp_slot *replaced;
-};
-
-/*
- * Calls inside the old image run the exit programs that stay, and also the program that
- * another replaces: the new one never sees these calls.
- */
-static bool keep_slot(const struct tramp_slot *slot, void *arg)
-{
-	const struct keep *keep = arg;
-	struct tramp_member *member;
-
-	if (slot == keep->replaced)
-		return true;
-	list_for_each_entry(member, &keep->target->members, node) {
-		if (member->slot == slot)
-			return true;
-	}
-	return false;
-}
-
 static int update_direct(struct tramp_target *target, const struct tramp_slot *replaced,
 			 struct tramp_refusal *why)
 {
@@ -122,13 +99,9 @@ static int update_direct(struct tramp_target *target, const struct tramp_slot *r
 		.image.index = target->index + 1,
 		.image.describe = tramp_slot_call,
 		.target = target,
-		.model = &target->func.model,
-		.func = target->func.addr,
-		.site = target->func.site,
-		.check_rcu = target->func.idle,
+		.func = &target->func,
 		.nr = target->nr,
 	};
-	struct keep keep = { .target = target, .replaced = replaced };
 	struct tramp_func_image *image, *old = target->image;
 	bool entered = false;
 	int err;
@@ -149,7 +122,7 @@ static int update_direct(struct tramp_target *target, const struct tramp_slot *r
 		return err;
 	}
 	if (err) {
-		tramp_func_image_destroy(image);
+		tramp_image_destroy(&image->image);
 		return err;
 	}
 
@@ -157,7 +130,7 @@ static int update_direct(struct tramp_target *target, const struct tramp_slot *r
 	target->image = image;
 	tramp_target_get(target);
 	if (old)
-		tramp_func_image_retire(old, keep_slot, &keep);
+		tramp_func_image_retire(old, image, replaced);
 	return 0;
 }
 

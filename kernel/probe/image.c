@@ -13,21 +13,26 @@
 #include "x86/detour_image.h"
 #include "x86/relocate.h"
 
-static struct kmem_cache *cache;
-
 static struct tramp_probe_image *to_probe_image(struct tramp_image *image)
 {
 	return container_of(image, struct tramp_probe_image, image);
 }
 
-static void free_struct(struct rcu_head *rcu)
-{
-	kmem_cache_free(cache, container_of(rcu, struct tramp_probe_image, image.rcu));
-}
+struct detour_req {
+	const struct tramp_probe *probe;
+	u32 len;
+};
 
-static void detour_free(struct tramp_image *image)
+static int detour_prepare(struct tramp_image *base, const void *arg, struct tramp_refusal *why)
 {
-	call_rcu(&image->rcu, free_struct);
+	struct tramp_probe_image *image = to_probe_image(base);
+	const struct detour_req *req = arg;
+	u32 i;
+
+	image->len = req->len;
+	for (i = 0; i < base->set->nr; i++)
+		image->regs |= base->set->slots[i]->regs;
+	return 0;
 }
 
 static int detour_emit(struct tramp_image *base, const void *arg,
@@ -35,7 +40,7 @@ static int detour_emit(struct tramp_image *base, const void *arg,
 		       struct tramp_refusal *why)
 {
 	struct tramp_probe_image *image = to_probe_image(base);
-	const struct tramp_probe *probe = arg;
+	const struct tramp_probe *probe = ((const struct detour_req *)arg)->probe;
 	const struct tramp_x86_detour_req req = {
 		.env = &tramp_env,
 		.ip = probe->addr,
@@ -58,50 +63,35 @@ static int detour_emit(struct tramp_image *base, const void *arg,
 	return tramp_image_error(err, probe->addr, why);
 }
 
-static int detour_prepare(struct tramp_image *base, const void *arg,
-			  const struct tramp_x86_call *calls, struct tramp_refusal *why)
-{
-	u32 i;
-
-	for (i = 0; i < base->set->nr; i++)
-		to_probe_image(base)->regs |= base->set->slots[i]->regs;
-	return 0;
-}
-
-static const struct tramp_image_kind detour_kind = {
+static struct tramp_image_kind detour_kind __ro_after_init = {
 	.prepare = detour_prepare,
 	.emit = detour_emit,
-	.free = detour_free,
 };
 
 struct tramp_probe_image *tramp_probe_image_create(const struct tramp_probe *probe, u32 len,
 						   u32 index, tramp_describe_t *describe,
 						   struct tramp_refusal *why)
 {
-	struct tramp_probe_image *image = kmem_cache_zalloc(cache, GFP_KERNEL);
+	const struct detour_req detour = { .probe = probe, .len = len };
 	const struct tramp_image_req req = {
 		.members = &probe->members,
 		.key = probe->key,
 		.index = index,
 		.describe = describe,
 	};
-	int err;
+	struct tramp_image *image = tramp_image_create(&detour_kind, &req, &detour, why);
 
-	lockdep_assert_held(&tramp_mutex);
-	if (!image)
-		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
-	image->len = len;
-	err = tramp_image_build(&image->image, &detour_kind, &req, probe, why);
-	return err ? ERR_PTR(err) : image;
+	return IS_ERR(image) ? ERR_CAST(image) : to_probe_image(image);
 }
 
 int __init tramp_probe_image_init(void)
 {
-	cache = KMEM_CACHE(tramp_probe_image, 0);
-	return cache ? 0 : -ENOMEM;
+	static_assert(!offsetof(struct tramp_probe_image, image));
+	detour_kind.cache = KMEM_CACHE(tramp_probe_image, 0);
+	return detour_kind.cache ? 0 : -ENOMEM;
 }
 
 void tramp_probe_image_exit(void)
 {
-	tramp_cache_exit(cache);
+	tramp_cache_exit(detour_kind.cache);
 }

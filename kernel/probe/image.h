@@ -10,7 +10,7 @@
 
 /**
  * struct tramp_probe_image - a detour buffer
- * @image: its code, name and programs
+ * @image: its code, name and programs; first
  * @len: bytes of the original instructions that it executes
  * @regs: members of struct pt_regs that it builds
  * @copy: where it executes them, without any program

@@ -15,7 +15,6 @@
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "exec.h"
-#include "runtime.h"
 
 static atomic_t nr_images = ATOMIC_INIT(0);
 static atomic_t nr_retiring = ATOMIC_INIT(0);
@@ -79,21 +78,6 @@ int tramp_exec_publish(struct tramp_exec *exec, const u8 *buf, u64 key, u32 inde
 	atomic_inc(&nr_images);
 	atomic64_add(exec->size, &image_bytes);
 	return 0;
-}
-
-void tramp_exec_mute(const struct tramp_exec *exec, const u32 *call_off, u64 func)
-{
-	void *ip;
-	u32 i;
-
-	for (i = 0; i < 2; i++) {
-		if (!call_off[i])
-			continue;
-		ip = (void *)(exec->code + call_off[i]);
-		/* Fails only if the bytes are not what we wrote there. */
-		WARN_ON_ONCE(KSYM(bpf_arch_text_poke)(ip, BPF_MOD_CALL, (void *)func,
-						      tramp_x_nothing));
-	}
 }
 
 void tramp_exec_free(struct tramp_exec *exec)

@@ -58,19 +58,6 @@ int tramp_exec_publish(struct tramp_exec *exec, const u8 *buf, u64 key, u32 inde
  */
 void tramp_exec_free(struct tramp_exec *exec);
 
-/**
- * tramp_exec_mute() - leave a program out of code that stays in use
- * @exec: published
- * @call_off: offsets of the two near calls that run it, 0: none (see struct
- *	tramp_x86_fentry_out)
- * @func: what they call
- *
- * The calls become calls of a function that returns 0. Needs no memory and cannot fail.
- *
- * Context: may sleep.
- */
-void tramp_exec_mute(const struct tramp_exec *exec, const u32 *call_off, u64 func);
-
 /* Named images that exist, how many of them wait to be freed, their code; for INFO. */
 void tramp_exec_totals(u32 *images, u32 *retiring, u64 *bytes);
 void tramp_exec_count_retiring(int change);

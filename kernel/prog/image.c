@@ -9,7 +9,9 @@
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include "base/ksyms.h"
 #include "image.h"
+#include "runtime.h"
 
 int tramp_image_error(enum tramp_x86_err err, unsigned long addr, struct tramp_refusal *why)
 {
@@ -36,9 +38,7 @@ static int emit(struct tramp_image *image, const struct tramp_image_req *req, co
 	const struct tramp_image_kind *kind = image->kind;
 	int err;
 
-	err = kind->prepare ? kind->prepare(image, arg, calls, why) : 0;
-	if (!err)
-		err = kind->emit(image, arg, calls, buf, TRAMP_X86_MAX_IMAGE, 0, why);
+	err = kind->emit(image, arg, calls, buf, TRAMP_X86_MAX_IMAGE, 0, why);
 	if (!err)
 		err = tramp_exec_alloc(&image->exec, image->exec.size, why);
 	if (!err)
@@ -48,16 +48,19 @@ static int emit(struct tramp_image *image, const struct tramp_image_req *req, co
 	return err;
 }
 
-int tramp_image_build(struct tramp_image *image, const struct tramp_image_kind *kind,
-		      const struct tramp_image_req *req, const void *arg,
-		      struct tramp_refusal *why)
+struct tramp_image *tramp_image_create(const struct tramp_image_kind *kind,
+				       const struct tramp_image_req *req, const void *arg,
+				       struct tramp_refusal *why)
 {
+	struct tramp_image *image = kmem_cache_zalloc(kind->cache, GFP_KERNEL);
 	struct tramp_x86_call *calls = NULL;
 	u8 *buf = NULL;
 	int err;
 	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
+	if (!image)
+		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	image->kind = kind;
 	image->describe = req->describe;
 	image->set = tramp_set_collect(req->members);
@@ -69,23 +72,34 @@ int tramp_image_build(struct tramp_image *image, const struct tramp_image_kind *
 	if (image->call_off && calls && buf) {
 		for (i = 0; i < image->set->nr; i++)
 			req->describe(image->set->slots[i], &calls[i]);
-		err = emit(image, req, arg, calls, buf, why);
+		err = kind->prepare(image, arg, why) ?:
+		      emit(image, req, arg, calls, buf, why);
 	} else {
 		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	}
 	kvfree(buf);
 	kvfree(calls);
-	if (err)
-		tramp_image_destroy(image);
-	return err;
+	if (!err)
+		return image;
+	tramp_image_destroy(image);
+	return ERR_PTR(err);
+}
+
+static void free_struct(struct rcu_head *rcu)
+{
+	struct tramp_image *image = container_of(rcu, struct tramp_image, rcu);
+
+	kmem_cache_free(image->kind->cache, image);
 }
 
 void tramp_image_destroy(struct tramp_image *image)
 {
+	if (image->kind->release)
+		image->kind->release(image);
 	tramp_exec_free(&image->exec);
 	tramp_set_free(image->set);
 	kfree(image->call_off);
-	image->kind->free(image);
+	call_rcu(&image->rcu, free_struct);
 }
 
 void tramp_image_retired(struct tramp_image *image)
@@ -110,16 +124,20 @@ void tramp_image_retire(struct tramp_image *image, const struct tramp_retire_ops
 	tramp_retire_add(&image->retire, ops ?: &plain_ops);
 }
 
-void tramp_image_mute(struct tramp_image *image, const struct tramp_slot *slot)
+void tramp_image_mute(struct tramp_image *image, struct tramp_slot *slot)
 {
 	struct tramp_x86_call call;
-	u32 i;
+	u32 i, off;
 
 	lockdep_assert_held(&tramp_mutex);
-	for (i = 0; i < image->set->nr; i++) {
-		if (image->set->slots[i] != slot)
+	image->describe(slot, &call);
+	for (i = 0; i < 2 * image->set->nr; i++) {
+		off = image->call_off[i];
+		if (image->set->slots[i / 2] != slot || !off)
 			continue;
-		image->describe(image->set->slots[i], &call);
-		tramp_exec_mute(&image->exec, image->call_off + 2 * i, call.func);
+		/* Fails only if the bytes are not what we wrote there. */
+		WARN_ON_ONCE(KSYM(bpf_arch_text_poke)((void *)(image->exec.code + off),
+						      BPF_MOD_CALL, (void *)call.func,
+						      tramp_x_nothing));
 	}
 }

@@ -16,32 +16,32 @@ struct tramp_image;
 
 /**
  * struct tramp_image_kind - what differs between the images of functions and of probes
- * @prepare: after the programs are known, before anything is emitted; may be NULL.
- *	Return: 0 or a negative errno
+ * @cache: slab cache of the struct that begins with a struct tramp_image
+ * @prepare: after the programs are known, before anything is emitted. Return: 0 or a
+ *	negative errno
  * @emit: emit into @buf, @len bytes of room, for address @addr, 0 for measuring. Sets
  *	image->exec.size. Return: 0 or a negative errno
- * @free: frees the struct around @image and what the kind has put there. Called when nobody
- *	can be in the code. Readers of kallsyms may still look at image->exec.ksym, so the
- *	struct goes behind an RCU grace period (@image->rcu)
+ * @release: free what @prepare has put into the struct; may be NULL. Nobody can be in the
+ *	code, which is still there
  */
 struct tramp_image_kind {
-	int (*prepare)(struct tramp_image *image, const void *arg,
-		       const struct tramp_x86_call *calls, struct tramp_refusal *why);
+	struct kmem_cache *cache;
+	int (*prepare)(struct tramp_image *image, const void *arg, struct tramp_refusal *why);
 	int (*emit)(struct tramp_image *image, const void *arg,
 		    const struct tramp_x86_call *calls, u8 *buf, u32 len, unsigned long addr,
 		    struct tramp_refusal *why);
-	void (*free)(struct tramp_image *image);
+	void (*release)(struct tramp_image *image);
 };
 
 /**
- * struct tramp_image - embedded in the struct of its kind
+ * struct tramp_image - at the beginning of the struct of its kind
  * @exec: its memory and name
  * @kind: what is done with it
  * @set: the programs it calls, in order
  * @call_off: where each is called: two offsets a program (struct tramp_x86_fentry_out)
  * @describe: describes a program to the emitter
  * @retire: its place on the retire list
- * @rcu: for freeing the struct behind readers of kallsyms
+ * @rcu: after that, for freeing the struct behind readers of kallsyms
  */
 struct tramp_image {
 	struct tramp_exec exec;
@@ -49,8 +49,10 @@ struct tramp_image {
 	struct tramp_set *set;
 	u32 *call_off;
 	tramp_describe_t *describe;
-	struct tramp_retire retire;
-	struct rcu_head rcu;
+	union {
+		struct tramp_retire retire;
+		struct rcu_head rcu;
+	};
 };
 
 /**
@@ -68,8 +70,7 @@ struct tramp_image_req {
 };
 
 /**
- * tramp_image_build() - measure, allocate, emit, and publish the name
- * @image: all zero
+ * tramp_image_create() - measure, allocate, emit, and publish the name
  * @kind: its kind
  * @req: what to make
  * @arg: passed to @kind's functions
@@ -78,11 +79,11 @@ struct tramp_image_req {
  * The image is executable and named in kallsyms when this returns, but nothing leads to it.
  *
  * Context: tramp_mutex held, may sleep.
- * Return: 0 or a negative errno; then @image has been freed by tramp_image_destroy().
+ * Return: the image or an ERR_PTR().
  */
-int tramp_image_build(struct tramp_image *image, const struct tramp_image_kind *kind,
-		      const struct tramp_image_req *req, const void *arg,
-		      struct tramp_refusal *why);
+struct tramp_image *tramp_image_create(const struct tramp_image_kind *kind,
+				       const struct tramp_image_req *req, const void *arg,
+				       struct tramp_refusal *why);
 
 /* Turn an error of the emitter into a refusal about the place at @addr. Return: 0 for none. */
 int tramp_image_error(enum tramp_x86_err err, unsigned long addr, struct tramp_refusal *why);
@@ -113,6 +114,6 @@ void tramp_image_retired(struct tramp_image *image);
  *
  * Context: tramp_mutex held, may sleep.
  */
-void tramp_image_mute(struct tramp_image *image, const struct tramp_slot *slot);
+void tramp_image_mute(struct tramp_image *image, struct tramp_slot *slot);
 
 #endif /* TRAMP_IMAGE_H */

@@ -35,6 +35,17 @@ void tramp_set_free(struct tramp_set *set)
 	kfree(set);
 }
 
+bool tramp_set_has(const struct tramp_set *set, const struct tramp_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i < set->nr; i++) {
+		if (set->slots[i] == slot)
+			return true;
+	}
+	return false;
+}
+
 static void set_retired(struct tramp_retire *r)
 {
 	tramp_set_free(container_of(r, struct tramp_set, retire));

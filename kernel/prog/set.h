@@ -62,6 +62,7 @@ struct tramp_set {
 struct tramp_set *tramp_set_collect(const struct list_head *members);
 /* Nobody can have it any more. May sleep; @set may be NULL. */
 void tramp_set_free(struct tramp_set *set);
+bool tramp_set_has(const struct tramp_set *set, const struct tramp_slot *slot);
 
 /**
  * tramp_set_switch() - have callbacks run a place's programs from now on

@@ -86,15 +86,15 @@ static int check_call(u32 entries, u32 exits, const char *what)
 /* Attach, switch, detach; @entry is there first, and @exit comes. */
 static int run(struct tramp_member *entry_member, struct tramp_member *exit_member)
 {
-	static const struct tramp_x86_model model = {
-		.nr_args = 2, .ret_size = 8, .arg_size = { 8, 4 },
+	static struct tramp_func func = {
+		.addr = (unsigned long)tramp_selftest_target,
+		.model = { .nr_args = 2, .ret_size = 8, .arg_size = { 8, 4 } },
 	};
-	unsigned long func = (unsigned long)tramp_selftest_target;
 	LIST_HEAD(members);
 	u32 nr[TRAMP_LISTS] = { [TRAMP_LIST_FENTRY] = 1 };
 	struct tramp_func_image_req req = {
 		.image = { &members, TEST_KEY, .index = 1, .describe = describe },
-		.model = &model, .func = func, .nr = nr,
+		.func = &func, .nr = nr,
 	};
 	struct tramp_func_image *entry, *exit;
 	struct tramp_refusal why = {};
@@ -104,10 +104,10 @@ static int run(struct tramp_member *entry_member, struct tramp_member *exit_memb
 	int err;
 
 	list_add_tail(&entry_member->node, &members);
-	req.site = KSYM(ftrace_location)(func);
-	if (check(req.site, "the dummy function has no ftrace site"))
+	func.site = KSYM(ftrace_location)(func.addr);
+	if (check(func.site, "the dummy function has no ftrace site"))
 		return -EIO;
-	memcpy(before, (void *)func, sizeof(before));
+	memcpy(before, (void *)func.addr, sizeof(before));
 
 	entry = tramp_func_image_create(&req, &why);
 	if (IS_ERR(entry)) {
@@ -120,17 +120,17 @@ static int run(struct tramp_member *entry_member, struct tramp_member *exit_memb
 	exit = tramp_func_image_create(&req, &why);
 	if (IS_ERR(exit)) {
 		err = PTR_ERR(exit);
-		tramp_func_image_destroy(entry);
+		tramp_image_destroy(&entry->image);
 		goto refused;
 	}
 
-	err = tramp_site_attach(req.site, entry->image.exec.code, &site, &entered, &why);
+	err = tramp_site_attach(func.site, entry->image.exec.code, &site, &entered, &why);
 	if (err) {
 		if (entered)
 			tramp_func_image_retire(entry, NULL, NULL);
 		else
-			tramp_func_image_destroy(entry);
-		tramp_func_image_destroy(exit);
+			tramp_image_destroy(&entry->image);
+		tramp_image_destroy(&exit->image);
 		goto refused;
 	}
 	err = check_call(1, 0, "the entry program was not run once");
@@ -139,7 +139,7 @@ static int run(struct tramp_member *entry_member, struct tramp_member *exit_memb
 	if (err) {
 		tramp_site_detach(site, entry->image.exec.code);
 		tramp_func_image_retire(entry, NULL, NULL);
-		tramp_func_image_destroy(exit);
+		tramp_image_destroy(&exit->image);
 		return err;
 	}
 	tramp_func_image_retire(entry, NULL, NULL);
@@ -152,7 +152,7 @@ static int run(struct tramp_member *entry_member, struct tramp_member *exit_memb
 	tramp_func_image_retire(exit, NULL, NULL);
 	if (!err)
 		err = check_call(0, 0, "a program ran after it was detached");
-	memcpy(after, (void *)func, sizeof(after));
+	memcpy(after, (void *)func.addr, sizeof(after));
 	if (!err)
 		err = check(!memcmp(before, after, sizeof(before)), "the bytes are not restored");
 	return err;
