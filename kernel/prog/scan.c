@@ -40,31 +40,30 @@
 /* The verifier's barrier against speculation, a store by its class. */
 #define NOSPEC		(BPF_ST | 0xc0)
 
+/* The modes of loads and stores that are known, a bit each. */
+#define MODE(mode)	BIT((mode) >> 5)
+
+static const u8 known_modes[] = {
+	[BPF_LDX] = MODE(BPF_MEM) | MODE(MODE_MEMSX) | MODE(MODE_PROBE_MEM) |
+		    MODE(MODE_PROBE_MEMSX) | MODE(MODE_PROBE_MEM32),
+	[BPF_ST] = MODE(BPF_MEM) | MODE(MODE_PROBE_MEM32),
+	[BPF_STX] = MODE(BPF_MEM) | MODE(BPF_ATOMIC) | MODE(MODE_PROBE_MEM32) |
+		    MODE(MODE_PROBE_ATOMIC),
+};
+
 static bool known_jump(const struct bpf_insn *insn)
 {
 	bool imm = BPF_SRC(insn->code) == BPF_K;
 
 	switch (BPF_OP(insn->code)) {
-	case BPF_JEQ:
-	case BPF_JGT:
-	case BPF_JGE:
-	case BPF_JSET:
-	case BPF_JNE:
-	case BPF_JSGT:
-	case BPF_JSGE:
-	case BPF_JLT:
-	case BPF_JLE:
-	case BPF_JSLT:
-	case BPF_JSLE:
-		return true;
 	case BPF_JA:
 		return imm;
 	case BPF_CALL:
 	case BPF_EXIT:
 	case BPF_TAIL_CALL:
 		return imm && BPF_CLASS(insn->code) == BPF_JMP;
-	default:
-		return false;
+	default:	/* conditional ones, of which this is the last */
+		return BPF_OP(insn->code) <= BPF_JSLE;
 	}
 }
 
@@ -76,27 +75,10 @@ static bool known(const struct bpf_insn *insn)
 	case BPF_ALU64:
 		return BPF_OP(insn->code) <= BPF_END;
 	case BPF_LDX:
-		switch (BPF_MODE(insn->code)) {
-		case BPF_MEM:
-		case MODE_MEMSX:
-		case MODE_PROBE_MEM:
-		case MODE_PROBE_MEMSX:
-		case MODE_PROBE_MEM32:
-			return true;
-		}
-		return false;
 	case BPF_ST:
-		return BPF_MODE(insn->code) == BPF_MEM || insn->code == NOSPEC ||
-		       BPF_MODE(insn->code) == MODE_PROBE_MEM32;
 	case BPF_STX:
-		switch (BPF_MODE(insn->code)) {
-		case BPF_MEM:
-		case BPF_ATOMIC:
-		case MODE_PROBE_MEM32:
-		case MODE_PROBE_ATOMIC:
-			return true;
-		}
-		return false;
+		return insn->code == NOSPEC ||
+		       (known_modes[BPF_CLASS(insn->code)] & MODE(BPF_MODE(insn->code)));
 	case BPF_LD:
 		return insn->code == (BPF_LD | BPF_IMM | BPF_DW);
 	default:

@@ -26,26 +26,16 @@ u32 tramp_scan_flags(const struct bpf_prog *prog);
  */
 u32 tramp_scan_regs(const struct bpf_prog *prog);
 
-/**
- * tramp_prog_patched() - whether something runs in a program's place
- * @prog: the program, jited
- *
- * An extension (freplace) is a jump at the entry of the program, or of one of its global
- * functions. Tracers of the program do not count: they come back to it.
- *
- * Context: any; the caller sees to it that no extension comes or goes meanwhile.
- * Return: true if so.
+/*
+ * Whether something runs in the place of a jited program: an extension (freplace) is a jump at
+ * its entry, or at that of one of its global functions. Tracers do not count: they come back.
+ * Any context; the caller sees to it that no extension comes or goes meanwhile.
  */
 bool tramp_prog_patched(const struct bpf_prog *prog);
 
-/**
- * tramp_prog_entry() - where a direct call enters a program
- * @prog: the program
- *
- * Instructions that only others need are left out: an ENDBR64, which is for indirect
- * calls, and what is kept free for those who attach to the program, if nobody can.
- *
- * Return: an address in the program.
+/*
+ * The address at which a direct call enters a program. It is behind what only others need: an
+ * ENDBR64, which is for indirect calls, and room for those who attach to it, if nobody can.
  */
 unsigned long tramp_prog_entry(const struct bpf_prog *prog);
 
