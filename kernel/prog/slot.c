@@ -60,19 +60,6 @@ static bool is_kprobe(const struct bpf_prog *prog)
 }
 
 /*
- * A kprobe program has neither slots nor an address in front of its context. It runs with
- * preemption off on every kernel. From 6.6 on bpf_get_func_ip() looks into the run context,
- * and whatever a tail call reaches may call it.
- */
-static void set_kprobe_flags(struct tramp_slot *slot)
-{
-	slot->func_ip = slot->call_flags & TRAMP_X86_CALL_IP;
-	if (slot->func_ip)
-		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
-	slot->call_flags &= TRAMP_X86_CALL_COOKIE;
-}
-
-/*
  * Extensions (freplace) take the place of a program, or of one of its global functions,
  * without a word to us. They may use more than the program does: members of its context, the
  * cookie. A kprobe program's image leaves unused ones out, so such a program must be, and
@@ -92,12 +79,16 @@ static void set_kprobe_flags(struct tramp_slot *slot)
  * may be extended further. Programs of fmod_ret kind may be extended as well and get
  * everything always; fentry and fexit programs cannot be.
  */
-#ifdef TRAMP_HAVE_PROG_ARRAY_MEMBER_CNT
-static void count_as_array_member(struct bpf_prog *prog, int change)
+static bool count_as_array_member(struct bpf_prog *prog, int change)
 {
+#ifdef TRAMP_HAVE_PROG_ARRAY_MEMBER_CNT
 	mutex_lock(&prog->aux->ext_mutex);
 	prog->aux->prog_array_member_cnt += change;
 	mutex_unlock(&prog->aux->ext_mutex);
+	return true;
+#else
+	return false;
+#endif
 }
 
 /* Wait for whoever is attaching an extension to one of the program's functions. */
@@ -123,41 +114,29 @@ static bool wait_for_extensions(const struct bpf_prog *prog)
 
 static bool keep_unextended(struct bpf_prog *prog)
 {
-	if (!prog->jited)
+	if (!prog->jited || !count_as_array_member(prog, 1))
 		return false;
-	count_as_array_member(prog, 1);
 	if (wait_for_extensions(prog) && !tramp_prog_patched(prog))
 		return true;
 	count_as_array_member(prog, -1);
 	return false;
 }
 
-static void may_be_extended(struct bpf_prog *prog)
-{
-	count_as_array_member(prog, -1);
-}
-#else
-static bool keep_unextended(struct bpf_prog *prog)
-{
-	return false;
-}
-
-static void may_be_extended(struct bpf_prog *prog)
-{
-}
-#endif
-
-/* Find out how much images may leave out for a kprobe program. May sleep. */
+/*
+ * Find out how much images may leave out for a kprobe program. May sleep.
+ *
+ * Such a program has neither slots nor an address in front of its context. It runs with
+ * preemption off on every kernel. From 6.6 on bpf_get_func_ip() looks into the run context,
+ * and whatever a tail call reaches may call it.
+ */
 static void look_at_kprobe(struct tramp_slot *slot, struct bpf_prog *prog)
 {
 	slot->unextended = keep_unextended(prog);
-	if (slot->unextended) {
-		slot->regs = tramp_scan_regs(prog);
-	} else {
+	slot->regs = slot->unextended ? tramp_scan_regs(prog) : TRAMP_X86_REGS_ALL;
+	slot->func_ip = slot->call_flags & TRAMP_X86_CALL_IP;
+	if (slot->func_ip || !slot->unextended)
 		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
-		slot->regs = TRAMP_X86_REGS_ALL;
-	}
-	set_kprobe_flags(slot);
+	slot->call_flags &= TRAMP_X86_CALL_COOKIE;
 }
 
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
@@ -197,7 +176,7 @@ void tramp_slot_put(struct tramp_slot *slot)
 	if (!slot || !refcount_dec_and_test(&slot->ref))
 		return;
 	if (slot->unextended)
-		may_be_extended(slot->prog);
+		count_as_array_member(slot->prog, -1);
 	if (slot->prog)
 		bpf_prog_put(slot->prog);
 	tramp_counts_put(slot->counts);

@@ -7,8 +7,7 @@
  * link but to a slot. The link and every image that calls the slot hold a reference to it:
  * program and counters cannot be freed while any image could still use them.
  *
- * The counters are an object of their own, since a link keeps them when it gets
- * another program, and so another slot.
+ * The counters are an object of their own: a link keeps them when it gets another slot.
  */
 #ifndef TRAMP_SLOT_H
 #define TRAMP_SLOT_H
@@ -46,12 +45,7 @@ struct tramp_slot {
 	bool unextended;		/* keeps the program from being extended */
 };
 
-/**
- * tramp_counts_alloc() - new counters at zero, with one reference
- *
- * Context: may sleep.
- * Return: the counters, NULL if out of memory.
- */
+/* New counters at zero, with one reference; NULL if out of memory. May sleep. */
 struct tramp_counts *tramp_counts_alloc(void);
 void tramp_counts_put(struct tramp_counts *counts);
 
@@ -84,12 +78,7 @@ struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *
 				    u64 cookie);
 struct tramp_slot *tramp_slot_get(struct tramp_slot *slot);
 
-/**
- * tramp_slot_put() - drop a reference; the last one drops program and counters
- * @slot: may be NULL
- *
- * Context: may sleep (bpf_prog_put).
- */
+/* The last reference drops program and counters. @slot may be NULL. May sleep (bpf_prog_put). */
 void tramp_slot_put(struct tramp_slot *slot);
 
 /**
