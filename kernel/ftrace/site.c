@@ -47,45 +47,34 @@
 #include "hold.h"
 #include "site.h"
 
-static bool ftrace_is_enabled(void)
+int tramp_site_check(unsigned long ip, struct tramp_refusal *why)
 {
-	return READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled);
-}
-
-int tramp_site_check(unsigned long ip, unsigned long own, struct tramp_refusal *why)
-{
+	char name[KSYM_SYMBOL_LEN];
 	unsigned long holder;
 
-	if (!ftrace_is_enabled())
+	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	/* Entries of the table are freed at once, under this mutex alone. */
 	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
 	holder = KSYM(ftrace_find_rec_direct)(ip);
 	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
-	if (holder && holder != own) {
-		char name[KSYM_SYMBOL_LEN];
-
-		sprint_symbol(name, holder);
-		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, holder, "%s", name);
-	}
-	return 0;
+	if (!holder)
+		return 0;
+	sprint_symbol(name, holder);
+	return tramp_refuse(why, TRAMP_REASON_SITE_HELD, holder, "%s", name);
 }
 
 int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
 {
-	int held;
-
 	switch (err) {
 	case -ENOMEM:
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	case -ENODEV:
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	case -EBUSY:
-		held = tramp_site_check(ip, 0, why);
-		if (held)
-			return held;
 		/* The only other EBUSY: a user that changes the function's ip does not share it. */
-		return tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, ip, NULL);
+		return tramp_site_check(ip, why) ?:
+		       tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, ip, NULL);
 	default:
 		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, ip, "ftrace: error %d", err);
 	}
@@ -119,13 +108,11 @@ static void site_retired(struct tramp_retire *r)
 	tramp_site_free(container_of(r, struct tramp_site, retire));
 }
 
-static const struct tramp_retire_ops site_retire_ops = {
-	.free = site_retired,
-};
-
 void tramp_site_retire(struct tramp_site *site)
 {
-	tramp_retire_add(&site->retire, &site_retire_ops);
+	static const struct tramp_retire_ops ops = { .free = site_retired };
+
+	tramp_retire_add(&site->retire, &ops);
 }
 
 /*
@@ -148,9 +135,7 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 
 	lockdep_assert_held(&tramp_mutex);
 	*entered = false;
-	err = tramp_site_check(ip, 0, why);
-	if (!err)
-		err = tramp_ftrace_hold(why);
+	err = tramp_site_check(ip, why) ?: tramp_ftrace_hold(why);
 	if (err)
 		return err;
 	site = tramp_site_alloc(ip, sizeof(*site), why);

@@ -30,15 +30,14 @@ static inline enum tramp_mode tramp_site_mode(const struct tramp_site *site)
 
 /**
  * tramp_site_check() - whether a direct call could be put at a site now
- * @ip: the site
- * @own: our image that is there already, 0 for none
+ * @ip: the site; no direct call of ours is there
  * @why: why not: SITE_HELD with the holder's name, FTRACE_DISABLED
  *
  * A cheap look before work is done; tramp_site_attach() decides.
  * Context: may sleep.
  * Return: 0 or a negative errno.
  */
-int tramp_site_check(unsigned long ip, unsigned long own, struct tramp_refusal *why);
+int tramp_site_check(unsigned long ip, struct tramp_refusal *why);
 
 /**
  * tramp_site_attach() - make a site call an image

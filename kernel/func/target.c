@@ -204,7 +204,7 @@ static int choose_mode(const struct tramp_func *func, const struct tramp_site *s
 	*mode = TRAMP_MODE_DIRECT;
 	if (site && tramp_site_mode(site) == TRAMP_MODE_DIRECT)
 		return 0;
-	err = tramp_site_check(func->site, 0, held);
+	err = tramp_site_check(func->site, held);
 	if (!site && !err)
 		return 0;
 	if (site && !err)
