@@ -105,15 +105,22 @@ struct tramp_link *tramp_link_find(u32 id, bool next)
 	return xa_find_after(&links, &index, UINT_MAX, XA_PRESENT);
 }
 
-/* Take the program off its places. */
-static void detach_locked(struct tramp_link *link)
+/* Take the program off the places that it is at. */
+static void detach_members(struct tramp_link *link)
 {
 	u32 i;
 
+	for (i = 0; i < link->nr; i++) {
+		if (link->members[i].point)
+			link->ops->detach(&link->members[i]);
+	}
+}
+
+static void detach_locked(struct tramp_link *link)
+{
 	if (!is_attached(link))
 		return;
-	for (i = 0; i < link->nr; i++)
-		link->ops->detach(&link->members[i]);
+	detach_members(link);
 	nr_attached--;
 }
 
@@ -165,17 +172,25 @@ static int link_detach(struct bpf_link *bpf_link)
 	return 0;
 }
 
-/* Whether @new may take the place of @old. */
-static int check_update(const struct tramp_link *link, const struct bpf_prog *new,
-			const struct bpf_prog *old)
+/* Put a program in the place of the link's, with a slot that becomes the member's. */
+static int replace_prog(struct tramp_link *link, struct bpf_prog *new, struct tramp_slot *slot)
 {
+	struct bpf_prog *old = link->link.prog;
+	struct tramp_refusal why = {};
 	u8 kind;
+	int err;
 
 	if (new->type != old->type || new->expected_attach_type != old->expected_attach_type ||
 	    new->aux->attach_btf != old->aux->attach_btf ||
 	    new->aux->attach_btf_id != old->aux->attach_btf_id ||
 	    link->ops->check_prog(new, &kind, NULL))
 		return -EINVAL;
+	slot->cookie = link->members[0].slot->cookie;
+	err = link->ops->replace(&link->members[0], slot, &why);
+	if (err)
+		return err;
+	/* The core gave us its reference to the new one; the old one was ours. */
+	bpf_prog_put(xchg(&link->link.prog, new));
 	return 0;
 }
 
@@ -183,7 +198,6 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 			    struct bpf_prog *old_prog)
 {
 	struct tramp_link *link = to_link(bpf_link);
-	struct tramp_member *member = &link->members[0];
 	struct tramp_refusal why = {};
 	struct tramp_slot *slot;
 	int err;
@@ -202,29 +216,15 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 	mutex_lock(&tramp_mutex);
 	if (!is_attached(link)) {
 		err = -ENOLINK;
-		goto unlock;
-	}
-	if (old_prog && bpf_link->prog != old_prog) {
+	} else if (old_prog && bpf_link->prog != old_prog) {
 		err = -EPERM;
-		goto unlock;
-	}
-	err = 0;
-	if (bpf_link->prog == new_prog) {
+	} else if (bpf_link->prog == new_prog) {
 		bpf_prog_put(new_prog);
-		goto unlock;
+	} else {
+		err = replace_prog(link, new_prog, slot);
+		if (!err)
+			slot = NULL;
 	}
-	err = check_update(link, new_prog, bpf_link->prog);
-	if (err)
-		goto unlock;
-	slot->cookie = member->slot->cookie;
-	err = link->ops->replace(member, slot, &why);
-	if (err)
-		goto unlock;
-	slot = NULL;	/* the member's now */
-	/* The core gave us its reference to the new one; the old one was ours. */
-	old_prog = xchg(&bpf_link->prog, new_prog);
-	bpf_prog_put(old_prog);
-unlock:
 	mutex_unlock(&tramp_mutex);
 	tramp_slot_put(slot);
 	return err;
@@ -327,42 +327,27 @@ static struct tramp_link *alloc_link(struct bpf_prog *prog, u64 cookie, struct t
 	return link;
 }
 
-/* Attach all members of a link or undo it. */
-static int attach_members(struct tramp_link *link, const struct tramp_attach *req,
-			  struct tramp_refusal *why)
-{
-	u32 i;
-	int err;
-
-	lockdep_assert_held(&tramp_mutex);
-	for (i = 0; i < link->nr; i++) {
-		link->members[i].link_id = link->id;
-		err = link->ops->attach(&link->members[i], req, why);
-		if (err)
-			goto undo;
-	}
-	nr_attached++;
-	return 0;
-
-undo:
-	while (i--)
-		link->ops->detach(&link->members[i]);
-	return err;
-}
-
+/* Attach all members of a link, or none, and describe it. */
 static int attach(struct tramp_link *link, const struct tramp_attach *req,
 		  struct tramp_described *d, struct tramp_refusal *why)
 {
 	int err;
+	u32 i;
 
 	mutex_lock(&tramp_mutex);
 	err = xa_err(xa_store(&links, link->id, link, GFP_KERNEL));
 	if (err)
 		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	else
-		err = attach_members(link, req, why);
-	if (!err)
+	for (i = 0; !err && i < link->nr; i++) {
+		link->members[i].link_id = link->id;
+		err = link->ops->attach(&link->members[i], req, why);
+	}
+	if (err) {
+		detach_members(link);
+	} else {
+		nr_attached++;
 		tramp_link_describe(link, d);
+	}
 	mutex_unlock(&tramp_mutex);
 	return err;
 }
