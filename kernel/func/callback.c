@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sites in mode FTRACE_OPS: entry programs run from an ordinary ftrace callback,
- * since another direct caller (the kernel's own BPF trampoline, say) is at the
- * function. Slower than an image, and as right: same context, same guards, same
- * counts.
+ * Sites in mode FTRACE_OPS: entry programs run from an ordinary ftrace callback, since another
+ * direct caller (the kernel's own BPF trampoline, say) is at the function. Slower than an
+ * image, and as right: same context, same guards, same counts.
  *
  * The callback runs with preemption off (it takes ftrace's recursion lock, which turns it
- * off) and reads the set once. A set that was replaced goes on the retire list, whose grace
- * period waits for every such callback. The ops itself keeps FTRACE_OPS_FL_DYNAMIC, so
- * ftrace waits for its users before unregistering returns.
+ * off) and reads the set once (prog/set.c has why that is safe). The ops itself keeps
+ * FTRACE_OPS_FL_DYNAMIC, so ftrace waits for its users before unregistering returns.
  *
- * Not here: sleepable programs, and anything on PREEMPT_RT, where a program may
- * take sleeping locks and preemption must be on.
+ * Not here: sleepable programs, and anything on PREEMPT_RT, where a program may take sleeping
+ * locks and preemption must be on.
  */
 #include <linux/slab.h>
 #include "base/compat.h"

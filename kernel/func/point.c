@@ -5,22 +5,22 @@
 #include "image.h"
 #include "target.h"
 
+/* The attach type of the programs of each kind. */
+static const u32 attach_types[] = {
+	[TRAMP_KIND_FENTRY] = BPF_TRACE_FENTRY,
+	[TRAMP_KIND_FEXIT] = BPF_TRACE_FEXIT,
+	[TRAMP_KIND_FMOD_RET] = BPF_MODIFY_RETURN,
+};
+
 static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why)
 {
-	switch (prog->expected_attach_type) {
-	case BPF_TRACE_FENTRY:
-		*kind = TRAMP_KIND_FENTRY;
-		break;
-	case BPF_TRACE_FEXIT:
-		*kind = TRAMP_KIND_FEXIT;
-		break;
-	case BPF_MODIFY_RETURN:
-		*kind = TRAMP_KIND_FMOD_RET;
-		break;
-	default:
-		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u",
-				    prog->expected_attach_type);
-	}
+	u32 type = prog->expected_attach_type;
+
+	*kind = TRAMP_KIND_FENTRY;
+	while (*kind < ARRAY_SIZE(attach_types) && attach_types[*kind] != type)
+		++*kind;
+	if (*kind == ARRAY_SIZE(attach_types))
+		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u", type);
 	/* The kernel clears dst_prog when it attaches, but not saved_dst_prog_type. */
 	if (prog->aux->dst_prog || prog->aux->saved_dst_prog_type || !prog->aux->attach_btf ||
 	    !prog->aux->attach_btf_id)
@@ -61,12 +61,6 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
 {
 	/* Not from the program, which an update may free meanwhile: both are of one kind. */
-	static const u32 attach_types[] = {
-		[TRAMP_KIND_FENTRY] = BPF_TRACE_FENTRY,
-		[TRAMP_KIND_FEXIT] = BPF_TRACE_FEXIT,
-		[TRAMP_KIND_FMOD_RET] = BPF_MODIFY_RETURN,
-	};
-
 	info->tracing.attach_type = attach_types[member->kind];
 	info->tracing.target_obj_id = member->key >> 32;
 	info->tracing.target_btf_id = (u32)member->key & 0x7fffffff;

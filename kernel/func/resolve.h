@@ -51,29 +51,11 @@ struct tramp_func {
 int tramp_resolve_prog(const struct bpf_prog *prog, struct tramp_func *func,
 		       struct tramp_refusal *why);
 
-/**
- * tramp_resolve_btf() - a function by its BTF
- * @btf_obj_id: id of the BTF object
- * @btf_id: type id in it, of a function
- * @func: (out) the function; release with tramp_func_put()
- * @why: why not
- *
- * Context: may sleep.
- * Return: 0 or a negative errno with its reason.
- */
+/* Likewise: a function by the id of its BTF object and its type id there. */
 int tramp_resolve_btf(u32 btf_obj_id, u32 btf_id, struct tramp_func *func,
 		      struct tramp_refusal *why);
 
-/**
- * tramp_resolve_name() - a function by name; without BTF @func has no @key
- * @name: its name
- * @module: the module to look in, "" for any
- * @func: (out) the function; release with tramp_func_put()
- * @why: why not
- *
- * Context: may sleep.
- * Return: 0 or a negative errno with its reason.
- */
+/* Likewise: a function by name in @module, "" for any. Without BTF @func has no @key. */
 int tramp_resolve_name(const char *name, const char *module, struct tramp_func *func,
 		       struct tramp_refusal *why);
 

@@ -20,6 +20,18 @@
 static DEFINE_HASHTABLE(targets, 10);
 static struct kmem_cache *cache;
 
+/* Where in the order of a target's programs those of a kind run. */
+static enum tramp_list list_of(enum tramp_kind kind)
+{
+	static const enum tramp_list lists[] = {
+		[TRAMP_KIND_FENTRY] = TRAMP_LIST_FENTRY,
+		[TRAMP_KIND_FMOD_RET] = TRAMP_LIST_FMOD_RET,
+		[TRAMP_KIND_FEXIT] = TRAMP_LIST_FEXIT,
+	};
+
+	return lists[kind];
+}
+
 struct tramp_target *tramp_target_find(u64 key)
 {
 	struct tramp_target *target;
@@ -42,12 +54,6 @@ u32 tramp_target_count(void)
 	hash_for_each(targets, bkt, target, hash)
 		n += tramp_target_nr(target) != 0;
 	return n;
-}
-
-void tramp_target_get(struct tramp_target *target)
-{
-	lockdep_assert_held(&tramp_mutex);
-	target->refs++;
 }
 
 static void put_locked(struct tramp_target *target)
@@ -117,7 +123,7 @@ static int update_direct(struct tramp_target *target, const struct tramp_slot *r
 					&entered, why);
 	if (err && entered) {
 		target->index++;
-		tramp_target_get(target);
+		target->refs++;
 		tramp_func_image_retire(image, NULL, NULL);
 		return err;
 	}
@@ -128,17 +134,10 @@ static int update_direct(struct tramp_target *target, const struct tramp_slot *r
 
 	target->index++;
 	target->image = image;
-	tramp_target_get(target);
+	target->refs++;
 	if (old)
 		tramp_func_image_retire(old, image, replaced);
 	return 0;
-}
-
-static int update_ops(struct tramp_target *target, struct tramp_refusal *why)
-{
-	if (target->site)
-		return tramp_set_switch(&target->site->set, &target->members, why);
-	return tramp_ops_attach(&target->func, &target->members, &target->site, why);
 }
 
 /* Make the site do what the target's lists say. They are not empty. */
@@ -147,7 +146,9 @@ static int update(struct tramp_target *target, enum tramp_mode mode,
 {
 	if (mode == TRAMP_MODE_DIRECT)
 		return update_direct(target, replaced, why);
-	return update_ops(target, why);
+	if (target->site)
+		return tramp_set_switch(&target->site->set, &target->members, why);
+	return tramp_ops_attach(&target->func, &target->members, &target->site, why);
 }
 
 /* Leave this program out of the image or set that the site goes on leading to. */
@@ -167,15 +168,12 @@ static void remove_site(struct tramp_target *target, struct tramp_slot *last)
 	if (!tramp_site_detach(target->site, image ? image->image.exec.code : 0)) {
 		/* It leads here for ever: image, slots and target are never freed. */
 		silence(target, last);
-		tramp_target_get(target);
-		target->site = NULL;
-		target->image = NULL;
-		return;
+		target->refs++;
+	} else if (image) {
+		tramp_func_image_retire(image, NULL, NULL);
 	}
 	target->site = NULL;
 	target->image = NULL;
-	if (image)
-		tramp_func_image_retire(image, NULL, NULL);
 }
 
 /* A program runs once a call, whichever links it has. */
@@ -242,24 +240,13 @@ int tramp_target_check(const struct tramp_func *func, const struct tramp_target 
 	return err;
 }
 
-enum tramp_list tramp_target_list(enum tramp_kind kind)
-{
-	static const enum tramp_list lists[] = {
-		[TRAMP_KIND_FENTRY] = TRAMP_LIST_FENTRY,
-		[TRAMP_KIND_FMOD_RET] = TRAMP_LIST_FMOD_RET,
-		[TRAMP_KIND_FEXIT] = TRAMP_LIST_FEXIT,
-	};
-
-	return lists[kind];
-}
-
 /* The newest of its kind runs first, as with the kernel's trampolines (hlist_add_head()). */
 static void insert(struct tramp_target *target, struct tramp_member *member, enum tramp_list list)
 {
 	struct tramp_member *next;
 
 	list_for_each_entry(next, &target->members, node) {
-		if (tramp_target_list(next->kind) >= list)
+		if (list_of(next->kind) >= list)
 			break;
 	}
 	list_add_tail(&member->node, &next->node);
@@ -269,7 +256,7 @@ static void insert(struct tramp_target *target, struct tramp_member *member, enu
 int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *req,
 			struct tramp_refusal *why)
 {
-	enum tramp_list list = tramp_target_list(member->kind);
+	enum tramp_list list = list_of(member->kind);
 	struct tramp_refusal held = {};
 	struct tramp_target *target;
 	enum tramp_mode mode;
@@ -315,7 +302,7 @@ void tramp_target_detach(struct tramp_member *member)
 
 	lockdep_assert_held(&tramp_mutex);
 	list_del(&member->node);
-	target->nr[tramp_target_list(member->kind)]--;
+	target->nr[list_of(member->kind)]--;
 	member->point = NULL;
 	list_for_each_entry(image, &target->older, older)
 		tramp_func_image_leave_out(image, member->counts);

@@ -50,7 +50,6 @@ struct tramp_target {
 	struct list_head older;
 };
 
-void tramp_target_get(struct tramp_target *target);
 /* Takes tramp_mutex itself: not for callers that hold it. May sleep. */
 void tramp_target_put(struct tramp_target *target);
 
@@ -59,9 +58,6 @@ static inline struct tramp_target *tramp_target_of(const struct tramp_member *me
 {
 	return member->point ? container_of(member->point, struct tramp_target, point) : NULL;
 }
-
-/* Where in that order the programs of a kind run. */
-enum tramp_list tramp_target_list(enum tramp_kind kind);
 
 /**
  * tramp_target_check() - whether one more program could be attached to a function
@@ -88,13 +84,7 @@ void tramp_target_detach(struct tramp_member *member);
 int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 			 struct tramp_refusal *why);
 
-/**
- * tramp_target_find() - the target with a key
- * @key: the key
- *
- * Context: tramp_mutex held.
- * Return: it, NULL if no program is or was there.
- */
+/* The target with a key, NULL if no program is or was there. tramp_mutex held. */
 struct tramp_target *tramp_target_find(u64 key);
 
 static inline u32 tramp_target_nr(const struct tramp_target *target)

@@ -23,26 +23,16 @@ struct tramp_died {
 	atomic64_t nr;
 };
 
-/**
- * tramp_died_watch() - count those who die in an image from now on
- * @died: zeroed
- * @ret: where the original returns to in the image
- *
- * Nobody can be in the image yet. Context: may sleep.
+/*
+ * Count those who die from now on in an image in which the original returns to @ret. Nobody
+ * can be in the image yet; @died is zeroed. May sleep.
  */
 void tramp_died_watch(struct tramp_died *died, unsigned long ret);
 
 /* No more. Nothing happens if it was not watched. May sleep. */
 void tramp_died_forget(struct tramp_died *died);
 
-/**
- * tramp_died_nr() - calls of an image that will never return
- * @died: watched
- *
- * Each of them was counted into the image and will never be counted out.
- * Context: any.
- * Return: how many.
- */
+/* How many calls of an image were counted in and will never be counted out. Any context. */
 static inline u64 tramp_died_nr(const struct tramp_died *died)
 {
 	return atomic64_read(&died->nr);

@@ -49,12 +49,9 @@ int tramp_exec_alloc(struct tramp_exec *exec, u32 size, struct tramp_refusal *wh
 int tramp_exec_publish(struct tramp_exec *exec, const u8 *buf, u64 key, u32 index,
 		       struct tramp_refusal *why);
 
-/**
- * tramp_exec_free() - take the name back and free the memory
- * @exec: nobody can be inside. Readers of kallsyms may still look at @ksym: the
- *	struct around it is to be freed behind an RCU grace period.
- *
- * Context: may sleep.
+/*
+ * Take the name back and free the memory. Nobody can be inside. Readers of kallsyms may still
+ * look at @exec->ksym: the struct around it goes behind an RCU grace period. May sleep.
  */
 void tramp_exec_free(struct tramp_exec *exec);
 

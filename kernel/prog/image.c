@@ -2,10 +2,10 @@
 /*
  * Making, muting and retiring images, of whichever kind.
  *
- * Memory and name are exec.c's. Nobody can execute an image before something leads there,
- * and that happens after it was published. When nothing leads there any more it goes to the
- * retire worker (base/retire.c). The worker's grace period says when nobody is left inside; for
- * an image in which a task may sleep, the count of calls inside says so as well.
+ * Nobody can execute an image before something leads there, which is after it was published.
+ * When nothing leads there any more it goes to the retire worker (base/retire.c), whose grace
+ * period says when nobody is left inside. For an image in which a task may sleep, the count of
+ * calls inside says so as well.
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -113,12 +113,10 @@ static void plain_free(struct tramp_retire *r)
 	tramp_image_retired(container_of(r, struct tramp_image, retire));
 }
 
-static const struct tramp_retire_ops plain_ops = {
-	.free = plain_free,
-};
-
 void tramp_image_retire(struct tramp_image *image, const struct tramp_retire_ops *ops)
 {
+	static const struct tramp_retire_ops plain_ops = { .free = plain_free };
+
 	lockdep_assert_held(&tramp_mutex);
 	tramp_exec_count_retiring(1);
 	tramp_retire_add(&image->retire, ops ?: &plain_ops);

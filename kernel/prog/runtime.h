@@ -14,12 +14,7 @@ struct tramp_slot;
 /* Filled in once by tramp_helpers_init(), constant afterwards. */
 extern struct tramp_x86_env tramp_env;
 
-/**
- * tramp_helpers_init() - collect the facts for tramp_env
- *
- * Context: module init, after tramp_ksyms_init().
- * Return: 0 or -EOPNOTSUPP with a line in the kernel log.
- */
+/* Module init, after tramp_ksyms_init(). Return: 0 or -EOPNOTSUPP with a line in the log. */
 int tramp_helpers_init(void);
 
 /*
