@@ -41,7 +41,7 @@ static int fill(struct tramp_info *info)
 	if (tramp_ksyms.has_probes)
 		info->features |= TRAMP_FEAT_KPROBE | TRAMP_FEAT_JUMP;
 	info->grace_periods = tramp_grace_periods();
-	tramp_exec_totals(&info->images, &info->retiring, &info->image_bytes);
+	tramp_image_totals(&info->images, &info->retiring, &info->image_bytes);
 
 	info->missing_len = tramp_ksyms_missing(NULL, 0);
 	if (!info->missing)

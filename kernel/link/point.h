@@ -10,7 +10,7 @@
 #define TRAMP_POINT_H
 
 #include <linux/bpf.h>
-#include "prog/exec.h"
+#include "prog/image.h"
 #include "prog/set.h"
 
 /**

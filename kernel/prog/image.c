@@ -2,16 +2,37 @@
 /*
  * Making, muting and retiring images, of whichever kind.
  *
- * Nobody can execute an image before something leads there, which is after it was published.
+ * The memory comes from the kernel's own BPF pack allocator. Several images share a page.
+ * The page is never writable and executable at once. Unused bytes are int3. An image is
+ * emitted into an ordinary buffer and written by text_poke_copy(), through a temporary mapping
+ * of the patching CPU alone. Nobody can execute it before something leads there, which is after
+ * it was published, so no cross-modification rules apply to that write.
+ *
+ * The name in kallsyms comes with struct bpf_ksym, which also tells the unwinder and the
+ * exception code that the range is text.
+ *
  * When nothing leads there any more it goes to the retire worker (base/retire.c), whose grace
  * period says when nobody is left inside. For an image in which a task may sleep, the count of
  * calls inside says so as well.
  */
+#include <linux/perf_event.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include "base/compat.h"
 #include "base/ksyms.h"
 #include "image.h"
 #include "runtime.h"
+
+static atomic_t nr_images = ATOMIC_INIT(0);
+static atomic_t nr_retiring = ATOMIC_INIT(0);
+static atomic64_t image_bytes = ATOMIC64_INIT(0);
+
+void tramp_image_totals(u32 *images, u32 *retiring, u64 *bytes)
+{
+	*retiring = atomic_read(&nr_retiring);
+	*images = atomic_read(&nr_images);
+	*bytes = atomic64_read(&image_bytes);
+}
 
 int tramp_image_error(enum tramp_x86_err err, unsigned long addr, struct tramp_refusal *why)
 {
@@ -31,6 +52,72 @@ int tramp_image_error(enum tramp_x86_err err, unsigned long addr, struct tramp_r
 	return tramp_refuse(why, TRAMP_REASON_ARG_TYPE, addr, "emitter error %d", err);
 }
 
+static void fill_int3(void *area, unsigned int size)
+{
+	memset(area, 0xcc, size);
+}
+
+static int exec_alloc(struct tramp_exec *exec, struct tramp_refusal *why)
+{
+	u32 head = TRAMP_PACK_HEADER ? sizeof(struct bpf_binary_header) : 0;
+
+	exec->mem_size = exec->size + head;
+	exec->mem = KSYM(bpf_prog_pack_alloc)(TRAMP_PACK_ALLOC_ARGS(exec->mem_size, fill_int3));
+	if (!exec->mem)
+		return tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, 0, NULL);
+	exec->code = (unsigned long)exec->mem + head;
+#if TRAMP_PACK_HEADER
+	if (IS_ERR(KSYM(text_poke_copy)(exec->mem, &exec->mem_size, sizeof(u32))))
+		return tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, exec->code, NULL);
+#endif
+	return 0;
+}
+
+static void notify_perf(struct tramp_exec *exec, bool gone)
+{
+	if (tramp_ksyms.has_perf_event_ksymbol)
+		KSYM(perf_event_ksymbol)(PERF_RECORD_KSYMBOL_TYPE_BPF, exec->ksym.start,
+					 exec->size, gone, exec->ksym.name);
+}
+
+/* Write the code, which was emitted for this memory, and name it. */
+static int exec_publish(struct tramp_exec *exec, const u8 *buf, u64 key, u32 index,
+			struct tramp_refusal *why)
+{
+	struct bpf_ksym *ksym = &exec->ksym;
+
+	if (IS_ERR(KSYM(text_poke_copy)((void *)exec->code, (void *)buf, exec->size)))
+		return tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, exec->code, NULL);
+
+	INIT_LIST_HEAD_RCU(&ksym->lnode);
+	ksym->start = exec->code;
+	ksym->end = exec->code + exec->size;
+	snprintf(ksym->name, sizeof(ksym->name), "trampoline_%llu_%u", key, index);
+	KSYM(bpf_ksym_add)(ksym);
+	notify_perf(exec, false);
+	atomic_inc(&nr_images);
+	atomic64_add(exec->size, &image_bytes);
+	return 0;
+}
+
+/* Take the name back and free the memory; readers of kallsyms may still look at @exec->ksym. */
+static void exec_free(struct tramp_exec *exec)
+{
+	if (exec->ksym.start) {
+		KSYM(bpf_ksym_del)(&exec->ksym);
+		notify_perf(exec, true);
+		atomic_dec(&nr_images);
+		atomic64_sub(exec->size, &image_bytes);
+	}
+	if (!exec->mem)
+		return;
+#if TRAMP_PACK_HEADER
+	KSYM(bpf_prog_pack_free)(exec->mem);
+#else
+	KSYM(bpf_prog_pack_free)(exec->mem, exec->mem_size);
+#endif
+}
+
 /* Emit twice: for the size, which does not depend on the address, and for the address. */
 static int emit(struct tramp_image *image, const struct tramp_image_req *req, const void *arg,
 		const struct tramp_x86_call *calls, u8 *buf, struct tramp_refusal *why)
@@ -40,11 +127,11 @@ static int emit(struct tramp_image *image, const struct tramp_image_req *req, co
 
 	err = kind->emit(image, arg, calls, buf, TRAMP_X86_MAX_IMAGE, 0, why);
 	if (!err)
-		err = tramp_exec_alloc(&image->exec, image->exec.size, why);
+		err = exec_alloc(&image->exec, why);
 	if (!err)
 		err = kind->emit(image, arg, calls, buf, image->exec.size, image->exec.code, why);
 	if (!err)
-		err = tramp_exec_publish(&image->exec, buf, req->key, req->index, why);
+		err = exec_publish(&image->exec, buf, req->key, req->index, why);
 	return err;
 }
 
@@ -96,7 +183,7 @@ void tramp_image_destroy(struct tramp_image *image)
 {
 	if (image->kind->release)
 		image->kind->release(image);
-	tramp_exec_free(&image->exec);
+	exec_free(&image->exec);
 	tramp_set_free(image->set);
 	kfree(image->call_off);
 	call_rcu(&image->rcu, free_struct);
@@ -104,7 +191,7 @@ void tramp_image_destroy(struct tramp_image *image)
 
 void tramp_image_retired(struct tramp_image *image)
 {
-	tramp_exec_count_retiring(-1);
+	atomic_dec(&nr_retiring);
 	tramp_image_destroy(image);
 }
 
@@ -118,7 +205,7 @@ void tramp_image_retire(struct tramp_image *image, const struct tramp_retire_ops
 	static const struct tramp_retire_ops plain_ops = { .free = plain_free };
 
 	lockdep_assert_held(&tramp_mutex);
-	tramp_exec_count_retiring(1);
+	atomic_inc(&nr_retiring);
 	tramp_retire_add(&image->retire, ops ?: &plain_ops);
 }
 

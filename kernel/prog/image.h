@@ -6,13 +6,29 @@
 #ifndef TRAMP_IMAGE_H
 #define TRAMP_IMAGE_H
 
+#include <linux/bpf.h>
 #include "base/retire.h"
 #include "base/tramp.h"
-#include "exec.h"
 #include "set.h"
 #include "x86/fentry_image.h"
 
 struct tramp_image;
+
+/**
+ * struct tramp_exec - executable memory with a name in kallsyms
+ * @ksym: its name and range in kallsyms
+ * @code: address of its first instruction, 0 without memory
+ * @size: bytes of code
+ * @mem_size: bytes at @mem
+ * @mem: the allocation, which may start before @code
+ */
+struct tramp_exec {
+	struct bpf_ksym ksym;
+	unsigned long code;
+	u32 size;
+	u32 mem_size;
+	void *mem;
+};
 
 /**
  * struct tramp_image_kind - what differs between the images of functions and of probes
@@ -115,5 +131,8 @@ void tramp_image_retired(struct tramp_image *image);
  * Context: tramp_mutex held, may sleep.
  */
 void tramp_image_mute(struct tramp_image *image, struct tramp_slot *slot);
+
+/* Named images that exist, how many of them wait to be freed, their code; for INFO. */
+void tramp_image_totals(u32 *images, u32 *retiring, u64 *bytes);
 
 #endif /* TRAMP_IMAGE_H */
