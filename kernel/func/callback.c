@@ -15,7 +15,6 @@
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "callback.h"
-#include "prog/runtime.h"
 
 /* A site, and the facts from which the callback makes the arguments. */
 struct callback_site {
@@ -69,34 +68,6 @@ static notrace void fill_slots(struct ops_ctx *ctx, const struct callback_site *
 	ctx->ip = site->func;
 }
 
-/* The same guard as in images, in C. Preemption is off. */
-static notrace void run_slot(struct tramp_slot *slot, struct ops_ctx *ctx)
-{
-	struct bpf_prog *prog = slot->prog;
-	struct bpf_tramp_run_ctx run_ctx;
-
-	if (unlikely(READ_ONCE(slot->muted)))
-		return;
-	if (unlikely(this_cpu_inc_return(*prog->active) != 1)) {
-		tramp_x_missed(slot);
-	} else {
-		this_cpu_inc(slot->counts->pcpu->hits);
-		run_ctx.bpf_cookie = slot->cookie;
-		run_ctx.saved_run_ctx = bpf_set_run_ctx(&run_ctx.run_ctx);
-		bpf_prog_run(prog, ctx->slots);
-		bpf_reset_run_ctx(run_ctx.saved_run_ctx);
-	}
-	this_cpu_dec(*prog->active);
-}
-
-static notrace void count_missed(const struct tramp_set *set)
-{
-	u32 i;
-
-	for (i = 0; i < set->nr; i++)
-		tramp_x_missed(set->slots[i]);
-}
-
 static notrace void ops_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 			    struct ftrace_regs *fregs)
 {
@@ -105,20 +76,16 @@ static notrace void ops_hit(unsigned long ip, unsigned long parent_ip, struct ft
 	const struct tramp_set *set;
 	struct ops_ctx ctx;
 	int bit;
-	u32 i;
 
 	preempt_disable_notrace();
 	set = rcu_dereference_raw(site->site.set);
 	bit = ftrace_test_recursion_trylock(ip, parent_ip);
 	/* Idle functions: no program runs where RCU does not watch. */
 	if (bit < 0 || !regs || !rcu_is_watching()) {
-		count_missed(set);
+		tramp_set_miss(set);
 	} else {
 		fill_slots(&ctx, site, regs);
-		rcu_read_lock();
-		for (i = 0; i < set->nr; i++)
-			run_slot(set->slots[i], &ctx);
-		rcu_read_unlock();
+		tramp_set_run(set, ctx.slots);
 	}
 	if (bit >= 0)
 		ftrace_test_recursion_unlock(bit);

@@ -20,7 +20,6 @@
 #include "base/ksyms.h"
 #include "internal.h"
 #include "ftrace/site.h"
-#include "prog/runtime.h"
 #include "trap.h"
 
 struct tramp_probe_kp {
@@ -28,49 +27,10 @@ struct tramp_probe_kp {
 	struct tramp_probe *probe;
 };
 
-static int __percpu *prog_active(void)
-{
-	return (int __percpu *)tramp_ksyms.bpf_prog_active;
-}
-
-static notrace void run_slot(struct tramp_slot *slot, struct pt_regs *regs)
-{
-	struct bpf_trace_run_ctx run_ctx = {};
-	struct bpf_run_ctx *old;
-
-	if (unlikely(READ_ONCE(slot->muted)))
-		return;
-	if (unlikely(this_cpu_inc_return(*prog_active()) != 1)) {
-		tramp_x_missed(slot);
-	} else {
-		this_cpu_inc(slot->counts->pcpu->hits);
-		run_ctx.bpf_cookie = slot->cookie;
-		old = bpf_set_run_ctx(&run_ctx.run_ctx);
-		rcu_read_lock();
-		bpf_prog_run(slot->prog, regs);
-		rcu_read_unlock();
-		bpf_reset_run_ctx(old);
-	}
-	this_cpu_dec(*prog_active());
-}
-
 /* Preemption is off. */
 static notrace void run_probe(struct tramp_probe *probe, struct pt_regs *regs)
 {
-	const struct tramp_set *set = rcu_dereference_raw(probe->set);
-	u32 i;
-
-	for (i = 0; set && i < set->nr; i++)
-		run_slot(set->slots[i], regs);
-}
-
-static notrace void count_missed(struct tramp_probe *probe)
-{
-	const struct tramp_set *set = rcu_dereference_raw(probe->set);
-	u32 i;
-
-	for (i = 0; set && i < set->nr; i++)
-		tramp_x_missed(set->slots[i]);
+	tramp_set_run(rcu_dereference_raw(probe->set), regs);
 }
 
 /* Through a kprobe ----------------------------------------------------------- */
@@ -134,7 +94,7 @@ static notrace void on_ftrace(unsigned long ip, unsigned long parent_ip, struct 
 	bit = ftrace_test_recursion_trylock(ip, parent_ip);
 	/* Idle functions (before 6.3): no program runs where RCU does not watch. */
 	if (bit < 0 || !regs || !rcu_is_watching()) {
-		count_missed(probe);
+		tramp_set_miss(rcu_dereference_raw(probe->set));
 	} else {
 		saved = regs->ip;
 		regs->ip = ip + 1;

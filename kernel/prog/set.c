@@ -6,7 +6,10 @@
  * set once. When that is replaced, the old one goes on the retire list, whose grace period
  * waits for every such callback.
  */
+#include <linux/filter.h>
 #include <linux/slab.h>
+#include "base/ksyms.h"
+#include "runtime.h"
 #include "set.h"
 
 struct tramp_set *tramp_set_collect(const struct list_head *members)
@@ -76,6 +79,47 @@ void tramp_set_clear(struct tramp_set __rcu **where)
 {
 	lockdep_assert_held(&tramp_mutex);
 	replace(where, NULL);
+}
+
+/* Kprobe programs have one recursion word on each CPU, as from the kernel's own kprobes. */
+static notrace void run_slot(struct tramp_slot *slot, void *ctx)
+{
+	struct bpf_prog *prog = slot->prog;
+	bool kprobe = prog->type == BPF_PROG_TYPE_KPROBE;
+	int __percpu *active = kprobe ? (int __percpu *)tramp_ksyms.bpf_prog_active : prog->active;
+	struct bpf_trace_run_ctx trace = { .bpf_cookie = slot->cookie };
+	struct bpf_tramp_run_ctx tramp = { .bpf_cookie = slot->cookie };
+	struct bpf_run_ctx *old;
+
+	if (unlikely(READ_ONCE(slot->muted)))
+		return;
+	if (unlikely(this_cpu_inc_return(*active) != 1)) {
+		tramp_x_missed(slot);
+	} else {
+		this_cpu_inc(slot->counts->pcpu->hits);
+		old = bpf_set_run_ctx(kprobe ? &trace.run_ctx : &tramp.run_ctx);
+		bpf_prog_run(prog, ctx);
+		bpf_reset_run_ctx(old);
+	}
+	this_cpu_dec(*active);
+}
+
+notrace void tramp_set_run(const struct tramp_set *set, void *ctx)
+{
+	u32 i;
+
+	rcu_read_lock();
+	for (i = 0; set && i < set->nr; i++)
+		run_slot(set->slots[i], ctx);
+	rcu_read_unlock();
+}
+
+notrace void tramp_set_miss(const struct tramp_set *set)
+{
+	u32 i;
+
+	for (i = 0; set && i < set->nr; i++)
+		tramp_x_missed(set->slots[i]);
 }
 
 struct tramp_member *tramp_members_find(const struct list_head *members,

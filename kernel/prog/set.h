@@ -79,6 +79,14 @@ int tramp_set_switch(struct tramp_set __rcu **where, const struct list_head *mem
 /* Nothing is run any more; the set is retired. tramp_mutex held. */
 void tramp_set_clear(struct tramp_set __rcu **where);
 
+/*
+ * Run a set from a callback, with the same guards and counts as from an image. @ctx is the
+ * programs' context; a @set of NULL has none. Preemption is off, and RCU watches.
+ */
+void tramp_set_run(const struct tramp_set *set, void *ctx);
+/* Where that cannot be done: count a miss for each of them. Preemption is off. */
+void tramp_set_miss(const struct tramp_set *set);
+
 /* The member of a list that runs a program, NULL if there is none. tramp_mutex held. */
 struct tramp_member *tramp_members_find(const struct list_head *members,
 					const struct bpf_prog *prog);

@@ -40,7 +40,7 @@ struct tramp_slot {
 	u64 cookie;
 	struct bpf_prog *prog;		/* NULL only in the self-test */
 	struct tramp_counts *counts;
-	bool muted;			/* left out of callbacks (callback.c of func/, probe/) */
+	bool muted;			/* left out of callbacks (tramp_set_run()) */
 	bool func_ip;			/* a kprobe program that calls bpf_get_func_ip() */
 	bool unextended;		/* keeps the program from being extended */
 };
