@@ -142,7 +142,6 @@ static void image_before(struct tramp_retire *r)
 	u32 i;
 
 	mutex_lock(&tramp_mutex);
-	image->aged = true;
 	for (i = 0; i < image->nr_fexit; i++) {
 		if (image->exit_state[i] == TRAMP_EXIT_LEFT_OUT)
 			image->exit_state[i] = TRAMP_EXIT_AGED;
@@ -164,7 +163,7 @@ static void image_after(struct tramp_retire *r)
 
 	mutex_lock(&tramp_mutex);
 	for (i = 0; i < set->nr && !has_guarded(set); i++) {
-		if (i >= exits ? image->exit_state[i - exits] != TRAMP_EXIT_AGED : !image->aged)
+		if (i >= exits && image->exit_state[i - exits] != TRAMP_EXIT_AGED)
 			continue;
 		tramp_slot_put(set->slots[i]);
 		set->slots[i] = NULL;

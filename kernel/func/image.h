@@ -31,7 +31,6 @@ enum tramp_exit_state {
  * @died: calls that are counted as inside for ever
  * @nr_fexit: how many of its programs are exit programs: the last ones
  * @exit_state: enum tramp_exit_state of each exit program; in the memory of @skip_off
- * @aged: retired since before a grace period began
  * @older: in its target's list of images that calls may still be in
  * @skip_off: for each exit program, see struct tramp_x86_fentry_out
  * @skip_to: likewise, and in the same memory
@@ -44,7 +43,6 @@ struct tramp_func_image {
 	struct tramp_died died;
 	u32 nr_fexit;
 	u32 *exit_state;
-	bool aged;
 	struct list_head older;
 	u32 *skip_off;
 	u32 *skip_to;
