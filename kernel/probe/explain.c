@@ -116,7 +116,7 @@ static int breathe(struct explained *e, struct tramp_refusal *why)
 	if (err)
 		return err;
 	if (e->place.sym.start != was.sym.start || e->place.sym.size != was.sym.size ||
-	    !tramp_branches_ready(at.addr))
+	    !tramp_map_ready(at.addr))
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, at.addr, NULL);
 	/* Decoding the whole function for that again and again would take for ever. */
 	e->place.searched = was.searched;

@@ -107,9 +107,9 @@ static int read_code(struct tramp_place *place, struct tramp_refusal *why)
 {
 	unsigned long before, addr = place->addr, start = place->sym.start;
 
-	if (!tramp_branches_ready(addr))	/* another module than when it was read */
+	if (!tramp_map_ready(addr))	/* another module than when it was read */
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, NULL);
-	if (!tramp_branches_start(addr, &before)) {
+	if (!tramp_map_start(addr, &before)) {
 		if (before < start || before > addr)	/* nothing in it could be decoded */
 			before = start;
 		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, before,

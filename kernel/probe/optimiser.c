@@ -95,7 +95,7 @@ u32 tramp_probe_evaluate(struct tramp_probe *probe, struct tramp_place *place)
 	lockdep_assert_held(&tramp_mutex);
 	if (!tramp_probe_optimising() || probe->no_jump) {
 		reason = TRAMP_REASON_OPT_OFF;
-	} else if (!tramp_branches_ready(probe->addr)) {
+	} else if (!tramp_map_ready(probe->addr)) {
 		reason = TRAMP_REASON_OPT_PENDING;
 	} else {
 		tramp_text_lock();

@@ -127,7 +127,7 @@ u32 tramp_place_mode(const struct tramp_place *place, bool func_ip, enum tramp_m
  * @len: (out) bytes of the region
  * @where: (out) the address the reason is about
  *
- * Context: as for tramp_place_check(); the text around is ready (tramp_branches_ready()).
+ * Context: as for tramp_place_check(); the text around is ready (tramp_map_ready()).
  * Return: 0, or enum tramp_reason why not.
  */
 u32 tramp_place_region(struct tramp_place *place, u32 *len, unsigned long *where);

@@ -112,7 +112,7 @@ int tramp_probe_prepare(const struct tramp_probe_at *at, struct tramp_refusal *w
 	mutex_unlock(&tramp_mutex);
 	if (err)
 		return err;
-	err = tramp_branches_read(place.addr);
+	err = tramp_map_read(place.addr);
 	if (err == -ENOENT)
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, place.addr, NULL);
 	return err ? tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL) : 0;
@@ -490,7 +490,7 @@ void tramp_probe_module_gone(const struct module *mod)
 {
 	lockdep_assert_held(&tramp_mutex);
 	tramp_probe_for_each(forget_in, (void *)mod);
-	tramp_branches_forget(mod);
+	tramp_map_forget(mod);
 }
 
 int __init tramp_probe_init(void)
@@ -519,6 +519,6 @@ void tramp_probe_exit(void)
 	tramp_probe_trap_exit();
 	/* Modules still go. */
 	mutex_lock(&tramp_mutex);
-	tramp_branches_exit();
+	tramp_map_forget(NULL);
 	mutex_unlock(&tramp_mutex);
 }

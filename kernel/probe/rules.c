@@ -32,7 +32,7 @@ enum {
 
 static bool reserved(unsigned long start, unsigned long last)
 {
-	return tramp_branches_reserved(start, last + 1);
+	return tramp_map_reserved(start, last + 1);
 }
 
 /* Can the instruction be executed elsewhere at all? Its reach depends on where. */
@@ -110,7 +110,7 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 
 	/* The rest of the instruction becomes int3s: nobody may start in its middle. */
 	for (at = addr + 1; !place->reason && at <= last; at++) {
-		if (tramp_branches_target(at)) {
+		if (tramp_map_target(at)) {
 			place->reason = TRAMP_REASON_REGION_TARGET;
 			place->where = at;
 		}
@@ -155,7 +155,7 @@ u32 tramp_place_mode(const struct tramp_place *place, bool func_ip, enum tramp_m
 
 static bool is_target(u64 addr, void *arg)
 {
-	return tramp_branches_target(addr);
+	return tramp_map_target(addr);
 }
 
 static bool has_fixup(u64 addr, void *arg)

@@ -41,9 +41,10 @@
 #include "base/ksyms.h"
 #include "text.h"
 
+/* Text, and bitmaps of its bytes. The bitmaps are one allocation, which @starts begins. */
 struct area {
 	struct list_head node;
-	const struct module *mod;	/* NULL: the kernel */
+	struct module *mod;		/* NULL: the kernel */
 	unsigned long start;
 	unsigned long end;
 	unsigned long *starts;		/* instructions */
@@ -54,31 +55,36 @@ struct area {
 static LIST_HEAD(areas);		/* tramp_mutex */
 static DEFINE_MUTEX(reading);		/* one reader at a time; taken before tramp_mutex */
 
+static bool in_area(const struct area *area, unsigned long addr)
+{
+	return addr >= area->start && addr < area->end;
+}
+
 static struct area *find_area(unsigned long addr)
 {
 	struct area *area;
 
 	lockdep_assert_held(&tramp_mutex);
 	list_for_each_entry(area, &areas, node) {
-		if (addr >= area->start && addr < area->end)
+		if (in_area(area, addr))
 			return area;
 	}
 	return NULL;
 }
 
-bool tramp_branches_ready(unsigned long addr)
+bool tramp_map_ready(unsigned long addr)
 {
 	return find_area(addr);
 }
 
-bool tramp_branches_target(unsigned long addr)
+bool tramp_map_target(unsigned long addr)
 {
 	const struct area *area = find_area(addr);
 
 	return !area || test_bit(addr - area->start, area->targets);
 }
 
-bool tramp_branches_start(unsigned long addr, unsigned long *before)
+bool tramp_map_start(unsigned long addr, unsigned long *before)
 {
 	const struct area *area = find_area(addr);
 	unsigned long bit = addr - area->start;
@@ -87,17 +93,12 @@ bool tramp_branches_start(unsigned long addr, unsigned long *before)
 	return test_bit(bit, area->starts);
 }
 
-bool tramp_branches_reserved(unsigned long start, unsigned long end)
+bool tramp_map_reserved(unsigned long start, unsigned long end)
 {
 	const struct area *area = find_area(start);
 	unsigned long last = min(end, area->end) - area->start;
 
 	return find_next_bit(area->reserved, last, start - area->start) < last;
-}
-
-static bool in_area(const struct area *area, unsigned long addr)
-{
-	return addr >= area->start && addr < area->end;
 }
 
 static void mark(struct area *area, unsigned long addr)
@@ -196,15 +197,14 @@ static void read_tables(struct area *area)
 }
 
 /* The text that holds @addr; for a module with a reference to it. */
-static int find_text(struct area *area, unsigned long addr, struct module **ref)
+static int find_text(struct area *area, unsigned long addr)
 {
 	struct module *mod;
 
-	*ref = NULL;
 	if (KSYM(core_kernel_text)(addr)) {
 		area->start = tramp_ksyms._stext;
 		area->end = tramp_ksyms._etext;
-		return addr >= area->start && addr < area->end ? 0 : -ENOENT;
+		return in_area(area, addr) ? 0 : -ENOENT;
 	}
 	preempt_disable();
 	mod = KSYM(__module_text_address)(addr);
@@ -214,10 +214,9 @@ static int find_text(struct area *area, unsigned long addr, struct module **ref)
 	preempt_enable();
 	if (!mod)
 		return -ENOENT;
-	*ref = mod;
 	area->mod = mod;
 	tramp_module_text(mod, &area->start, &area->end);
-	return addr >= area->start && addr < area->end ? 0 : -ENOENT;
+	return in_area(area, addr) ? 0 : -ENOENT;
 }
 
 static void read_text(struct area *area)
@@ -242,80 +241,65 @@ static void read_text(struct area *area)
 
 static void free_area(struct area *area)
 {
-	if (!area)
-		return;
 	kvfree(area->starts);
-	kvfree(area->targets);
-	kvfree(area->reserved);
 	kfree(area);
 }
 
-static void drop_area(struct area *area)
+/* Text that is not ready yet. */
+static int read_area(unsigned long addr)
 {
-	list_del(&area->node);
-	free_area(area);
+	struct area *area = kzalloc(sizeof(*area), GFP_KERNEL);
+	struct module *ref;
+	unsigned long longs;
+	int err;
+
+	if (!area)
+		return -ENOMEM;
+	err = find_text(area, addr);
+	ref = area->mod;
+	if (!err) {
+		longs = BITS_TO_LONGS(area->end - area->start);
+		area->starts = kvcalloc(3 * longs, sizeof(long), GFP_KERNEL);
+		area->targets = area->starts + longs;
+		area->reserved = area->targets + longs;
+		err = area->starts ? 0 : -ENOMEM;
+	}
+	if (err) {
+		free_area(area);
+	} else {
+		read_text(area);
+		/* With the reference still held: forget() comes later, or not at all. */
+		mutex_lock(&tramp_mutex);
+		list_add(&area->node, &areas);
+		mutex_unlock(&tramp_mutex);
+	}
+	module_put(ref);
+	return err;
 }
 
-int tramp_branches_read(unsigned long addr)
+int tramp_map_read(unsigned long addr)
 {
-	struct module *ref = NULL;
-	unsigned long longs;
-	struct area *area;
 	bool ready;
 	int err;
 
 	mutex_lock(&reading);
 	mutex_lock(&tramp_mutex);
-	ready = tramp_branches_ready(addr);
+	ready = tramp_map_ready(addr);
 	mutex_unlock(&tramp_mutex);
-	if (ready) {
-		err = 0;
-		goto unlock;
-	}
-
-	area = kzalloc(sizeof(*area), GFP_KERNEL);
-	err = area ? find_text(area, addr, &ref) : -ENOMEM;
-	if (err)
-		goto free;
-	longs = BITS_TO_LONGS(area->end - area->start);
-	area->starts = kvcalloc(longs, sizeof(long), GFP_KERNEL);
-	area->targets = kvcalloc(longs, sizeof(long), GFP_KERNEL);
-	area->reserved = kvcalloc(longs, sizeof(long), GFP_KERNEL);
-	if (!area->starts || !area->targets || !area->reserved) {
-		err = -ENOMEM;
-		goto free;
-	}
-	read_text(area);
-
-	/* With the reference still held: forget() comes later, or not at all. */
-	mutex_lock(&tramp_mutex);
-	list_add(&area->node, &areas);
-	mutex_unlock(&tramp_mutex);
-	area = NULL;
-free:
-	free_area(area);
-	module_put(ref);
-unlock:
+	err = ready ? 0 : read_area(addr);
 	mutex_unlock(&reading);
 	return err;
 }
 
-void tramp_branches_forget(const struct module *mod)
+void tramp_map_forget(const struct module *mod)
 {
 	struct area *area, *tmp;
 
 	lockdep_assert_held(&tramp_mutex);
 	list_for_each_entry_safe(area, tmp, &areas, node) {
-		if (area->mod == mod)
-			drop_area(area);
+		if (!mod || area->mod == mod) {
+			list_del(&area->node);
+			free_area(area);
+		}
 	}
-}
-
-void tramp_branches_exit(void)
-{
-	struct area *area, *tmp;
-
-	lockdep_assert_held(&tramp_mutex);
-	list_for_each_entry_safe(area, tmp, &areas, node)
-		drop_area(area);
 }
