@@ -36,8 +36,8 @@
  * blacklist. But they take rcu_read_lock(), which is a function with PREEMPT_RCU, and call more
  * with lock debugging. Since 6.4 there is a tracepoint in the chain (notifier_run), and the way of
  * its event into a buffer. (That tracepoint's own user may do more; docs/limits.md.) The kernel
- * asks its own kprobes before all that. (Most hits never get there, see trap_fast.c; but all must
- * be able to.)
+ * asks its own kprobes before all that. (Most hits never get there, see trap.c; all must be able
+ * to.)
  *
  * BPF on the trap path. A program may be at get_kprobe(), or anywhere else on the way. The
  * kernel's trampoline for it takes RCU's read lock and calls migrate_disable() outside of the

@@ -23,7 +23,7 @@
  * (base/retire.c).
  *
  * A second after the last probe has gone we give the hook back, and with it the short way from
- * int3s to probes (trap_fast.c). Until then ftrace cannot be switched off
+ * int3s to probes (trap.c). Until then ftrace cannot be switched off
  * (kernel.ftrace_enabled=0), since the kernel would go on optimising its kprobes unasked. Also,
  * taking an ops back while ftrace is off leaves a flag in ftrace's record of the function. When it
  * is on again, ftrace stumbles over that flag, and shuts down for good.

@@ -7,8 +7,8 @@
  * So nothing is left over when the handler returns, and a trap within a trap is
  * nothing special.
  *
- * There are two ways to it: a short one (trap_fast.c), and the chain of die
- * notifiers, which is always there.
+ * There are two ways to it: the chain of die notifiers, which is always there, and a short one
+ * (see below).
  *
  * Execution. An int3 is entered with interrupts off and keeps them off, so a CPU that is in the
  * handler answers no IPI. To take a probe away we write the original byte, sync all CPUs (by IPI),
@@ -21,11 +21,40 @@
  * Code that a handler runs before it is back in the image must not be probed: it would trap again
  * without end. All of it is in this module, which refuses probes in itself, on the kernel's
  * blacklist, or in deny.c. For the same reason this file is built without instrumentation (Kbuild).
+ *
+ * The short way. The kernel's int3 handler first asks kprobe_int3_handler(), which looks for a
+ * kprobe at the address, and then the notifiers. That is a third of the cost of a hit.
+ * kprobe_int3_handler() begins with a NOP5 like other functions; a direct call there
+ * (ftrace/site.c) asks us before both. It is a matter of speed alone: without it the notifier gets
+ * the same int3s. The call is not possible if another direct call is there, or if the function
+ * cannot be traced. It is passed by where another ftrace user is there, or where ftrace protects
+ * itself against recursion.
+ *
+ * Being asked before the kernel's kprobes takes nothing from them. A kprobe may stand on a jump of
+ * ours, so this takes only hits of probes whose text is an int3 (probe->text). No kprobe gets
+ * there: the kernel registers none on an int3, and no jump with a kprobe on it becomes one. The
+ * text and probe->text change under kprobe_mutex (poke.c). While they change, an int3 of ours may
+ * pass here; the notifier has it then.
+ *
+ * The stub and take_first() run in the int3 handler, in a context like an NMI's. Nothing there can
+ * be traced or probed, which would lead into the same place again. The stub belongs to the module,
+ * so nobody may be in it when the module goes. Taking the site back makes the bytes a NOP (with a
+ * sync of all CPUs). Then exit waits for RCU-tasks (base/retire.c), which waits for every CPU that
+ * is in an exception.
+ *
+ * Other people's int3s pay for the question, some twenty instructions. So the site is given back a
+ * moment after the last probe has gone, together with the hook, which also keeps ftrace from being
+ * switched off meanwhile (kprobe_veto.c).
  */
 #include <linux/hashtable.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
+#include <linux/linkage.h>
+#include <linux/objtool.h>
 #include <linux/ptrace.h>
+#include <asm/ibt.h>
+#include "base/ksyms.h"
+#include "ftrace/site.h"
 #include "image.h"
 #include "text/text.h"
 #include "trap.h"
@@ -102,6 +131,8 @@ void tramp_probe_visit_rcu(tramp_probe_visit_t *fn, void *arg)
 	}
 }
 
+/* A hit ----------------------------------------------------------------------- */
+
 /* @first: before the kernel's kprobes, one of which may stand on a jump of ours. */
 static __always_inline bool take(struct pt_regs *regs, bool first)
 {
@@ -120,12 +151,6 @@ static __always_inline bool take(struct pt_regs *regs, bool first)
 	return true;
 }
 
-notrace bool tramp_probe_take_first(struct pt_regs *regs)
-{
-	return take(regs, true);
-}
-NOKPROBE_SYMBOL(tramp_probe_take_first);
-
 static notrace int on_die(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct die_args *args = data;
@@ -138,6 +163,74 @@ static struct notifier_block die_block = {
 	.notifier_call = on_die,
 	.priority = INT_MAX,
 };
+
+/* The short way --------------------------------------------------------------- */
+
+static struct tramp_site *site;		/* tramp_mutex */
+
+static __used notrace bool take_first(struct pt_regs *regs)
+{
+	return take(regs, true);
+}
+NOKPROBE_SYMBOL(take_first);
+
+/* In assembly: no function for C. */
+void tramp_int3_stub(void);
+
+/*
+ * Called at the entry of kprobe_int3_handler(regs), before its frame is set up; on
+ * the stack are its first instruction behind the call, and its caller. If the int3 is
+ * ours, return 1 to the caller in its place. Where it is called nothing is live but
+ * the argument.
+ */
+asm(".pushsection .text, \"ax\", @progbits\n"
+	".type tramp_int3_stub, @function\n"
+	"tramp_int3_stub:\n"
+	ASM_ENDBR
+	"push	%rdi\n"
+	"call	take_first\n"
+	"pop	%rdi\n"
+	"test	%al, %al\n"
+	"jnz	1f\n"
+	ASM_RET
+	"1: add	$8, %rsp\n"
+	"mov	$1, %eax\n"
+	ASM_RET
+	".size tramp_int3_stub, . - tramp_int3_stub\n"
+	".popsection\n");
+STACK_FRAME_NON_STANDARD(tramp_int3_stub);
+NOKPROBE_SYMBOL(tramp_int3_stub);
+
+void tramp_probe_direct_on(void)
+{
+	unsigned long ip = tramp_ksyms.kprobe_int3_handler;
+	struct tramp_refusal why = {};
+	bool entered;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (site || !ip)
+		return;
+	ip = KSYM(ftrace_location)(ip);
+	if (!ip)
+		return;
+	if (tramp_site_attach(ip, (unsigned long)tramp_int3_stub, &site, &entered, &why)) {
+		site = NULL;
+		pr_debug("int3s come by the die notifiers: %s\n", tramp_reason_name(why.reason));
+	}
+}
+
+bool tramp_probe_direct_off(void)
+{
+	bool done = true;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (site)
+		done = tramp_site_detach(site, (unsigned long)tramp_int3_stub);
+	site = NULL;
+	return done;
+}
+
+/* Load and unload ------------------------------------------------------------ */
 
 int __init tramp_probe_trap_init(void)
 {

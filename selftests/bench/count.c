@@ -162,7 +162,7 @@ static void count_all(const struct bench_mech *m)
 
 /*
  * The kernel's mechanisms first, all of them: probes of ours change what happens at
- * everybody's int3s (kernel/probe/trap_fast.c), and that must not count against the kernel.
+ * everybody's int3s (kernel/probe/trap.c), and that must not count against the kernel.
  */
 void bench_count(void)
 {

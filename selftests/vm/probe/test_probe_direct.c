@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The short way from an int3 to a probe (kernel/probe/trap_fast.c). It is taken when there is a
+ * The short way from an int3 to a probe (kernel/probe/trap.c). It is taken when there is a
  * probe, and given back when there is none. Nobody misses it when somebody else is at the
  * kernel's int3 handler.
  */
