@@ -10,7 +10,6 @@
  */
 #include <linux/module.h>
 #include <linux/percpu.h>
-#include <linux/slab.h>
 #include "base/ksyms.h"
 #include "ftrace/site.h"
 #include "func/image.h"
@@ -59,32 +58,49 @@ static void describe(struct tramp_slot *slot, struct tramp_x86_call *call)
 	};
 }
 
-static int check(bool ok, const char *what)
-{
-	if (ok)
-		return 0;
-	pr_err("self-test: %s\n", what);
-	return -EIO;
-}
-
 static int check_call(u32 entries, u32 exits, const char *what)
 {
-	u64 want = ARG_A + ARG_B;
+	u64 ret, want = ARG_A + ARG_B;
 
 	memset(&seen, 0, sizeof(seen));
-	if (check(tramp_selftest_target(ARG_A, ARG_B) == want, "wrong result of the target"))
-		return -EIO;
-	if (check(seen.entries == entries && seen.exits == exits, what))
-		return -EIO;
-	if (entries && check(seen.a == ARG_A && (int)seen.b == ARG_B, "wrong arguments"))
-		return -EIO;
-	if (exits && check(seen.ret == want, "wrong result in the exit program"))
-		return -EIO;
-	return 0;
+	ret = tramp_selftest_target(ARG_A, ARG_B);
+	return tramp_selftest_check(ret == want, "wrong result of the target") ?:
+	       tramp_selftest_check(seen.entries == entries && seen.exits == exits, what) ?:
+	       tramp_selftest_check(!entries || (seen.a == ARG_A && (int)seen.b == ARG_B),
+				    "wrong arguments") ?:
+	       tramp_selftest_check(!exits || seen.ret == want,
+				    "wrong result in the exit program");
 }
 
-/* Attach, switch, detach; @entry is there first, and @exit comes. */
-static int run(struct tramp_member *entry_member, struct tramp_member *exit_member)
+/* Attach @entry to the site, switch to @exit, leave @slot out of that, detach. */
+static int call_through(unsigned long ip, struct tramp_func_image *entry,
+			struct tramp_func_image *exit, struct tramp_slot *slot,
+			struct tramp_refusal *why)
+{
+	unsigned long code = entry->image.exec.code;
+	struct tramp_site *site;
+	bool entered;
+	int err;
+
+	err = tramp_site_attach(ip, code, &site, &entered, why);
+	if (err)
+		return err;
+	err = check_call(1, 0, "the entry program was not run once") ?:
+	      tramp_site_switch(site, exit->image.exec.code, why);
+	if (!err) {
+		code = exit->image.exec.code;
+		err = check_call(1, 1, "entry and exit program were not run once each");
+	}
+	if (!err) {
+		tramp_image_mute(&exit->image, slot);
+		err = check_call(0, 1, "a muted program was run");
+	}
+	tramp_site_detach(site, code);
+	return err ?: check_call(0, 0, "a program ran after it was detached");
+}
+
+/* The first member is there first, as entry program; the second comes, as exit program. */
+static int run(struct tramp_member *pair, struct tramp_refusal *why)
 {
 	static struct tramp_func func = {
 		.addr = (unsigned long)tramp_selftest_target,
@@ -97,94 +113,35 @@ static int run(struct tramp_member *entry_member, struct tramp_member *exit_memb
 		.func = &func, .nr = nr,
 	};
 	struct tramp_func_image *entry, *exit;
-	struct tramp_refusal why = {};
-	struct tramp_site *site;
-	u8 before[16], after[16];
-	bool entered = false;
+	u8 before[16];
 	int err;
 
-	list_add_tail(&entry_member->node, &members);
+	list_add_tail(&pair[0].node, &members);
 	func.site = KSYM(ftrace_location)(func.addr);
-	if (check(func.site, "the dummy function has no ftrace site"))
-		return -EIO;
+	err = tramp_selftest_check(func.site, "the dummy function has no ftrace site");
+	if (err)
+		return err;
 	memcpy(before, (void *)func.addr, sizeof(before));
 
-	entry = tramp_func_image_create(&req, &why);
-	if (IS_ERR(entry)) {
-		err = PTR_ERR(entry);
-		goto refused;
-	}
+	entry = tramp_func_image_create(&req, why);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
 	req.image.index = 2;
-	list_add_tail(&exit_member->node, &members);
+	list_add_tail(&pair[1].node, &members);
 	nr[TRAMP_LIST_FEXIT] = 1;
-	exit = tramp_func_image_create(&req, &why);
-	if (IS_ERR(exit)) {
-		err = PTR_ERR(exit);
-		tramp_image_destroy(&entry->image);
-		goto refused;
-	}
-
-	err = tramp_site_attach(func.site, entry->image.exec.code, &site, &entered, &why);
-	if (err) {
-		if (entered)
-			tramp_func_image_retire(entry, NULL, NULL);
-		else
-			tramp_image_destroy(&entry->image);
-		tramp_image_destroy(&exit->image);
-		goto refused;
-	}
-	err = check_call(1, 0, "the entry program was not run once");
-	if (!err)
-		err = tramp_site_switch(site, exit->image.exec.code, &why);
-	if (err) {
-		tramp_site_detach(site, entry->image.exec.code);
-		tramp_func_image_retire(entry, NULL, NULL);
-		tramp_image_destroy(&exit->image);
-		return err;
-	}
-	tramp_func_image_retire(entry, NULL, NULL);
-	err = check_call(1, 1, "entry and exit program were not run once each");
+	exit = tramp_func_image_create(&req, why);
+	err = PTR_ERR_OR_ZERO(exit);
 	if (!err) {
-		tramp_image_mute(&exit->image, entry_member->slot);
-		err = check_call(0, 1, "a muted program was run");
+		err = call_through(func.site, entry, exit, pair[0].slot, why);
+		tramp_func_image_retire(exit, NULL, NULL);
 	}
-	tramp_site_detach(site, exit->image.exec.code);
-	tramp_func_image_retire(exit, NULL, NULL);
-	if (!err)
-		err = check_call(0, 0, "a program ran after it was detached");
-	memcpy(after, (void *)func.addr, sizeof(after));
-	if (!err)
-		err = check(!memcmp(before, after, sizeof(before)), "the bytes are not restored");
-	return err;
-
-refused:
-	pr_err("self-test: %s: %s\n", tramp_reason_name(why.reason), why.detail);
-	return err;
+	/* Also right for an image that no site has called. */
+	tramp_func_image_retire(entry, NULL, NULL);
+	return err ?: tramp_selftest_check(!memcmp(before, (void *)func.addr, sizeof(before)),
+					   "the bytes are not restored");
 }
 
 int __init tramp_selftest(void)
 {
-	struct tramp_counts *counts = tramp_counts_alloc();
-	struct tramp_member entry = {}, exit = {};
-	u64 hits, misses;
-	int err = -ENOMEM;
-
-	if (counts) {
-		entry.slot = tramp_slot_alloc(NULL, counts, 0);
-		exit.slot = tramp_slot_alloc(NULL, counts, 1);
-	}
-	if (entry.slot && exit.slot) {
-		mutex_lock(&tramp_mutex);
-		err = run(&entry, &exit);
-		mutex_unlock(&tramp_mutex);
-		tramp_counts_sum(counts, &hits, &misses);
-		if (!err)
-			err = check(hits == 5 && misses == 0, "hits were not counted");
-	}
-	if (err)
-		pr_err("the self-test failed: not loading\n");
-	tramp_slot_put(entry.slot);
-	tramp_slot_put(exit.slot);
-	tramp_counts_put(counts);
-	return err;
+	return tramp_selftest_run("the self-test", run, 5);
 }

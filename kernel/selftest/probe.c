@@ -10,7 +10,6 @@
 #include <linux/module.h>
 #include <linux/objtool.h>
 #include <linux/percpu.h>
-#include <linux/slab.h>
 #include "base/ksyms.h"
 #include "probe/image.h"
 #include "probe/poke.h"
@@ -25,6 +24,14 @@ static struct {
 } seen;
 
 static DEFINE_PER_CPU(int, test_active);
+
+/* Not allocated: readers of the table may have it for a moment after it was taken out. */
+static struct tramp_probe probe = {
+	.key = TRAMP_PROBE_KEY,
+	.mode = TRAMP_MODE_INT3,
+	.insn_len = 4,
+	.nr = 1,
+};
 
 /* The two instructions behind the label are the region: 4 bytes each. */
 static noinline __noclone u64 probed_target(u64 a)
@@ -63,10 +70,9 @@ static void describe(struct tramp_slot *slot, struct tramp_x86_call *call)
 static int check_call(u32 runs, const char *what)
 {
 	memset(&seen, 0, sizeof(seen));
-	if (probed_target(ARG) != ARG + 0x33) {
-		pr_err("self-test: %s: wrong result of the probed function\n", what);
-		return -EIO;
-	}
+	if (tramp_selftest_check(probed_target(ARG) == ARG + 0x33,
+				 "wrong result of the probed function"))
+		return tramp_selftest_check(false, what);
 	if (seen.runs != runs ||
 	    (runs && (seen.di != ARG || seen.ip != (unsigned long)tramp_selftest_probed + 1))) {
 		pr_err("self-test: %s: the program ran %u times, and saw ip %#llx, di %#llx\n",
@@ -77,119 +83,66 @@ static int check_call(u32 runs, const char *what)
 }
 
 /* With the probe in the table. The text is as it was when this returns. */
-static int run(struct tramp_probe *probe, struct tramp_refusal *why)
+static int call_through(struct tramp_refusal *why)
 {
 	LIST_HEAD(refused);
 	LIST_HEAD(list);
 	int err;
 
-	err = tramp_probe_arm(probe, why);
+	err = tramp_probe_arm(&probe, why);
 	if (err)
 		return err;
 	err = check_call(1, "int3");
 	if (!err) {
-		list_add(&probe->opt, &list);
+		list_add(&probe.opt, &list);
 		tramp_probe_jump_batch(&list, &refused);
-		list_del_init(&probe->opt);
-		if (probe->text != TRAMP_TEXT_JUMP) {
+		list_del_init(&probe.opt);
+		if (probe.text != TRAMP_TEXT_JUMP) {
 			pr_err("self-test: the int3 did not become a jump: %s\n",
-			       tramp_reason_name(probe->reason));
+			       tramp_reason_name(probe.reason));
 			err = -EIO;
 		}
 	}
 	if (!err)
 		err = check_call(1, "jump");
-	if (probe->text == TRAMP_TEXT_JUMP && !tramp_probe_unjump(probe)) {
-		pr_err("self-test: somebody else changed the jump\n");
-		err = -EIO;
-	}
+	if (probe.text == TRAMP_TEXT_JUMP && !tramp_probe_unjump(&probe))
+		err = tramp_selftest_check(false, "somebody else changed the jump");
 	if (!err)
 		err = check_call(1, "int3 again");
 
-	list_add(&probe->opt, &list);
+	list_add(&probe.opt, &list);
 	tramp_probe_restore_batch(&list);
-	list_del_init(&probe->opt);
-	if (!err)
-		err = check_call(0, "restored");
-	if (!err && memcmp(tramp_selftest_probed, probe->orig, probe->image->len)) {
-		pr_err("self-test: the probed bytes are not restored\n");
-		err = -EIO;
-	}
-	return err;
+	list_del_init(&probe.opt);
+	return err ?: check_call(0, "restored") ?:
+	       tramp_selftest_check(!memcmp(tramp_selftest_probed, probe.orig, probe.image->len),
+				    "the probed bytes are not restored");
 }
 
-static void probe_free(struct tramp_retire *r)
+static int run(struct tramp_member *members, struct tramp_refusal *why)
 {
-	kfree(container_of(r, struct tramp_probe, retire));
-}
-
-static const struct tramp_retire_ops retire_ops = {
-	.free = probe_free,
-};
-
-static int test(struct tramp_member *member, struct tramp_refusal *why)
-{
-	struct tramp_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
 	int err;
 
-	if (!probe)
-		return -ENOMEM;
-	probe->addr = (unsigned long)tramp_selftest_probed;
-	probe->key = TRAMP_PROBE_KEY;
-	probe->mode = TRAMP_MODE_INT3;
-	probe->insn_len = 4;
-	probe->nr = 1;
-	memcpy(probe->orig, tramp_selftest_probed, 8);
-	INIT_LIST_HEAD(&probe->members);
-	list_add(&member->node, &probe->members);
-	INIT_LIST_HEAD(&probe->opt);
-	probe->image = tramp_probe_image_create(probe, 8, 1, describe, why);
-	if (IS_ERR(probe->image)) {
-		err = PTR_ERR(probe->image);
-		kfree(probe);
-		return err;
-	}
-	probe->go = probe->image->image.exec.code;
-	tramp_probe_hash_add(probe);
-	err = run(probe, why);
-	tramp_probe_hash_del(probe);
-	tramp_image_retire(&probe->image->image, NULL);
-	tramp_retire_add(&probe->retire, &retire_ops);
+	members[0].slot->regs = BIT(offsetof(struct pt_regs, ip) / 8) |
+				BIT(offsetof(struct pt_regs, di) / 8);
+	probe.addr = (unsigned long)tramp_selftest_probed;
+	memcpy(probe.orig, tramp_selftest_probed, 8);
+	INIT_LIST_HEAD(&probe.members);
+	list_add(&members[0].node, &probe.members);
+	INIT_LIST_HEAD(&probe.opt);
+	probe.image = tramp_probe_image_create(&probe, 8, 1, describe, why);
+	if (IS_ERR(probe.image))
+		return PTR_ERR(probe.image);
+	probe.go = probe.image->image.exec.code;
+	tramp_probe_hash_add(&probe);
+	err = call_through(why);
+	tramp_probe_hash_del(&probe);
+	tramp_image_retire(&probe.image->image, NULL);
 	return err;
 }
 
 int __init tramp_selftest_probe(void)
 {
-	struct tramp_counts *counts = tramp_counts_alloc();
-	struct tramp_refusal why = {};
-	struct tramp_member member = {};
-	struct tramp_slot *slot;
-	u64 hits, misses;
-	int err = -ENOMEM;
-
-	if (!tramp_ksyms.has_probes) {
-		tramp_counts_put(counts);
+	if (!tramp_ksyms.has_probes)
 		return 0;
-	}
-	slot = counts ? tramp_slot_alloc(NULL, counts, 0) : NULL;
-	if (slot) {
-		slot->regs = BIT(offsetof(struct pt_regs, ip) / 8) |
-			     BIT(offsetof(struct pt_regs, di) / 8);
-		mutex_lock(&tramp_mutex);
-		member.slot = slot;
-		err = test(&member, &why);
-		mutex_unlock(&tramp_mutex);
-		tramp_counts_sum(counts, &hits, &misses);
-		if (!err && (hits != 3 || misses)) {
-			pr_err("self-test: a probe's hits were not counted\n");
-			err = -EIO;
-		}
-	}
-	if (why.reason)
-		pr_err("self-test: %s: %s\n", tramp_reason_name(why.reason), why.detail);
-	if (err)
-		pr_err("the self-test of probes failed: not loading\n");
-	tramp_slot_put(slot);
-	tramp_counts_put(counts);
-	return err;
+	return tramp_selftest_run("the self-test of probes", run, 3);
 }
