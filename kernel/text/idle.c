@@ -38,11 +38,10 @@ static const struct tramp_name_rule idle[] = {
 bool tramp_text_idle(const struct tramp_symbol *sym)
 {
 	char name[KSYM_NAME_LEN];
-	unsigned long offset;
 
 	if (sym->start >= tramp_ksyms.__cpuidle_text_start &&
 	    sym->start < tramp_ksyms.__cpuidle_text_end)
 		return true;
-	return tramp_text_name(sym->start, name, &offset) &&
+	return tramp_text_name(sym->start, name, NULL) &&
 	       tramp_name_find(idle, ARRAY_SIZE(idle), name);
 }

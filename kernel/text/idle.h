@@ -7,13 +7,7 @@
 
 #include "symbol.h"
 
-/**
- * tramp_text_idle() - whether a function may run while RCU does not watch
- * @sym: the function
- *
- * Context: any.
- * Return: true if images in it must ask RCU before each program.
- */
+/* Whether a function is one: images in it must ask RCU before each program. Any context. */
 bool tramp_text_idle(const struct tramp_symbol *sym);
 
 #endif /* TRAMP_IDLE_H */

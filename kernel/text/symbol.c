@@ -9,12 +9,12 @@
 
 bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset)
 {
+	unsigned long size, unused;
 	const char *found;
-	unsigned long size;
 	char *modname;
 
 	preempt_disable();	/* a module's names go with it */
-	found = KSYM(kallsyms_lookup)(addr, &size, offset, &modname, name);
+	found = KSYM(kallsyms_lookup)(addr, &size, offset ?: &unused, &modname, name);
 	if (found && found != name)
 		strscpy(name, found, KSYM_NAME_LEN);
 	preempt_enable();

@@ -7,35 +7,24 @@
 
 #include "base/tramp.h"
 
-/**
- * struct tramp_symbol - the symbol an address lies in
- * @start: its address
- * @size: bytes up to the next symbol
- */
+/* The symbol that an address lies in. */
 struct tramp_symbol {
 	unsigned long start;
-	unsigned long size;
+	unsigned long size;	/* bytes up to the next symbol */
 };
 
 /**
  * tramp_text_name() - name of the symbol that holds an address
  * @addr: an address
  * @name: (out) KSYM_NAME_LEN bytes; the module's name is not part of it
- * @offset: (out) of @addr in it
+ * @offset: (out) of @addr in it; may be NULL
  *
  * Context: any.
  * Return: false if there is none.
  */
 bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset);
 
-/**
- * tramp_text_symbol() - the symbol that holds an address
- * @addr: an address
- * @sym: (out) the symbol
- *
- * Context: any.
- * Return: false if kallsyms knows none.
- */
+/* The symbol that holds an address. Any context. Return: false if kallsyms knows none. */
 bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym);
 
 /**
@@ -55,27 +44,14 @@ enum tramp_match {
 	TRAMP_MATCH_PART,
 };
 
-/**
- * struct tramp_name_rule - functions by name
- * @name: the name
- * @match: how it is compared
- * @flags: the list's own
- */
+/* Functions by name. */
 struct tramp_name_rule {
 	const char *name;
 	enum tramp_match match;
-	u32 flags;
+	u32 flags;		/* the list's own */
 };
 
-/**
- * tramp_name_find() - the first rule of a list that a name fits
- * @rules: the list
- * @nr: how many there are
- * @name: the name
- *
- * Context: any.
- * Return: the rule, NULL if there is none.
- */
+/* The first of a list's @nr rules that a name fits; NULL: there is none. Any context. */
 const struct tramp_name_rule *tramp_name_find(const struct tramp_name_rule *rules, u32 nr,
 					      const char *name);
 

@@ -21,9 +21,6 @@
 #include "base/tramp.h"
 #include "text.h"
 
-#define INT3	0xcc
-#define JMP32	0xe9
-
 static tramp_cover_t *our_cover;
 
 static struct mutex *text_mutex_ptr(void)
@@ -72,7 +69,7 @@ static u32 kprobe_cover(unsigned long addr, u8 first, u8 *cover)
 	if (kp) {
 		cover[0] = kp->opcode;
 		len = 1;
-		if (first == JMP32 && (kp->flags & KPROBE_FLAG_OPTIMIZED)) {
+		if (first == JMP32_INSN_OPCODE && (kp->flags & KPROBE_FLAG_OPTIMIZED)) {
 			op = container_of(kp, struct optimized_kprobe, kp);
 			memcpy(cover + 1, op->optinsn.copied_insn, DISP32_SIZE);
 			len = TRAMP_X86_JUMP_SIZE;
@@ -87,7 +84,7 @@ static u32 find_cover(unsigned long addr, u8 *cover)
 {
 	u8 first = *(const u8 *)addr;
 
-	if (first != INT3 && first != JMP32)
+	if (first != INT3_INSN_OPCODE && first != JMP32_INSN_OPCODE)
 		return 0;
 	return (our_cover ? our_cover(addr, cover) : 0) ?: kprobe_cover(addr, first, cover);
 }

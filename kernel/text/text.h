@@ -14,20 +14,13 @@
 /* Where an ftrace site may be at most, from its function's start: behind an ENDBR64. */
 #define TRAMP_SITE_MAX	4
 
-/**
- * struct tramp_cursor - walks through original instructions
- * @addr: the next instruction
- * @end: where to stop
- * @cover: original bytes that a probe hides
- * @cover_at: their address
- * @cover_len: how many there are, 0: none
- */
+/* Walks through original instructions. */
 struct tramp_cursor {
-	unsigned long addr;
-	unsigned long end;
-	u8 cover[TRAMP_X86_MAX_REGION];
-	unsigned long cover_at;
-	u32 cover_len;
+	unsigned long addr;	/* the next instruction */
+	unsigned long end;	/* where to stop */
+	u8 cover[TRAMP_X86_MAX_REGION];	/* original bytes that a probe hides */
+	unsigned long cover_at;	/* their address */
+	u32 cover_len;		/* how many there are, 0: none */
 };
 
 /**
