@@ -90,20 +90,21 @@ static void take_step(struct tramp_probe *probe, const struct tramp_x86_step *st
 static u32 run_one(const struct tramp_x86_plan *plan, struct tramp_probe *probe)
 {
 	const struct tramp_x86_step *step;
-	u32 reason;
+	u32 reason = 0;
 
-	for (step = plan->step; step < plan->step + plan->nr; step++) {
+	tramp_text_write_lock();
+	for (step = plan->step; !reason && step < plan->step + plan->nr; step++) {
 		if (pause_for(step) || probe->text != step->in)
 			continue;
-		if (step->op != TRAMP_X86_CHECK) {
+		if (step->op == TRAMP_X86_CHECK)
+			reason = objection(probe, plan, step->form, step->part);
+		else
 			take_step(probe, step);
-			continue;
-		}
-		reason = objection(probe, plan, step->form, step->part);
-		if (reason)
-			return reason;
 	}
-	return probe->text == plan->to ? 0 : TRAMP_REASON_FOREIGN_BYTES;
+	if (!reason && probe->text != plan->to)
+		reason = TRAMP_REASON_FOREIGN_BYTES;
+	tramp_text_write_unlock();
+	return reason;
 }
 
 /* Probes that pass come first in @list, others come last in @out. */
@@ -153,21 +154,14 @@ int tramp_probe_arm(struct tramp_probe *probe, struct tramp_refusal *why)
 	u32 reason;
 
 	lockdep_assert_held(&tramp_mutex);
-	tramp_text_write_lock();
 	reason = run_one(&tramp_x86_plan_arm, probe);
-	tramp_text_write_unlock();
 	return reason ? tramp_refuse(why, reason, probe->addr, NULL) : 0;
 }
 
 bool tramp_probe_unjump(struct tramp_probe *probe)
 {
-	u32 reason;
-
 	lockdep_assert_held(&tramp_mutex);
-	tramp_text_write_lock();
-	reason = run_one(&tramp_x86_plan_unjump, probe);
-	tramp_text_write_unlock();
-	return !reason;
+	return !run_one(&tramp_x86_plan_unjump, probe);
 }
 
 bool tramp_probe_is_ours(const struct tramp_probe *probe)
