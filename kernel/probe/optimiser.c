@@ -108,7 +108,6 @@ u32 tramp_probe_evaluate(struct tramp_probe *probe, struct tramp_place *place)
 	}
 	probe->reason = reason;
 	probe->where = where;
-	probe->region = len;
 	return len;
 }
 
@@ -128,7 +127,6 @@ static u32 evaluate(struct tramp_probe *probe)
 	if (len && memcmp(place.code, probe->orig, len)) {
 		probe->reason = TRAMP_REASON_FOREIGN_BYTES;
 		probe->where = probe->addr;
-		probe->region = 0;
 		len = 0;
 	}
 	return len;
@@ -142,21 +140,21 @@ static u32 evaluate(struct tramp_probe *probe)
 static bool prepare(struct tramp_probe *probe)
 {
 	struct tramp_refusal why = {};
-	u32 len;
+	u32 len, executes;
 
 	if (probe->text == TRAMP_TEXT_JUMP && tramp_probe_optimising() && !probe->no_jump)
 		return false;
 	len = evaluate(probe);
-	if (probe->text == TRAMP_TEXT_JUMP || probe->image->len != (len ?: probe->insn_len)) {
-		if (tramp_probe_new_image(probe, len ?: probe->insn_len, &why)) {
-			probe->reason = why.reason;
-			probe->where = probe->addr;
-			if (probe->image->len > (len ?: probe->insn_len))
-				list_add_tail(&probe->opt, &again);
-			return false;
-		}
-	}
-	return len;
+	executes = len ?: probe->insn_len;
+	if (probe->text != TRAMP_TEXT_JUMP && probe->image->len == executes)
+		return len;
+	if (!tramp_probe_new_image(probe, executes, &why))
+		return len;
+	probe->reason = why.reason;
+	probe->where = probe->addr;
+	if (probe->image->len > executes)
+		list_add_tail(&probe->opt, &again);
+	return false;
 }
 
 /* It can be restored, or somebody uses it again. */
@@ -191,37 +189,6 @@ static void finish_restore(struct list_head *list)
 	}
 }
 
-static struct tramp_probe *next_queued(void)
-{
-	struct tramp_probe *probe;
-
-	probe = list_first_entry_or_null(&queue, struct tramp_probe, opt);
-	if (probe)
-		list_del_init(&probe->opt);
-	return probe;
-}
-
-/* The jump is in somebody's way after all: out of the region, and leave it at that. */
-static void stay_int3(struct list_head *refused)
-{
-	struct tramp_probe *probe, *tmp;
-	struct tramp_refusal why;
-	unsigned long where;
-	u32 reason;
-
-	list_for_each_entry_safe(probe, tmp, refused, opt) {
-		list_del_init(&probe->opt);
-		reason = probe->reason;
-		where = probe->where;
-		memset(&why, 0, sizeof(why));
-		if (tramp_probe_new_image(probe, probe->insn_len, &why))
-			list_add_tail(&probe->opt, &again);
-		probe->reason = reason;
-		probe->where = where;
-		probe->region = 0;
-	}
-}
-
 /* They become jumps, or int3s that say why. */
 static void jump_all(struct list_head *jump)
 {
@@ -231,7 +198,12 @@ static void jump_all(struct list_head *jump)
 	tramp_probe_jump_batch(jump, &refused);
 	list_for_each_entry_safe(probe, tmp, jump, opt)
 		list_del_init(&probe->opt);
-	stay_int3(&refused);
+	/* The jump is in somebody's way after all: out of the region, and leave it at that. */
+	list_for_each_entry_safe(probe, tmp, &refused, opt) {
+		list_del_init(&probe->opt);
+		if (tramp_probe_new_image(probe, probe->insn_len, NULL))
+			list_add_tail(&probe->opt, &again);
+	}
 }
 
 /* Kprobes stand in regions whose images go past them: those execute one instruction. */
@@ -240,10 +212,8 @@ static void shrink_intruded(struct tramp_probe *probe, void *arg)
 	if (!READ_ONCE(probe->intruded))
 		return;
 	probe->intruded = false;
-	if (probe->mode != TRAMP_MODE_INT3 || probe->text != TRAMP_TEXT_INT3 || !probe->nr)
-		return;
-	probe->region = 0;
-	tramp_probe_queue(probe);
+	if (probe->mode == TRAMP_MODE_INT3 && probe->text == TRAMP_TEXT_INT3 && probe->nr)
+		tramp_probe_queue(probe);
 }
 
 static void optimise_work(struct work_struct *work)
@@ -257,7 +227,8 @@ static void optimise_work(struct work_struct *work)
 	if (xchg(&any_intruded, false))
 		tramp_probe_for_each(shrink_intruded, NULL);
 	list_splice_init(&again, &queue);
-	while ((probe = next_queued())) {
+	while ((probe = list_first_entry_or_null(&queue, struct tramp_probe, opt))) {
+		list_del_init(&probe->opt);
 		if (!probe->nr) {
 			list_add_tail(&probe->opt, &restore);
 			continue;
@@ -274,9 +245,9 @@ static void optimise_work(struct work_struct *work)
 	tramp_probe_restore_batch(&restore);
 	finish_restore(&restore);
 	jump_all(&jump);
-	mutex_unlock(&tramp_mutex);
 
 	if (!list_empty(&wait)) {
+		mutex_unlock(&tramp_mutex);
 		tramp_grace_period();
 
 		mutex_lock(&tramp_mutex);
@@ -291,10 +262,7 @@ static void optimise_work(struct work_struct *work)
 			list_add_tail(&probe->opt, &jump);
 		}
 		jump_all(&jump);
-		mutex_unlock(&tramp_mutex);
 	}
-
-	mutex_lock(&tramp_mutex);
 	if (!list_empty(&again))
 		queue_delayed_work(wq, &worker, RETRY_DELAY);
 	mutex_unlock(&tramp_mutex);

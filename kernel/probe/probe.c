@@ -192,7 +192,6 @@ static int clear_regions(unsigned long addr, struct tramp_refusal *why)
 			return err;
 		probe->reason = TRAMP_REASON_REGION_PROBE;
 		probe->where = addr;
-		probe->region = 0;
 	}
 	return 0;
 }

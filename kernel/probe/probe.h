@@ -24,78 +24,41 @@ enum tramp_probe_text {
 	TRAMP_TEXT_JUMP,	/* jmp to the image, and int3s for the rest of the region */
 };
 
-/**
- * struct tramp_probe - one probed address
- * @point: the attach point that its members see
- * @hash: in the table by address; read by the int3 handler under RCU
- * @addr: the address
- * @go: where an int3 there goes on: the image, or its copy when no program is left
- * @key: its key
- * @index: of its newest image
- * @mode: INT3 (also once it is a jump: see @text), KPROBE, FTRACE_OPS, or NONE when
- *	its module has gone
- * @text: enum tramp_probe_text
- * @entry: at its function's entry
- * @hooked: holds the hook (tramp_probe_hook_get())
- * @quiesced: no CPU is, or comes, between the region's instructions
- * @waiting: the optimiser waits for it to become quiesced
- * @lingers: without programs, but somebody else has patched its bytes; holds a reference
- *	to this module
- * @told: the log says so
- * @no_jump: programs that asked for no jump
- * @reason: why it is no jump
- * @where: the address that @reason is about
- * @insn_len: length of its instruction
- * @region: bytes that a jump would cover, as found safe; 0: not safe, or not known
- * @orig: the original bytes
- * @nr_branches: entries in @branches
- * @branches: where the direct branches among @orig go, from @addr
- * @intruded: a kernel kprobe has come into the region
- * @module: where it is, without a reference; NULL for the kernel proper
- * @image: mode INT3
- * @set: modes KPROBE and FTRACE_OPS
- * @kp: mode KPROBE
- * @members: its programs in the order they came
- * @nr: how many. 0: it is being taken away
- * @opt: in the optimiser's list
- * @retire: its end
- * @rcu: for freeing it behind readers of @hash
- *
- * tramp_mutex protects everything but @hash, @go and @set.
- */
+/* One probed address. tramp_mutex protects everything but @hash, @go and @set. */
 struct tramp_probe {
-	struct tramp_point point;
-	struct hlist_node hash;
+	struct tramp_point point;	/* as its members see it */
+	struct hlist_node hash;		/* in the table; read by the int3 handler under RCU */
 	unsigned long addr;
-	unsigned long go;
+	unsigned long go;		/* of int3s: the image; its copy when no program is left */
 	u64 key;
-	u32 index;
+	u32 index;			/* of its newest image */
+	/* INT3 (a jump, too: see @text), KPROBE, FTRACE_OPS; NONE: its module has gone */
 	u8 mode;
-	u8 text;
-	bool entry;
-	bool hooked;
-	bool quiesced;
-	bool waiting;
+	u8 text;			/* enum tramp_probe_text */
+	bool entry;			/* at its function's entry */
+	bool hooked;			/* holds the hook (tramp_probe_hook_get()) */
+	bool quiesced;			/* no CPU is, or comes, between the region's instructions */
+	bool waiting;			/* the optimiser waits for it to become quiesced */
+	/* Without programs, but with bytes of somebody else; holds a reference to this module. */
 	bool lingers;
-	bool told;
+	bool told;			/* the log says so */
+	bool intruded;			/* a kernel kprobe has come into the region */
 	u8 insn_len;
-	u8 region;
-	u16 nr;
-	u16 no_jump;
-	u32 reason;
-	unsigned long where;
-	u8 orig[TRAMP_X86_MAX_REGION];
 	u8 nr_branches;
-	bool intruded;
-	s32 branches[(TRAMP_X86_MAX_REGION + 1) / 2];	/* none is shorter than 2 bytes */
-	struct module *module;
-	struct tramp_probe_image *image;
-	struct tramp_set __rcu *set;
-	struct tramp_probe_kp *kp;
-	struct list_head members;
-	struct list_head opt;
+	u16 nr;				/* programs; 0: it is being taken away */
+	u16 no_jump;			/* programs that asked for no jump */
+	u32 reason;			/* why it is no jump */
+	unsigned long where;		/* the address that @reason is about */
+	u8 orig[TRAMP_X86_MAX_REGION];	/* the original bytes */
+	/* Where the direct branches among @orig go, from @addr: none is shorter than 2 bytes. */
+	s32 branches[(TRAMP_X86_MAX_REGION + 1) / 2];
+	struct module *module;		/* without a reference; NULL: the kernel proper */
+	struct tramp_probe_image *image;	/* mode INT3 */
+	struct tramp_set __rcu *set;	/* modes KPROBE and FTRACE_OPS */
+	struct tramp_probe_kp *kp;		/* mode KPROBE */
+	struct list_head members;	/* its programs in the order they came */
+	struct list_head opt;		/* in the optimiser's list */
 	struct tramp_retire retire;
-	struct rcu_head rcu;
 };
 
 /* Probed addresses, and how many of them are jumps; for INFO. tramp_mutex held. */
