@@ -115,9 +115,6 @@ static u32 users;
 static bool filtered;
 static bool stuck;			/* something of ours is registered for ever */
 
-static void idle_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(idle, idle_work);
-
 static int hook(struct tramp_refusal *why)
 {
 	unsigned long func = tramp_ksyms.arch_prepare_optimized_kprobe;
@@ -145,23 +142,15 @@ static int hook(struct tramp_refusal *why)
 	return 0;
 }
 
-static void unhook(void)
-{
-	if (!hooked)
-		return;
-	if (unregister_ftrace_function(&hook_ops))
-		stuck = true;
-	hooked = false;
-}
-
 /* The short way first: it counts on the hook for ftrace not to be switched off. */
 static void give_back(void)
 {
 	if (stuck)
 		return;
-	if (!tramp_probe_direct_off())
+	stuck = !tramp_probe_direct_off();
+	if (hooked && unregister_ftrace_function(&hook_ops))
 		stuck = true;
-	unhook();
+	hooked = false;
 }
 
 static void idle_work(struct work_struct *work)
@@ -171,6 +160,8 @@ static void idle_work(struct work_struct *work)
 		give_back();
 	mutex_unlock(&tramp_mutex);
 }
+
+static DECLARE_DELAYED_WORK(idle, idle_work);
 
 int tramp_probe_hook_get(struct tramp_refusal *why)
 {
@@ -212,21 +203,15 @@ void tramp_probe_hook_exit(void)
 void tramp_probe_note_branches(struct tramp_probe *probe, u32 len)
 {
 	struct tramp_x86_insn insn;
-	s64 distance;
+	enum tramp_x86_kind kind;
 	u32 at;
 
 	for (at = 0; at < len; at += insn.len) {
 		if (!tramp_x86_decode(probe->orig + at, len - at, &insn))
 			break;
-		switch (tramp_x86_classify(&insn)) {
-		case TRAMP_X86_JMP:
-		case TRAMP_X86_JCC:
-		case TRAMP_X86_LOOP:
-			distance = tramp_x86_branch_target(&insn, probe->addr + at) - probe->addr;
-			probe->branches[probe->nr_branches++] = distance;
-			break;
-		default:
-			break;
-		}
+		kind = tramp_x86_classify(&insn);
+		if (kind == TRAMP_X86_JMP || kind == TRAMP_X86_JCC || kind == TRAMP_X86_LOOP)
+			probe->branches[probe->nr_branches++] =
+				tramp_x86_branch_target(&insn, probe->addr + at) - probe->addr;
 	}
 }
