@@ -116,19 +116,19 @@ static char *parent_name(char *name)
 	return name;
 }
 
-bool tramp_probe_traceable(const struct tramp_symbol *sym, const struct module *mod)
+/* Whether ftrace covers a function, or for a part of one (.cold) the one that it belongs to. */
+static bool traceable(const struct tramp_place *place)
 {
 	struct parents p = { .sites = true };
 	char name[KSYM_NAME_LEN];
-	unsigned long offset;
 
-	lockdep_assert_held(&tramp_mutex);
-	if (has_site(sym->start, sym->size))
+	lockdep_assert_held(&tramp_mutex);	/* a module's notifier waits for it */
+	if (has_site(place->sym.start, place->sym.size))
 		return true;
-	if (!tramp_text_name(sym->start, name, &offset) || !parent_name(name))
+	if (!tramp_text_name(place->sym.start, name, NULL) || !parent_name(name))
 		return false;
-	if (mod)
-		module_parents(mod, name, &p);
+	if (place->module)
+		module_parents(place->module, name, &p);
 	else if (tramp_ksyms.has_kallsyms_on_each_match_symbol)
 		KSYM(kallsyms_on_each_match_symbol)(take_parent, name, &p);
 	return p.nr && p.sites;
@@ -190,22 +190,23 @@ static const struct tramp_name_rule denied[] = {
 	{ "__traceiter_", TRAMP_MATCH_PREFIX },
 };
 
-u32 tramp_probe_denied(const struct tramp_symbol *sym, bool *refuse)
+void tramp_place_deny(struct tramp_place *place)
 {
 	const struct tramp_name_rule *rule;
 	char name[KSYM_NAME_LEN];
-	unsigned long offset;
 
-	*refuse = false;
-	if (tramp_text_idle(sym))
-		return TRAMP_REASON_RCU_IDLE;
-	if (!tramp_text_name(sym->start, name, &offset))
-		return 0;
+	place->untraced = !traceable(place);
+	if (tramp_text_idle(&place->sym)) {
+		place->denied = TRAMP_REASON_RCU_IDLE;
+		return;
+	}
+	if (!tramp_text_name(place->sym.start, name, NULL))
+		return;
 	rule = tramp_name_find(denied, ARRAY_SIZE(denied), name);
 	if (!rule && tramp_ksyms.__tracepoint_notifier_run)
 		rule = tramp_name_find(trace_path, ARRAY_SIZE(trace_path), name);
 	if (!rule)
-		return 0;
-	*refuse = rule->flags & REFUSE;
-	return TRAMP_REASON_BLACKLISTED;
+		return;
+	place->refuse = rule->flags & REFUSE;
+	place->denied = TRAMP_REASON_BLACKLISTED;
 }

@@ -15,6 +15,7 @@
 #include "base/rights.h"
 #include "internal.h"
 #include "text/map.h"
+#include "trap.h"
 
 /* Instructions that are looked at before others may have the mutex. */
 #define AT_A_TIME	256
@@ -35,7 +36,7 @@ struct explained {
 
 static void explain_one(struct tramp_place *place, struct tramp_insn_info *info)
 {
-	const struct tramp_probe *probe = tramp_probe_find(place->addr);
+	const struct tramp_probe *probe = tramp_probe_lookup(place->addr);
 	unsigned long start = place->sym.start, where = 0;
 	struct tramp_refusal why = {};
 	enum tramp_mode mode;
@@ -61,15 +62,6 @@ static void explain_one(struct tramp_place *place, struct tramp_insn_info *info)
 	info->region_len = info->reason ? 0 : len;
 	if (where >= start && where < start + place->sym.size)
 		info->where = where - start;
-}
-
-/* The original bytes behind an instruction, as far as a region may reach. */
-static void take_code(struct tramp_place *place, const u8 *code, unsigned long size)
-{
-	unsigned long offset = place->addr - place->sym.start;
-
-	place->code_len = min_t(unsigned long, sizeof(place->code), size - offset);
-	memcpy(place->code, code + offset, place->code_len);
 }
 
 /*
@@ -131,23 +123,20 @@ static int explain_all(struct explained *e, bool one, struct tramp_refusal *why)
 	unsigned long offset, entry, asked = e->place.addr - sym->start;
 	struct tramp_insn_info *info;
 	unsigned long *starts;
+	int err = -ENOMEM;
 	u32 nr;
-	int err = 0;
 
 	starts = kvcalloc(BITS_TO_LONGS(sym->size), sizeof(long), GFP_KERNEL);
 	e->code = kvzalloc(sym->size, GFP_KERNEL);
-	if (!starts || !e->code) {
-		err = -ENOMEM;
+	if (!starts || !e->code)
 		goto out;
-	}
 	tramp_text_lock();
 	nr = decode_all(sym, e->code, starts);
 	tramp_text_unlock();
 	e->infos = kvcalloc(one ? 1 : nr, sizeof(*e->infos), GFP_KERNEL);
-	if (!e->infos) {
-		err = -ENOMEM;
+	if (!e->infos)
 		goto out;
-	}
+	err = 0;
 	if (one)
 		__set_bit(asked, starts);	/* also in the padding */
 	for_each_set_bit(offset, starts, sym->size) {
@@ -163,7 +152,10 @@ static int explain_all(struct explained *e, bool one, struct tramp_refusal *why)
 		if (entry == sym->size)
 			entry = 0;
 		e->place.addr = sym->start + offset + entry;
-		take_code(&e->place, e->code, sym->size);
+		/* As far as a region may reach. */
+		e->place.code_len = min_t(unsigned long, sizeof(e->place.code),
+					  sym->size - offset - entry);
+		memcpy(e->place.code, e->code + offset + entry, e->place.code_len);
 		if (!tramp_x86_decode(e->place.code, e->place.code_len, &e->place.insn))
 			break;
 		info = &e->infos[e->nr++];
@@ -223,9 +215,8 @@ static int check_request(struct tramp_explain_code *ex, const struct tramp_probe
 static void name_place(struct tramp_explain_code *ex, const struct tramp_place *place, bool show)
 {
 	char name[KSYM_NAME_LEN];
-	unsigned long offset;
 
-	if (tramp_text_name(place->sym.start, name, &offset))
+	if (tramp_text_name(place->sym.start, name, NULL))
 		strscpy(ex->symbol, name, sizeof(ex->symbol));
 	strscpy(ex->module, place->module ? place->module->name : "", sizeof(ex->module));
 	ex->func_addr = show ? place->sym.start : 0;

@@ -8,18 +8,12 @@
 #include "probe.h"
 #include "prog/image.h"
 
-/**
- * struct tramp_probe_image - a detour buffer
- * @image: its code, name and programs; first
- * @len: bytes of the original instructions that it executes
- * @regs: members of struct pt_regs that it builds
- * @copy: where it executes them, without any program
- */
+/* A detour buffer. */
 struct tramp_probe_image {
-	struct tramp_image image;
-	u32 len;
-	u32 regs;
-	unsigned long copy;
+	struct tramp_image image;	/* its code, name and programs; first */
+	u32 len;			/* bytes of the original instructions that it executes */
+	u32 regs;			/* members of struct pt_regs that it builds */
+	unsigned long copy;		/* where it executes them, without any program */
 };
 
 /**

@@ -37,12 +37,6 @@ int tramp_probe_replace(struct tramp_member *member, struct tramp_slot *slot,
 			struct tramp_refusal *why);
 void tramp_probe_module_gone(const struct module *mod);
 
-/* The mode that a probe's hits have now. */
-enum tramp_mode tramp_probe_mode(const struct tramp_probe *probe);
-
-/* The probe at an address, also one that is being taken away. */
-struct tramp_probe *tramp_probe_find(unsigned long addr);
-
 /**
  * tramp_probe_new_image() - run the probe's programs from a new image
  * @probe: mode INT3
@@ -57,28 +51,6 @@ int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refus
 
 /* Nothing of it is in the text any more: forget it. */
 void tramp_probe_remove(struct tramp_probe *probe);
-
-/* deny.c -------------------------------------------------------------------- */
-
-/**
- * tramp_probe_traceable() - whether ftrace covers a function
- * @sym: the function, or a part of one (.cold): then the one it belongs to must be covered
- * @mod: the module it is in, NULL for the kernel proper
- *
- * Context: @mod does not go (its notifier waits for tramp_mutex).
- * Return: false if no probe may be in it, since a tracer might run it before its test
- * for recursion.
- */
-bool tramp_probe_traceable(const struct tramp_symbol *sym, const struct module *mod);
-
-/**
- * tramp_probe_denied() - why a function may not hold an int3 probe
- * @sym: the function
- * @refuse: (out) it may not hold a kernel kprobe either
- *
- * Return: enum tramp_reason, 0 if it may.
- */
-u32 tramp_probe_denied(const struct tramp_symbol *sym, bool *refuse);
 
 /* kprobe_veto.c ------------------------------------------------------------- */
 
@@ -99,10 +71,7 @@ void tramp_probe_note_branches(struct tramp_probe *probe, u32 len);
 
 /* optimiser.c --------------------------------------------------------------- */
 
-/**
- * tramp_probe_queue() - have the optimiser look at a probe
- * @probe: mode INT3: it may become a jump, or has to be taken away
- */
+/* Have the optimiser look at a probe, mode INT3: it may become a jump, or has to be taken away. */
 void tramp_probe_queue(struct tramp_probe *probe);
 
 /* Kprobes have come into regions. Any context. */
@@ -111,13 +80,9 @@ void tramp_probe_queue_intruded(void);
 /* Something has gone from @addr: regions that hold it may be jumps again. */
 void tramp_probe_queue_around(unsigned long addr);
 
-/**
- * tramp_probe_evaluate() - whether a probe may be a jump, for its image
- * @probe: mode INT3
- * @place: checked
- *
- * Sets the probe's reason.
- * Return: bytes of the region, 0 for no jump (now).
+/*
+ * Whether a probe, mode INT3, may be a jump; sets its reason. @place is its own, checked. Return:
+ * bytes of the region, 0 for no jump (now).
  */
 u32 tramp_probe_evaluate(struct tramp_probe *probe, struct tramp_place *place);
 
@@ -129,12 +94,9 @@ void tramp_probe_opt_exit(void);
 
 /* callback.c ---------------------------------------------------------------- */
 
-/**
- * tramp_probe_callback_attach() - reach a probe through ftrace or a kernel kprobe
- * @probe: mode FTRACE_OPS or KPROBE, with its set, in the table
- * @why: why not
- *
- * Return: 0 or a negative errno.
+/*
+ * Reach a probe, mode FTRACE_OPS or KPROBE, through ftrace or a kernel kprobe. It has its set, and
+ * is in the table. Return: 0 or a negative errno.
  */
 int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why);
 

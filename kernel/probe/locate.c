@@ -64,40 +64,31 @@ unsigned long tramp_place_entry(unsigned long addr)
 static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 		   struct tramp_refusal *why)
 {
-	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
-	unsigned long base;
+	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN] = "";
+	unsigned long base = at->addr;
 	int err;
 
-	if (at->addr) {
-		place->addr = at->addr;
-		err = find_owner(place, why);
-		if (err)
-			return err;
-		if (!tramp_text_symbol(place->addr, &place->sym))
-			return tramp_refuse(why, TRAMP_REASON_NOT_TEXT, place->addr,
-					    "no symbol holds it");
-		if (place->addr == place->sym.start)
-			place->addr = tramp_place_entry(place->addr);
-		return 0;
+	if (!base) {
+		snprintf(full, sizeof(full), "%s%s%s", at->module, *at->module ? ":" : "",
+			 at->symbol);
+		base = tramp_ksym_lookup(full);
 	}
-
-	snprintf(full, sizeof(full), "%s%s%s", at->module, *at->module ? ":" : "", at->symbol);
-	base = tramp_ksym_lookup(full);
 	if (!base)
 		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", full);
 	place->addr = base;
 	err = find_owner(place, why);
-	if (!err && !*at->module)
+	if (!err && !at->addr && !*at->module)
 		err = tramp_text_unique(at->symbol, base, why);
 	if (err)
 		return err;
 	if (!tramp_text_symbol(base, &place->sym))
-		return tramp_refuse(why, TRAMP_REASON_NOT_TEXT, base, "%s", full);
+		return tramp_refuse(why, TRAMP_REASON_NOT_TEXT, base, "%s",
+				    at->addr ? "no symbol holds it" : full);
 	if (at->offset >= place->sym.start + place->sym.size - base)
 		return tramp_refuse(why, TRAMP_REASON_OFFSET_RANGE, base, "%s has %lu bytes", full,
 				    place->sym.start + place->sym.size - base);
 	place->addr = base + at->offset;
-	if (!at->offset)
+	if (place->addr == place->sym.start)
 		place->addr = tramp_place_entry(place->addr);
 	return 0;
 }
@@ -134,8 +125,7 @@ int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *plac
 	if (err)
 		return err;
 	place->entry = place->addr == tramp_place_entry(place->sym.start);
-	place->untraced = !tramp_probe_traceable(&place->sym, place->module);
-	place->denied = tramp_probe_denied(&place->sym, &place->refuse);
+	tramp_place_deny(place);
 	if (!exact)
 		return 0;
 	tramp_text_lock();

@@ -7,15 +7,9 @@
 
 #include "text/text.h"
 
-/**
- * struct tramp_probe_at - where to attach a kprobe program
- * @addr: the address, 0 if @symbol is given
- * @offset: else as in struct tramp_attach
- * @symbol: the same
- * @module: the same
- */
+/* Where to attach a kprobe program: an address, or the rest as in struct tramp_attach. */
 struct tramp_probe_at {
-	u64 addr;
+	u64 addr;		/* 0 if @symbol is given */
 	u64 offset;
 	const char *symbol;
 	const char *module;
@@ -29,41 +23,23 @@ struct tramp_probe_at {
 	.module = (req)->module,			\
 })
 
-/**
- * struct tramp_place - an instruction that may be probed
- * @addr: its address, behind an ENDBR if it is a function's entry
- * @sym: its symbol
- * @module: the module it is in, without a reference
- * @ftrace: it is an ftrace site
- * @entry: it is the start of its symbol, but for an ENDBR
- * @untraced: its symbol is not traceable (tramp_probe_traceable())
- * @denied: what tramp_probe_denied() says of the symbol
- * @refuse: whether it refuses every probe there
- * @searched: its symbol was searched for indirect jumps
- * @indirect: it has one
- * @insn: the instruction
- * @code: the original bytes from there to the end of the symbol
- * @code_len: how many there are, at most TRAMP_X86_MAX_REGION
- * @reason: enum tramp_reason: why no image can execute it elsewhere, so that only a
- *	kernel kprobe is left; 0 if one can
- * @where: the address that @reason is about
- */
+/* An instruction that may be probed. */
 struct tramp_place {
-	unsigned long addr;
+	unsigned long addr;		/* behind an ENDBR if it is a function's entry */
 	struct tramp_symbol sym;
-	struct module *module;
-	bool ftrace;
-	bool entry;
-	bool untraced;
-	bool refuse;
-	bool searched;
-	bool indirect;
-	u32 denied;
+	struct module *module;		/* without a reference; NULL: the kernel proper */
+	bool ftrace;			/* it is an ftrace site */
+	bool entry;			/* it is the start of its symbol, but for an ENDBR */
+	bool untraced;			/* its symbol may hold no probe: no ftrace site */
+	bool refuse;			/* @denied refuses every probe, a kernel kprobe, too */
+	bool searched;			/* its symbol was searched for indirect jumps, */
+	bool indirect;			/* and has one */
+	u32 denied;			/* why its symbol may hold no int3 probe; 0 if it may */
 	struct tramp_x86_insn insn;
-	u8 code[TRAMP_X86_MAX_REGION];
+	u8 code[TRAMP_X86_MAX_REGION];	/* original bytes, up to the end of the symbol */
 	u32 code_len;
-	u32 reason;
-	unsigned long where;
+	u32 reason;			/* why only a kernel kprobe can be there, no image; or 0 */
+	unsigned long where;		/* the address that @reason is about */
 };
 
 /* locate.c ------------------------------------------------------------------ */
@@ -87,6 +63,11 @@ unsigned long tramp_place_entry(unsigned long addr);
 int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *place, bool exact,
 		       struct tramp_refusal *why);
 
+/* deny.c -------------------------------------------------------------------- */
+
+/* Judge a place's symbol: sets @untraced, @denied and @refuse. tramp_mutex held. */
+void tramp_place_deny(struct tramp_place *place);
+
 /* rules.c ------------------------------------------------------------------- */
 
 /**
@@ -99,15 +80,7 @@ int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *plac
  */
 int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
 
-/**
- * tramp_place_find() - locate the place of a probe, and check it
- * @at: where
- * @place: (out) the place
- * @why: why no probe can be there
- *
- * Context: tramp_mutex held, may sleep.
- * Return: 0 or a negative errno.
- */
+/* Locate the place of a probe, an instruction, and check it. tramp_mutex held, may sleep. */
 int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
 		     struct tramp_refusal *why);
 

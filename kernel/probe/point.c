@@ -47,8 +47,11 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 	const struct tramp_probe *probe = tramp_probe_of(member);
 	unsigned long offset;
 
+	lockdep_assert_held(&tramp_mutex);
 	d->instruction = true;
-	d->mode = tramp_probe_mode(probe);
+	d->mode = probe->mode;
+	if (probe->mode == TRAMP_MODE_INT3 && probe->text == TRAMP_TEXT_JUMP)
+		d->mode = TRAMP_MODE_JUMP;
 	d->mode_name = modes[d->mode];
 	d->reason = probe->reason;
 	d->index = probe->index;

@@ -36,20 +36,6 @@
 
 static u64 last_key = TRAMP_PROBE_KEY;		/* tramp_mutex */
 
-enum tramp_mode tramp_probe_mode(const struct tramp_probe *probe)
-{
-	lockdep_assert_held(&tramp_mutex);
-	if (probe->mode == TRAMP_MODE_INT3 && probe->text == TRAMP_TEXT_JUMP)
-		return TRAMP_MODE_JUMP;
-	return probe->mode;
-}
-
-struct tramp_probe *tramp_probe_find(unsigned long addr)
-{
-	lockdep_assert_held(&tramp_mutex);
-	return tramp_probe_lookup(addr);
-}
-
 /* Programs ------------------------------------------------------------------- */
 
 int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refusal *why)
@@ -87,17 +73,12 @@ static int renew_image(struct tramp_probe *probe, u32 len, struct tramp_refusal 
 	return err;
 }
 
-static int new_set(struct tramp_probe *probe, struct tramp_refusal *why)
-{
-	return tramp_set_switch(&probe->set, &probe->members, why);
-}
-
 /* Make the probe run what its list says. */
 static int update(struct tramp_probe *probe, struct tramp_refusal *why)
 {
 	if (probe->mode == TRAMP_MODE_INT3)
 		return renew_image(probe, probe->image->len, why);
-	return new_set(probe, why);
+	return tramp_set_switch(&probe->set, &probe->members, why);
 }
 
 int tramp_probe_prepare(const struct tramp_probe_at *at, struct tramp_refusal *why)
@@ -151,18 +132,23 @@ static const struct tramp_retire_ops probe_retire_ops = {
 	.free = probe_free,
 };
 
-/* Give up all that hits reach; the struct goes with the last link. */
-static void abandon(struct tramp_probe *probe)
+static void drop_image(struct tramp_probe *probe)
 {
-	tramp_probe_hash_del(probe);
-	list_del_init(&probe->opt);
 	if (probe->hooked)
 		tramp_probe_hook_put();
 	probe->hooked = false;
 	if (probe->image)
 		tramp_image_retire(&probe->image->image, NULL);
-	tramp_set_clear(&probe->set);
 	probe->image = NULL;
+}
+
+/* Give up all that hits reach; the struct goes with the last link. */
+static void abandon(struct tramp_probe *probe)
+{
+	tramp_probe_hash_del(probe);
+	list_del_init(&probe->opt);
+	drop_image(probe);
+	tramp_set_clear(&probe->set);
 	probe->mode = TRAMP_MODE_NONE;
 }
 
@@ -222,7 +208,7 @@ static int start_as(struct tramp_probe *probe, struct tramp_place *place,
 	if (!err && mode == TRAMP_MODE_INT3)
 		err = start_int3(probe, place, why);
 	else if (!err)
-		err = new_set(probe, why) ?: tramp_probe_callback_attach(probe, why);
+		err = update(probe, why) ?: tramp_probe_callback_attach(probe, why);
 	if (err)
 		probe->mode = TRAMP_MODE_NONE;
 	return err;
@@ -259,12 +245,8 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 	    (first.reason == TRAMP_REASON_OUT_OF_REACH ||
 	     first.reason == TRAMP_REASON_INSN_FIXED ||
 	     first.reason == TRAMP_REASON_KPROBE_THERE)) {
-		if (probe->image)
-			tramp_image_retire(&probe->image->image, NULL);
-		probe->image = NULL;
+		drop_image(probe);
 		probe->go = 0;
-		tramp_probe_hook_put();
-		probe->hooked = false;
 		probe->reason = first.reason;
 		memset(&first, 0, sizeof(first));
 		err = start_as(probe, place, TRAMP_MODE_KPROBE, &first);
@@ -325,7 +307,7 @@ int tramp_probe_attach(struct tramp_member *member, const struct tramp_attach *r
 	err = tramp_place_find(&at, &place, why);
 	if (err)
 		return err;
-	probe = tramp_probe_find(place.addr);
+	probe = tramp_probe_lookup(place.addr);
 	fresh = !probe;
 	if (fresh)
 		probe = new_probe(&place, why);

@@ -23,18 +23,6 @@
 #include "trap.h"
 #include "x86/relocate.h"
 
-/* The answers of held(). */
-enum {
-	HELD_NOT,
-	HELD_RESERVED,
-	HELD_PROBE,
-};
-
-static bool reserved(unsigned long start, unsigned long last)
-{
-	return tramp_map_reserved(start, last + 1);
-}
-
 /* Can the instruction be executed elsewhere at all? Its reach depends on where. */
 static bool relocates(const struct tramp_x86_insn *insn, unsigned long addr)
 {
@@ -86,7 +74,7 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 		return 0;
 	if (place->refuse)
 		return tramp_refuse(why, place->denied, addr, "listed by the trampoline module");
-	if (reserved(addr, addr) ||
+	if (tramp_map_reserved(addr, addr + 1) ||
 	    (tramp_x86_classify(&place->insn) == TRAMP_X86_FIXED && KSYM(find_bug)(addr)))
 		return tramp_refuse(why, TRAMP_REASON_RESERVED, addr, NULL);
 	/*
@@ -96,7 +84,7 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	if (place->insn.bytes[0] == 0xcc)
 		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr, NULL);
 
-	if (tramp_text_has_kprobe(addr, last + 1) && !tramp_probe_find(addr))
+	if (tramp_text_has_kprobe(addr, last + 1) && !tramp_probe_lookup(addr))
 		place->reason = TRAMP_REASON_KPROBE_THERE;
 	else if (place->denied)
 		place->reason = place->denied;
@@ -151,7 +139,7 @@ u32 tramp_place_mode(const struct tramp_place *place, bool func_ip, enum tramp_m
 	return 0;
 }
 
-/* struct tramp_x86_world: the argument is the place -------------------------------- */
+/* struct tramp_x86_world: the argument is the place; held() answers with a reason --- */
 
 static bool is_target(u64 addr, void *arg)
 {
@@ -170,19 +158,19 @@ static u32 held(u64 start, u64 end, u64 *where, void *arg)
 
 	*where = start;
 	if (KSYM(ftrace_text_reserved)((void *)start, (void *)end - 1) ||
-	    reserved(start, end - 1) ||
+	    tramp_map_reserved(start, end) ||
 	    KSYM(alternatives_text_reserved)((void *)start, (void *)end))
-		return HELD_RESERVED;
+		return TRAMP_REASON_REGION_RESERVED;
 	if (tramp_text_has_kprobe(start, end))
-		return HELD_PROBE;
+		return TRAMP_REASON_REGION_PROBE;
 	for (addr = start; addr < end; addr++) {
 		if (addr != place->addr && tramp_probe_lookup(addr)) {
 			*where = addr;
-			return HELD_PROBE;
+			return TRAMP_REASON_REGION_PROBE;
 		}
 	}
 	/* A BUG's ud2 cannot be relocated: it needs no question here. */
-	return HELD_NOT;
+	return 0;
 }
 
 static bool no_jump_tables(void)
@@ -195,9 +183,8 @@ static bool no_jump_tables(void)
 static bool is_interpreter(const struct tramp_symbol *sym)
 {
 	char name[KSYM_NAME_LEN];
-	unsigned long offset;
 
-	return !tramp_text_name(sym->start, name, &offset) || strstarts(name, "___bpf_prog_run");
+	return !tramp_text_name(sym->start, name, NULL) || strstarts(name, "___bpf_prog_run");
 }
 
 static bool jumps_indirectly(const struct tramp_x86_insn *insn, unsigned long at,
@@ -205,7 +192,7 @@ static bool jumps_indirectly(const struct tramp_x86_insn *insn, unsigned long at
 {
 	enum tramp_x86_kind kind = tramp_x86_classify(insn);
 	char name[KSYM_NAME_LEN];
-	unsigned long to, offset;
+	unsigned long to;
 
 	if (kind == TRAMP_X86_JMP_IND)
 		return true;
@@ -215,7 +202,7 @@ static bool jumps_indirectly(const struct tramp_x86_insn *insn, unsigned long at
 	if (to >= sym->start && to < sym->start + sym->size)
 		return false;
 	/* Thunks made at boot have no name. */
-	return !tramp_text_name(to, name, &offset) || strstarts(name, "__x86_indirect");
+	return !tramp_text_name(to, name, NULL) || strstarts(name, "__x86_indirect");
 }
 
 static bool find_indirect(const struct tramp_symbol *sym)
@@ -273,8 +260,7 @@ u32 tramp_place_region(struct tramp_place *place, u32 *len, unsigned long *where
 	case TRAMP_X86_FIXUP:
 		return TRAMP_REASON_REGION_FIXUP;
 	case TRAMP_X86_HELD:
-		return v.held == HELD_PROBE ? TRAMP_REASON_REGION_PROBE :
-					      TRAMP_REASON_REGION_RESERVED;
+		return v.held;
 	case TRAMP_X86_MID_CALL:
 		return TRAMP_REASON_REGION_CALL;
 	case TRAMP_X86_STUCK:
