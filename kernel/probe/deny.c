@@ -3,21 +3,20 @@
  * Functions that may hold no probe, or only a kernel kprobe, beyond what the kernel forbids
  * itself. There is a rule, and a list by name of what the rule cannot know.
  *
- * The rule: a function without an ftrace site is refused, in every mode. The kernel has the same
- * rule for its own BPF kprobes (within_notrace_func()). A function tracer may be set on the trap
- * path (get_kprobe() has a site): then our own trap calls that tracer. Both ftrace and its users
- * run some code before they can tell that they are running already. An int3 in that code would
- * trap again and again. But code that a tracer runs before its test for recursion cannot be
- * traceable: it would recurse without any probe. So "has a site" is computed, complete, and needs
- * no list. The same rule covers, without their names:
+ * The rule: a function without an ftrace site is refused, in every mode, as the kernel does for its
+ * own BPF kprobes (within_notrace_func()). A function tracer may be set on the trap path
+ * (get_kprobe() has a site): then our own trap calls that tracer. Both ftrace and its users run
+ * some code before they can tell that they are running already. An int3 there would trap again and
+ * again. But that code cannot be traceable: it would recurse without any probe. So "has a site" is
+ * computed, complete, and needs no list. It also covers, without their names:
  *
  * - ftrace's entry code, its thunks, and the tracers' callbacks; hwlat and osnoise, which the
  *   exception's entry calls before any handler;
- * - the return thunks, which end every function, ours and the kprobes' included, and those of
+ * - the thunks of returns, which end every function, ours and the kprobes' included, and of
  *   indirect branches; the entry of preempt_schedule_notrace(), which an image calls outside of
  *   any recursion guard;
- * - the trampolines of static calls, which the kernel compares with what it has written
- *   there, and the padding in front of functions (__pfx_, __cfi_);
+ * - static calls' trampolines, whose bytes the kernel compares with what it wrote, and the padding
+ *   in front of functions (__pfx_, __cfi_);
  * - assembly, above all code that is copied and runs where no int3 of ours means anything:
  *   kexec's control page takes relocate_kernel with its neighbours, hibernation core_restore_code;
  * - most of what a CPU runs without an IDT (below).

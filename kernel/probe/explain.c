@@ -174,9 +174,10 @@ out:
 	return err;
 }
 
-static int copy_out(struct tramp_explain_code *ex, const struct explained *e, u32 nr_insns,
-		    u32 code_len, bool show)
+static int copy_out(struct tramp_explain_code *ex, const struct explained *e, bool show)
 {
+	u32 nr_insns = ex->nr_insns, code_len = ex->code_len;
+
 	ex->nr_insns = e->nr;
 	ex->code_len = e->place.sym.size;
 	if (ex->code && !show)
@@ -226,7 +227,6 @@ static void name_place(struct tramp_explain_code *ex, const struct tramp_place *
 int tramp_probe_explain(struct tramp_explain_code *ex, bool show)
 {
 	const struct tramp_probe_at at = tramp_probe_at(ex);
-	u32 nr_insns = ex->nr_insns, code_len = ex->code_len;
 	bool one = ex->flags & TRAMP_CODE_F_ONE;
 	struct explained e = {};
 	int err;
@@ -244,7 +244,7 @@ int tramp_probe_explain(struct tramp_explain_code *ex, bool show)
 	mutex_unlock(&tramp_mutex);
 
 	if (!err)
-		err = copy_out(ex, &e, nr_insns, code_len, show);
+		err = copy_out(ex, &e, show);
 	kvfree(e.infos);
 	kvfree(e.code);
 	return err;

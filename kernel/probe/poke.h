@@ -7,20 +7,15 @@
 
 #include "probe.h"
 
-/**
- * tramp_probe_arm() - put an int3 at a probe's address
- * @probe: in the table, with its image
- * @why: why not: KPROBE_THERE or FOREIGN_BYTES
- *
- * Return: 0 or a negative errno. When it is 0, every hit from now on is a hit.
+/*
+ * Put an int3 at the address of a probe, which is in the table and has its image. Refused with
+ * KPROBE_THERE or FOREIGN_BYTES. When it returns 0, every hit from now on is a hit.
  */
 int tramp_probe_arm(struct tramp_probe *probe, struct tramp_refusal *why);
 
-/**
- * tramp_probe_unjump() - from jump back to int3, at once
- * @probe: text JUMP; its image still executes the region
- *
- * Return: false if a foreign kprobe has to do with the jump; then nothing was done.
+/*
+ * From jump back to int3, at once; the image still executes the region. Return: false if a foreign
+ * kprobe has to do with the jump; then nothing was done.
  */
 bool tramp_probe_unjump(struct tramp_probe *probe);
 

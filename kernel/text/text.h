@@ -54,13 +54,9 @@ bool tramp_cursor_next(struct tramp_cursor *c, struct tramp_x86_insn *insn);
  */
 void tramp_text_original(unsigned long addr, unsigned long start, u8 *buf, u32 len);
 
-/**
- * typedef tramp_cover_t - the original bytes that a probe of ours hides
- * @addr: an address
- * @cover: (out) the original bytes, at most TRAMP_X86_MAX_REGION
- *
- * Context: tramp_mutex held.
- * Return: how many bytes, 0 if no probe of ours begins there.
+/*
+ * The original bytes that a probe of ours hides, at most TRAMP_X86_MAX_REGION. tramp_mutex held.
+ * Return: how many, 0 if no probe of ours begins at @addr.
  */
 typedef u32 tramp_cover_t(unsigned long addr, u8 *cover);
 
