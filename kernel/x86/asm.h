@@ -28,11 +28,41 @@ enum tasm_reg {
 	TASM_RIP,	/* memory operands: struct tasm_mem::target, relative to rip */
 };
 
-/* Condition codes, the low four bits of Jcc. */
-enum tasm_cc {
-	TASM_C = 0x2,
-	TASM_E = 0x4,
-	TASM_NE = 0x5,
+/* Branches with a rel32, by their opcode. */
+enum tasm_branch {
+	TASM_CALL = 0xe8,
+	TASM_JMP = 0xe9,
+	TASM_JC = 0x0f82,
+	TASM_JE = 0x0f84,
+	TASM_JNE = 0x0f85,
+};
+
+/* Instructions without operands, likewise. */
+enum tasm_plain {
+	TASM_PUSHFQ = 0x9c,
+	TASM_POPFQ = 0x9d,
+	TASM_RET = 0xc3,
+	TASM_LEAVE = 0xc9,
+	TASM_INT3 = 0xcc,
+	TASM_CLI = 0xfa,
+	TASM_CLD = 0xfc,
+	TASM_CLAC = 0x0f01ca,
+};
+
+/* Those on memory without a register: opcode, its extension, bytes of immediate. */
+#define TASM_MEM_OP(opcode, ext, imm)	((opcode) << 8 | (ext) << 4 | (imm))
+
+enum tasm_mem_op {
+	TASM_ADD_IMM32 = TASM_MEM_OP(0x81, 0, 4),
+	TASM_SUB_IMM32 = TASM_MEM_OP(0x81, 5, 4),
+	TASM_ADD_IMM8 = TASM_MEM_OP(0x83, 0, 1),
+	TASM_CMP_IMM8 = TASM_MEM_OP(0x83, 7, 1),
+	TASM_SAR_IMM8 = TASM_MEM_OP(0xc1, 7, 1),
+	TASM_STORE_IMM32 = TASM_MEM_OP(0xc7, 0, 4),
+	TASM_INC = TASM_MEM_OP(0xff, 0, 0),
+	TASM_DEC = TASM_MEM_OP(0xff, 1, 0),
+	TASM_PUSH_MEM = TASM_MEM_OP(0xff, 6, 0),	/* 64 bits always */
+	TASM_BTS_IMM8 = TASM_MEM_OP(0x0fba, 5, 1),	/* carry is what the bit was */
 };
 
 #define TASM_REL32_SIZE	4
@@ -111,41 +141,21 @@ static inline void tasm_byte(struct tasm *a, u8 byte)
 	a->off++;
 }
 
-static inline void tasm_imm32(struct tasm *a, u32 v)
+/* The lowest @size bytes of @v. */
+static inline void tasm_imm(struct tasm *a, u64 v, u32 size)
 {
-	tasm_byte(a, v & 0xff);
-	tasm_byte(a, v >> 8 & 0xff);
-	tasm_byte(a, v >> 16 & 0xff);
-	tasm_byte(a, v >> 24);
+	for (; size; size--, v >>= 8)
+		tasm_byte(a, v & 0xff);
 }
 
-static inline void tasm_imm64(struct tasm *a, u64 v)
+/* An opcode of up to three bytes; the first is the highest that is not 0. */
+static inline void tasm_op(struct tasm *a, u32 opcode)
 {
-	tasm_imm32(a, v);
-	tasm_imm32(a, v >> 32);
-}
-
-/* A rel32 field at @pos that was written before, all four bytes in bounds. */
-static inline bool tasm_rel32_written(const struct tasm *a, u32 pos)
-{
-	return a->buf && a->len >= TASM_REL32_SIZE && pos <= a->len - TASM_REL32_SIZE;
-}
-
-static inline u32 tasm_peek32(const struct tasm *a, u32 pos)
-{
-	const u8 *p = a->buf + pos;
-
-	return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
-}
-
-static inline void tasm_poke32(struct tasm *a, u32 pos, u32 v)
-{
-	u8 *p = a->buf + pos;
-
-	p[0] = v;
-	p[1] = v >> 8;
-	p[2] = v >> 16;
-	p[3] = v >> 24;
+	if (opcode >> 16)
+		tasm_byte(a, opcode >> 16);
+	if (opcode >> 8)
+		tasm_byte(a, opcode >> 8 & 0xff);
+	tasm_byte(a, opcode & 0xff);
 }
 
 /*
@@ -163,13 +173,7 @@ static inline void tasm_rel32_out(struct tasm *a, u64 target, u32 trailing)
 			rel = 0;
 		}
 	}
-	tasm_imm32(a, (u32)rel);
-}
-
-/* The rel32 that leads to @pos, an offset in the buffer. */
-static inline void tasm_rel32_to(struct tasm *a, u32 pos)
-{
-	tasm_imm32(a, pos - (a->off + TASM_REL32_SIZE));
+	tasm_imm(a, (u64)rel, TASM_REL32_SIZE);
 }
 
 /* Operands --------------------------------------------------------------- */
@@ -198,46 +202,58 @@ static inline void tasm_modrm(struct tasm *a, unsigned int mod, unsigned int reg
 	tasm_byte(a, mod << 6 | (reg & 7) << 3 | (rm & 7));
 }
 
+/* One 64-bit instruction between registers. The register or the opcode extension is in @reg. */
+static inline void tasm_op_reg(struct tasm *a, u32 opcode, unsigned int reg, unsigned int rm)
+{
+	tasm_rex(a, true, reg, rm);
+	tasm_op(a, opcode);
+	tasm_modrm(a, 3, reg, rm);
+}
+
 /*
- * One instruction with a memory operand. The opcode is one byte, or two if the first is
- * an escape (0x0fba). The register operand or the opcode extension is in @reg. The
- * caller appends @trailing bytes of immediate.
+ * One instruction with a memory operand; @reg as above. The caller appends @trailing bytes
+ * of immediate.
  */
-static inline void tasm_op_mem(struct tasm *a, bool wide, u16 opcode, unsigned int reg,
+static inline void tasm_op_mem(struct tasm *a, bool wide, u32 opcode, unsigned int reg,
 			       struct tasm_mem m, u32 trailing)
 {
-	bool sib = (m.base & 7) == TASM_RSP;	/* rsp and r12 mean "a SIB follows" */
+	u32 disp_size;
 
 	if (m.gs)
 		tasm_byte(a, 0x65);
 	tasm_rex(a, wide, reg, m.base);
-	if (opcode >> 8)
-		tasm_byte(a, opcode >> 8);
-	tasm_byte(a, opcode & 0xff);
+	tasm_op(a, opcode);
 
 	if (m.base == TASM_RIP) {
 		tasm_modrm(a, 0, reg, 5);
 		tasm_rel32_out(a, m.target, trailing);
-	} else if (m.base == TASM_NO_BASE) {
+		return;
+	}
+	if (m.base == TASM_NO_BASE) {
 		/* without SIB the same ModRM would be rip-relative */
 		tasm_modrm(a, 0, reg, 4);
 		tasm_byte(a, 0x25);
-		tasm_imm32(a, m.disp);
-	} else if (m.disp == 0 && (m.base & 7) != TASM_RBP) {
-		tasm_modrm(a, 0, reg, m.base);
-		if (sib)
-			tasm_byte(a, 0x24);
-	} else if (tasm_fits_s8(m.disp)) {
-		tasm_modrm(a, 1, reg, m.base);
-		if (sib)
-			tasm_byte(a, 0x24);
-		tasm_byte(a, m.disp);
-	} else {
-		tasm_modrm(a, 2, reg, m.base);
-		if (sib)
-			tasm_byte(a, 0x24);
-		tasm_imm32(a, m.disp);
+		tasm_imm(a, (u64)m.disp, 4);
+		return;
 	}
+	if (m.disp == 0 && (m.base & 7) != TASM_RBP)
+		disp_size = 0;
+	else
+		disp_size = tasm_fits_s8(m.disp) ? 1 : 4;
+	tasm_modrm(a, disp_size == 4 ? 2 : disp_size, reg, m.base);
+	if ((m.base & 7) == TASM_RSP)	/* and r12: they mean "a SIB follows" */
+		tasm_byte(a, 0x24);
+	tasm_imm(a, (u64)m.disp, disp_size);
+}
+
+/* @wide means 64 bits, else 32. @imm counts only if @op has one; it is sign-extended. */
+static inline void tasm_mem_op(struct tasm *a, enum tasm_mem_op op, bool wide,
+			       struct tasm_mem m, s32 imm)
+{
+	u32 size = op & 0xf;
+
+	tasm_op_mem(a, wide, op >> 8, op >> 4 & 0xf, m, size);
+	tasm_imm(a, (u64)imm, size);
 }
 
 /* Stack ------------------------------------------------------------------ */
@@ -248,30 +264,24 @@ static inline void tasm_push(struct tasm *a, enum tasm_reg r)
 	tasm_byte(a, 0x50 | (r & 7));
 }
 
-static inline void tasm_push_mem(struct tasm *a, struct tasm_mem m)
-{
-	tasm_op_mem(a, false, 0xff, 6, m, 0);
-}
-
-/* The immediate is sign-extended to 64 bits. */
-static inline void tasm_push_imm(struct tasm *a, s32 v)
-{
-	if (tasm_fits_s8(v)) {
-		tasm_byte(a, 0x6a);
-		tasm_byte(a, v);
-	} else {
-		tasm_byte(a, 0x68);
-		tasm_imm32(a, v);
-	}
-}
-
-/* The same, five bytes whatever the value. */
+/* The immediate is sign-extended to 64 bits; five bytes whatever the value. */
 #define TASM_PUSH_IMM32_SIZE	5
 
 static inline void tasm_push_imm32(struct tasm *a, s32 v)
 {
 	tasm_byte(a, 0x68);
-	tasm_imm32(a, v);
+	tasm_imm(a, (u64)v, 4);
+}
+
+/* The shortest form. */
+static inline void tasm_push_imm(struct tasm *a, s32 v)
+{
+	if (!tasm_fits_s8(v)) {
+		tasm_push_imm32(a, v);
+		return;
+	}
+	tasm_byte(a, 0x6a);
+	tasm_byte(a, v);
 }
 
 static inline void tasm_pop(struct tasm *a, enum tasm_reg r)
@@ -280,62 +290,35 @@ static inline void tasm_pop(struct tasm *a, enum tasm_reg r)
 	tasm_byte(a, 0x58 | (r & 7));
 }
 
-static inline void tasm_pushfq(struct tasm *a)
-{
-	tasm_byte(a, 0x9c);
-}
-
-static inline void tasm_popfq(struct tasm *a)
-{
-	tasm_byte(a, 0x9d);
-}
-
-static inline void tasm_leave(struct tasm *a)
-{
-	tasm_byte(a, 0xc9);
-}
-
 /* add or sub of a positive immediate to rsp */
 static inline void tasm_add_rsp(struct tasm *a, s32 v)
 {
 	bool sub = v < 0;
 	s32 imm = sub ? -v : v;
+	bool small = tasm_fits_s8(imm);
 
-	tasm_byte(a, 0x48);
-	tasm_byte(a, tasm_fits_s8(imm) ? 0x83 : 0x81);
-	tasm_modrm(a, 3, sub ? 5 : 0, TASM_RSP);
-	if (tasm_fits_s8(imm))
-		tasm_byte(a, imm);
-	else
-		tasm_imm32(a, imm);
+	tasm_op_reg(a, small ? 0x83 : 0x81, sub ? 5 : 0, TASM_RSP);
+	tasm_imm(a, (u64)imm, small ? 1 : 4);
 }
 
 /* Moves ------------------------------------------------------------------ */
 
 static inline void tasm_mov(struct tasm *a, enum tasm_reg dst, enum tasm_reg src)
 {
-	tasm_rex(a, true, src, dst);
-	tasm_byte(a, 0x89);
-	tasm_modrm(a, 3, src, dst);
+	tasm_op_reg(a, 0x89, src, dst);
 }
 
 /* The shortest of: 32 bits zero-extended, 32 bits sign-extended, 64 bits. */
 static inline void tasm_mov_imm(struct tasm *a, enum tasm_reg dst, u64 v)
 {
-	if (v == (u32)v) {
-		tasm_rex(a, false, 0, dst);
-		tasm_byte(a, 0xb8 | (dst & 7));
-		tasm_imm32(a, (u32)v);
-	} else if (tasm_fits_s32((s64)v)) {
-		tasm_rex(a, true, 0, dst);
-		tasm_byte(a, 0xc7);
-		tasm_modrm(a, 3, 0, dst);
-		tasm_imm32(a, (u32)v);
-	} else {
-		tasm_rex(a, true, 0, dst);
-		tasm_byte(a, 0xb8 | (dst & 7));
-		tasm_imm64(a, v);
+	if (v != (u32)v && tasm_fits_s32((s64)v)) {
+		tasm_op_reg(a, 0xc7, 0, dst);
+		tasm_imm(a, v, 4);
+		return;
 	}
+	tasm_rex(a, v != (u32)v, 0, dst);
+	tasm_byte(a, 0xb8 | (dst & 7));
+	tasm_imm(a, v, v == (u32)v ? 4 : 8);
 }
 
 static inline void tasm_load(struct tasm *a, enum tasm_reg dst, struct tasm_mem m)
@@ -343,10 +326,15 @@ static inline void tasm_load(struct tasm *a, enum tasm_reg dst, struct tasm_mem 
 	tasm_op_mem(a, true, 0x8b, dst, m, 0);
 }
 
-/* 32 bits; the upper half of @dst becomes zero. */
+/* load32, or32: 32 bits; the upper half of @dst becomes zero. */
 static inline void tasm_load32(struct tasm *a, enum tasm_reg dst, struct tasm_mem m)
 {
 	tasm_op_mem(a, false, 0x8b, dst, m, 0);
+}
+
+static inline void tasm_or32(struct tasm *a, enum tasm_reg dst, struct tasm_mem m)
+{
+	tasm_op_mem(a, false, 0x0b, dst, m, 0);
 }
 
 static inline void tasm_store(struct tasm *a, struct tasm_mem m, enum tasm_reg src)
@@ -354,154 +342,57 @@ static inline void tasm_store(struct tasm *a, struct tasm_mem m, enum tasm_reg s
 	tasm_op_mem(a, true, 0x89, src, m, 0);
 }
 
-/* 64 bits, sign-extended from 32. */
-static inline void tasm_store_imm(struct tasm *a, struct tasm_mem m, s32 v)
-{
-	tasm_op_mem(a, true, 0xc7, 0, m, 4);
-	tasm_imm32(a, v);
-}
-
 static inline void tasm_lea(struct tasm *a, enum tasm_reg dst, struct tasm_mem m)
 {
 	tasm_op_mem(a, true, 0x8d, dst, m, 0);
 }
 
-/* Arithmetic: @wide means 64 bits, else 32 ------------------------------- */
-
-static inline void tasm_inc(struct tasm *a, bool wide, struct tasm_mem m)
-{
-	tasm_op_mem(a, wide, 0xff, 0, m, 0);
-}
-
-static inline void tasm_dec(struct tasm *a, bool wide, struct tasm_mem m)
-{
-	tasm_op_mem(a, wide, 0xff, 1, m, 0);
-}
-
-static inline void tasm_add_imm8(struct tasm *a, bool wide, struct tasm_mem m, s8 v)
-{
-	tasm_op_mem(a, wide, 0x83, 0, m, 1);
-	tasm_byte(a, v);
-}
-
-static inline void tasm_add_imm32(struct tasm *a, bool wide, struct tasm_mem m, s32 v)
-{
-	tasm_op_mem(a, wide, 0x81, 0, m, 4);
-	tasm_imm32(a, v);
-}
-
-static inline void tasm_sub_imm32(struct tasm *a, bool wide, struct tasm_mem m, s32 v)
-{
-	tasm_op_mem(a, wide, 0x81, 5, m, 4);
-	tasm_imm32(a, v);
-}
-
-static inline void tasm_cmp_imm8(struct tasm *a, bool wide, struct tasm_mem m, s8 v)
-{
-	tasm_op_mem(a, wide, 0x83, 7, m, 1);
-	tasm_byte(a, v);
-}
-
-/* 32 bits; the upper half of @dst becomes zero. */
-static inline void tasm_or32(struct tasm *a, enum tasm_reg dst, struct tasm_mem m)
-{
-	tasm_op_mem(a, false, 0x0b, dst, m, 0);
-}
-
-static inline void tasm_sar_imm8(struct tasm *a, bool wide, struct tasm_mem m, u8 v)
-{
-	tasm_op_mem(a, wide, 0xc1, 7, m, 1);
-	tasm_byte(a, v);
-}
-
-/* Set a bit; carry is what it was. */
-static inline void tasm_bts_imm8(struct tasm *a, bool wide, struct tasm_mem m, u8 bit)
-{
-	tasm_op_mem(a, wide, 0x0fba, 5, m, 1);
-	tasm_byte(a, bit);
-}
-
 static inline void tasm_test(struct tasm *a, enum tasm_reg x, enum tasm_reg y)
 {
-	tasm_rex(a, true, y, x);
-	tasm_byte(a, 0x85);
-	tasm_modrm(a, 3, y, x);
+	tasm_op_reg(a, 0x85, y, x);
 }
 
-/* Flags: IF, DF, AC become 0 ----------------------------------------------- */
-
-static inline void tasm_cli(struct tasm *a)
+/* nopl 0x0(%rax,%rax,1): the 5-byte NOP the kernel uses where it will patch. */
+static inline void tasm_nop5(struct tasm *a)
 {
-	tasm_byte(a, 0xfa);
+	tasm_op(a, 0x0f1f44);
+	tasm_imm(a, 0, 2);
 }
 
-static inline void tasm_cld(struct tasm *a)
-{
-	tasm_byte(a, 0xfc);
-}
+/* Control flow: always the near form, so that sizes do not vary -------------- */
 
-static inline void tasm_clac(struct tasm *a)
-{
-	tasm_byte(a, 0x0f);
-	tasm_byte(a, 0x01);
-	tasm_byte(a, 0xca);
-}
-
-/* Control flow ----------------------------------------------------------- */
-
-/* call and jmp to an address outside of the buffer: opcode and rel32 */
 #define TASM_CALL_SIZE	5
 
-static inline void tasm_call(struct tasm *a, u64 target)
+/* To an address outside of the buffer. */
+static inline void tasm_branch(struct tasm *a, enum tasm_branch op, u64 target)
 {
-	tasm_byte(a, 0xe8);
+	tasm_op(a, op);
 	tasm_rel32_out(a, target, 0);
 }
 
-static inline void tasm_jmp_out(struct tasm *a, u64 target)
+/* To an offset in the buffer. */
+static inline void tasm_branch_to(struct tasm *a, enum tasm_branch op, u32 pos)
 {
-	tasm_byte(a, 0xe9);
-	tasm_rel32_out(a, target, 0);
+	tasm_op(a, op);
+	tasm_imm(a, pos - (a->off + TASM_REL32_SIZE), TASM_REL32_SIZE);
 }
 
-/* Jumps to a known offset; always the near form, so that sizes do not vary. */
-static inline void tasm_jmp_to(struct tasm *a, u32 pos)
+/* To a label, bound already or not. */
+static inline void tasm_branch_label(struct tasm *a, enum tasm_branch op, struct tasm_label *l)
 {
-	tasm_byte(a, 0xe9);
-	tasm_rel32_to(a, pos);
-}
-
-static inline void tasm_jcc_to(struct tasm *a, enum tasm_cc cc, u32 pos)
-{
-	tasm_byte(a, 0x0f);
-	tasm_byte(a, 0x80 | cc);
-	tasm_rel32_to(a, pos);
-}
-
-/* Jumps to a label, bound already or not. */
-static inline void tasm_rel32_label(struct tasm *a, struct tasm_label *l)
-{
-	u32 field = a->off;
-
 	if (l->pos != TASM_UNBOUND) {
-		tasm_rel32_to(a, l->pos);
+		tasm_branch_to(a, op, l->pos);
 		return;
 	}
-	tasm_imm32(a, l->chain);
-	l->chain = field;
+	tasm_op(a, op);
+	tasm_imm(a, l->chain, TASM_REL32_SIZE);
+	l->chain = a->off - TASM_REL32_SIZE;
 }
 
-static inline void tasm_jmp_label(struct tasm *a, struct tasm_label *l)
+/* A rel32 field at @pos that was written before, all four bytes in bounds. */
+static inline bool tasm_rel32_written(const struct tasm *a, u32 pos)
 {
-	tasm_byte(a, 0xe9);
-	tasm_rel32_label(a, l);
-}
-
-static inline void tasm_jcc_label(struct tasm *a, enum tasm_cc cc, struct tasm_label *l)
-{
-	tasm_byte(a, 0x0f);
-	tasm_byte(a, 0x80 | cc);
-	tasm_rel32_label(a, l);
+	return a->buf && a->len >= TASM_REL32_SIZE && pos <= a->len - TASM_REL32_SIZE;
 }
 
 /*
@@ -511,36 +402,16 @@ static inline void tasm_jcc_label(struct tasm *a, enum tasm_cc cc, struct tasm_l
  */
 static inline void tasm_bind(struct tasm *a, struct tasm_label *l)
 {
-	u32 field = l->chain;
+	u32 next, rel, field = l->chain;
 
 	while (field != TASM_UNBOUND && tasm_rel32_written(a, field)) {
-		u32 next = tasm_peek32(a, field);
-
-		tasm_poke32(a, field, a->off - (field + TASM_REL32_SIZE));
+		rel = a->off - (field + TASM_REL32_SIZE);
+		memcpy(&next, a->buf + field, TASM_REL32_SIZE);
+		memcpy(a->buf + field, &rel, TASM_REL32_SIZE);
 		field = next;
 	}
 	l->pos = a->off;
 	l->chain = TASM_UNBOUND;
-}
-
-static inline void tasm_ret(struct tasm *a)
-{
-	tasm_byte(a, 0xc3);
-}
-
-static inline void tasm_int3(struct tasm *a)
-{
-	tasm_byte(a, 0xcc);
-}
-
-/* nopl 0x0(%rax,%rax,1): the 5-byte NOP the kernel uses where it will patch. */
-static inline void tasm_nop5(struct tasm *a)
-{
-	tasm_byte(a, 0x0f);
-	tasm_byte(a, 0x1f);
-	tasm_byte(a, 0x44);
-	tasm_byte(a, 0x00);
-	tasm_byte(a, 0x00);
 }
 
 #endif /* TRAMP_X86_ASM_H */

@@ -249,16 +249,16 @@ static void push_flags(struct image *img, bool saved)
 	const struct tramp_x86_detour_req *req = img->req;
 	struct tasm *a = &img->g.hot.a;
 
-	tasm_pushfq(a);
+	tasm_op(a, TASM_PUSHFQ);
 	if (!saved)
 		return;
 	/* from here on they may change */
 	if (req->env->smap)
-		tasm_clac(a);
-	tasm_cld(a);
-	tasm_cli(a);
+		tasm_op(a, TASM_CLAC);
+	tasm_op(a, TASM_CLD);
+	tasm_op(a, TASM_CLI);
 	if (req->regs & MEMBER(M_SP))
-		tasm_add_imm8(a, true, tasm_at(TASM_RBP, img->sp), 16);
+		tasm_mem_op(a, TASM_ADD_IMM8, true, tasm_at(TASM_RBP, img->sp), 16);
 }
 
 static void push_member(struct image *img, const struct member *m)
@@ -286,7 +286,7 @@ static void push_member(struct image *img, const struct member *m)
 		tasm_push_imm(a, -1);
 		break;
 	case M_BP:
-		tasm_push_mem(a, tasm_at(TASM_RBP, 0));
+		tasm_mem_op(a, TASM_PUSH_MEM, false, tasm_at(TASM_RBP, 0), 0);
 		break;
 	default:
 		tasm_push(a, reg_of[m->what]);
@@ -396,8 +396,8 @@ static void emit_restore(struct image *img)
 		pop_saved(img);
 	else
 		load_saved(img);
-	tasm_popfq(a);
-	tasm_leave(a);
+	tasm_op(a, TASM_POPFQ);
+	tasm_op(a, TASM_LEAVE);
 	move_rsp(a, 8);
 }
 
@@ -450,9 +450,9 @@ static void emit_copy(struct image *img)
 
 	img->out->copy_off = a->off;
 	if (emit_relocated(img))
-		tasm_jmp_out(a, img->req->ip + img->req->len);
+		tasm_branch(a, TASM_JMP, img->req->ip + img->req->len);
 	else
-		tasm_int3(a);
+		tasm_op(a, TASM_INT3);
 	img->out->copy_len = a->off - img->out->copy_off;
 }
 
@@ -466,7 +466,7 @@ static void emit_image(struct image *img)
 		emit_programs(img);
 		emit_restore(img);
 	} else {
-		tasm_jmp_to(&img->g.hot.a, TRAMP_X86_JUMP_SIZE);
+		tasm_branch_to(&img->g.hot.a, TASM_JMP, TRAMP_X86_JUMP_SIZE);
 	}
 	emit_copy(img);
 }

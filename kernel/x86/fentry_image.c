@@ -246,7 +246,7 @@ static void emit_prologue(struct image *img)
 			tasm_push(&p->a, TASM_RAX);
 			tramp_part_forget_rax(p);
 		} else {
-			tasm_push_mem(&p->a, arg);
+			tasm_mem_op(&p->a, TASM_PUSH_MEM, false, arg, 0);
 		}
 	}
 
@@ -264,14 +264,14 @@ static void emit_prologue(struct image *img)
 	if (img->room)
 		tasm_add_rsp(&p->a, -(s32)img->room);
 	if (img->counted)
-		tasm_inc(&p->a, true, tramp_part_percpu(p, req->inflight));
+		tasm_mem_op(&p->a, TASM_INC, true, tramp_part_percpu(p, req->inflight), 0);
 }
 
 /* If the result is set, what is not the exit programs' is skipped. */
 static void skip_if_set(struct image *img, struct tasm_label *to)
 {
-	tasm_cmp_imm8(&img->g.hot.a, true, tasm_at(TASM_RBP, RESULT), 0);
-	tasm_jcc_label(&img->g.hot.a, TASM_NE, to);
+	tasm_mem_op(&img->g.hot.a, TASM_CMP_IMM8, true, tasm_at(TASM_RBP, RESULT), 0);
+	tasm_branch_label(&img->g.hot.a, TASM_JNE, to);
 }
 
 /*
@@ -357,7 +357,7 @@ static void emit_original(struct image *img)
 	if (img->g.called)
 		restore_arg_regs(img);
 	for (i = img->stack_slots; i-- > 0; )
-		tasm_push_mem(&p->a, tasm_at(TASM_RBP, 24 + 8 * (s32)i));
+		tasm_mem_op(&p->a, TASM_PUSH_MEM, false, tasm_at(TASM_RBP, 24 + 8 * (s32)i), 0);
 	tramp_guard_call(&img->g, p, img->req->orig);
 	img->out->after_call = p->a.off;
 	tasm_store(&p->a, tasm_at(TASM_RBP, RESULT), TASM_RAX);
@@ -376,10 +376,10 @@ static void emit_epilogue(struct image *img)
 	u32 i;
 
 	if (img->counted)
-		tasm_dec(&p->a, true, tramp_part_percpu(p, img->req->inflight));
+		tasm_mem_op(&p->a, TASM_DEC, true, tramp_part_percpu(p, img->req->inflight), 0);
 	if (img->exit) {
 		tasm_load(&p->a, TASM_RAX, tasm_at(TASM_RBP, RESULT));
-		tasm_leave(&p->a);
+		tasm_op(&p->a, TASM_LEAVE);
 		tasm_add_rsp(&p->a, 8);
 	} else if (poppable(img)) {
 		for (i = 0; i < img->slots; i++)
@@ -387,15 +387,15 @@ static void emit_epilogue(struct image *img)
 		tasm_pop(&p->a, TASM_RBP);
 	} else {
 		restore_arg_regs(img);
-		tasm_leave(&p->a);
+		tasm_op(&p->a, TASM_LEAVE);
 	}
 
 	if (img->g.env->return_thunk) {
-		tasm_jmp_out(&p->a, img->g.env->return_thunk);
+		tasm_branch(&p->a, TASM_JMP, img->g.env->return_thunk);
 	} else {
-		tasm_ret(&p->a);
+		tasm_op(&p->a, TASM_RET);
 		/* no straight-line speculation into the cold part */
-		tasm_int3(&p->a);
+		tasm_op(&p->a, TASM_INT3);
 	}
 }
 

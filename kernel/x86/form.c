@@ -23,7 +23,7 @@ bool tramp_x86_form(const struct tramp_x86_spot *spot, enum tramp_x86_form form,
 		if (span < TRAMP_X86_JUMP_SIZE)
 			return false;
 		memset(bytes, TRAMP_X86_INT3, span);
-		tasm_jmp_out(&a, spot->image);
+		tasm_branch(&a, TASM_JMP, spot->image);
 		return !a.out_of_reach;
 	}
 	return false;

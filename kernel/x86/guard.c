@@ -167,21 +167,21 @@ struct tasm_mem tramp_part_percpu(struct tramp_part *p, u64 off)
 void tramp_guard_count_call(struct tramp_guard *g, struct tramp_part *p)
 {
 	if (g->env->has_call_depth)
-		tasm_sar_imm8(&p->a, true, tramp_part_percpu(p, g->env->call_depth), 5);
+		tasm_mem_op(&p->a, TASM_SAR_IMM8, true, tramp_part_percpu(p, g->env->call_depth), 5);
 }
 
 void tramp_guard_call(struct tramp_guard *g, struct tramp_part *p, u64 target)
 {
 	tramp_guard_count_call(g, p);
-	tasm_call(&p->a, target);
+	tasm_branch(&p->a, TASM_CALL, target);
 	tramp_part_forget_rax(p);
 	g->called = true;
 }
 
-/* A piece of cold code begins, and the hot part jumps there on @cc. */
-static struct tramp_part *begin_cold(struct tramp_guard *g, enum tasm_cc cc)
+/* A piece of cold code begins, and the hot part goes there by @op. */
+static struct tramp_part *begin_cold(struct tramp_guard *g, enum tasm_branch op)
 {
-	tasm_jcc_to(&g->hot.a, cc, g->cold.a.off);
+	tasm_branch_to(&g->hot.a, op, g->cold.a.off);
 	tramp_part_forget_rax(&g->cold);
 	return &g->cold;
 }
@@ -196,11 +196,11 @@ void tramp_guard_open(struct tramp_guard *g)
 	g->open = true;
 	g->out = TASM_LABEL_INIT;
 	if (g->probe) {
-		tasm_add_imm32(&hot->a, false, tramp_part_percpu(hot, env->preempt_count),
-			       env->nmi_count);
+		tasm_mem_op(&hot->a, TASM_ADD_IMM32, false,
+			    tramp_part_percpu(hot, env->preempt_count), env->nmi_count);
 		return;
 	}
-	tasm_inc(&hot->a, false, tramp_part_percpu(hot, env->preempt_count));
+	tasm_mem_op(&hot->a, TASM_INC, false, tramp_part_percpu(hot, env->preempt_count), 0);
 	if (env->rcu_read_lock)
 		tramp_guard_call(g, hot, env->rcu_read_lock);
 }
@@ -215,17 +215,17 @@ void tramp_guard_close(struct tramp_guard *g)
 	g->open = false;
 	tramp_part_bind(hot, &g->out);
 	if (g->probe) {
-		tasm_sub_imm32(&hot->a, false, tramp_part_percpu(hot, env->preempt_count),
-			       env->nmi_count);
+		tasm_mem_op(&hot->a, TASM_SUB_IMM32, false,
+			    tramp_part_percpu(hot, env->preempt_count), env->nmi_count);
 		return;
 	}
 	if (env->rcu_read_unlock)
 		tramp_guard_call(g, hot, env->rcu_read_unlock);
-	tasm_dec(&hot->a, false, tramp_part_percpu(hot, env->preempt_count));
+	tasm_mem_op(&hot->a, TASM_DEC, false, tramp_part_percpu(hot, env->preempt_count), 0);
 	if (env->resched) {
-		cold = begin_cold(g, TASM_E);
+		cold = begin_cold(g, TASM_JE);
 		tramp_guard_call(g, cold, env->resched);
-		tasm_jmp_to(&cold->a, hot->a.off);
+		tasm_branch_to(&cold->a, TASM_JMP, hot->a.off);
 		tramp_part_forget_rax(hot);
 	}
 }
@@ -237,7 +237,7 @@ static void store_cookie(struct tramp_guard *g, struct tramp_part *p,
 	struct tasm_mem m = tasm_at(TASM_RBP, g->cookie);
 
 	if (tasm_fits_s32((s64)cookie)) {
-		tasm_store_imm(&p->a, m, (s32)cookie);
+		tasm_mem_op(&p->a, TASM_STORE_IMM32, true, m, (s32)cookie);
 	} else {
 		tasm_mov_imm(&p->a, TASM_RCX, cookie);
 		tasm_store(&p->a, m, TASM_RCX);
@@ -308,7 +308,7 @@ static void count_miss(struct tramp_guard *g, struct tramp_part *cold,
 static void take_counter(struct tramp_guard *g, struct tramp_part *p,
 			 const struct tramp_x86_call *c)
 {
-	tasm_inc(&p->a, false, tramp_part_percpu(p, c->active));
+	tasm_mem_op(&p->a, TASM_INC, false, tramp_part_percpu(p, c->active), 0);
 	if (g->env->probe_enter)
 		tramp_guard_call(g, p, g->env->probe_enter);
 	if (g->in_run_ctx)
@@ -324,7 +324,7 @@ static void release_counter(struct tramp_guard *g, const struct tramp_x86_call *
 		leave_run_ctx(g, hot);
 	if (g->env->probe_exit)
 		tramp_guard_call(g, hot, g->env->probe_exit);
-	tasm_dec(&hot->a, false, tramp_part_percpu(hot, c->active));
+	tasm_mem_op(&hot->a, TASM_DEC, false, tramp_part_percpu(hot, c->active), 0);
 	tramp_part_bind(hot, next);
 }
 
@@ -340,12 +340,12 @@ static void run_timed(struct tramp_guard *g, const struct tramp_x86_call *c, boo
 	tramp_guard_call(g, cold, g->env->stats_enter);
 	tasm_push(&cold->a, TASM_RAX);
 	if (hits)
-		tasm_inc(&cold->a, true, tramp_part_percpu(cold, hits));
+		tasm_mem_op(&cold->a, TASM_INC, true, tramp_part_percpu(cold, hits), 0);
 	run_program(g, cold, c, keep_result);
 	tasm_pop(&cold->a, TASM_RSI);
 	tasm_mov_imm(&cold->a, TASM_RDI, c->prog);
 	tramp_guard_call(g, cold, g->env->stats_exit);
-	tasm_jmp_label(&cold->a, done);
+	tasm_branch_label(&cold->a, TASM_JMP, done);
 }
 
 /* Whether statistics are on is asked for this program alone. */
@@ -354,8 +354,8 @@ static void ask_stats(struct tramp_guard *g, const struct tramp_x86_call *c, boo
 {
 	if (!g->env->stats_key)
 		return;
-	tasm_cmp_imm8(&g->hot.a, false, tasm_rip(g->env->stats_key), 0);
-	begin_cold(g, TASM_NE);
+	tasm_mem_op(&g->hot.a, TASM_CMP_IMM8, false, tasm_rip(g->env->stats_key), 0);
+	begin_cold(g, TASM_JNE);
 	run_timed(g, c, keep_result, hits, done);
 }
 
@@ -375,16 +375,16 @@ static void ask_counter(struct tramp_guard *g, const struct tramp_x86_call *c, u
 		tasm_load32(&hot->a, TASM_RCX, tramp_part_percpu(hot, c->active));
 		tasm_or32(&hot->a, TASM_RCX, tasm_rip(g->env->stats_key));
 	} else {
-		tasm_cmp_imm8(&hot->a, false, tramp_part_percpu(hot, c->active), 0);
+		tasm_mem_op(&hot->a, TASM_CMP_IMM8, false, tramp_part_percpu(hot, c->active), 0);
 	}
-	cold = begin_cold(g, TASM_NE);
+	cold = begin_cold(g, TASM_JNE);
 	if (g->env->stats_key) {
-		tasm_cmp_imm8(&cold->a, false, tramp_part_percpu(cold, c->active), 0);
-		tasm_jcc_label(&cold->a, TASM_E, &first);
+		tasm_mem_op(&cold->a, TASM_CMP_IMM8, false, tramp_part_percpu(cold, c->active), 0);
+		tasm_branch_label(&cold->a, TASM_JE, &first);
 	}
 	for (i = 0; i < nr; i++)
 		count_miss(g, cold, &c[i]);
-	tasm_jmp_label(&cold->a, next);
+	tasm_branch_label(&cold->a, TASM_JMP, next);
 	if (g->env->stats_key) {
 		tramp_part_bind(cold, &first);
 		take_counter(g, cold, c);
@@ -409,7 +409,7 @@ void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c,
 		} else {
 			ask_stats(g, &c[i], false, c[i].hits, &done);
 		}
-		tasm_inc(&hot->a, true, tramp_part_percpu(hot, c[i].hits));
+		tasm_mem_op(&hot->a, TASM_INC, true, tramp_part_percpu(hot, c[i].hits), 0);
 		run_program(g, hot, &c[i], false);
 		tramp_part_bind(hot, &done);
 		if (g->call_off)
@@ -428,9 +428,9 @@ static void ask_rcu(struct tramp_guard *g, const struct tramp_x86_call *c, struc
 		return;
 	tramp_guard_call(g, hot, g->env->rcu_watching);
 	tasm_test(&hot->a, TASM_RAX, TASM_RAX);
-	cold = begin_cold(g, TASM_E);
+	cold = begin_cold(g, TASM_JE);
 	count_miss(g, cold, c);
-	tasm_jmp_label(&cold->a, to);
+	tasm_branch_label(&cold->a, TASM_JMP, to);
 }
 
 /* A program with a run word of its own. */
@@ -440,15 +440,15 @@ static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, b
 	struct tramp_part *hot = &g->hot, *cold;
 
 	ask_rcu(g, c, &next);
-	tasm_bts_imm8(&hot->a, true, tramp_part_percpu(hot, c->run), 0);
-	cold = begin_cold(g, TASM_C);
+	tasm_mem_op(&hot->a, TASM_BTS_IMM8, true, tramp_part_percpu(hot, c->run), 0);
+	cold = begin_cold(g, TASM_JC);
 	count_miss(g, cold, c);
-	tasm_jmp_label(&cold->a, &next);
+	tasm_branch_label(&cold->a, TASM_JMP, &next);
 
 	ask_stats(g, c, keep_result, 0, &done);
 	run_program(g, hot, c, keep_result);
 	tramp_part_bind(hot, &done);
-	tasm_inc(&hot->a, true, tramp_part_percpu(hot, c->run));
+	tasm_mem_op(&hot->a, TASM_INC, true, tramp_part_percpu(hot, c->run), 0);
 	tramp_part_bind(hot, &next);
 }
 
@@ -465,11 +465,11 @@ static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, 
 	tramp_guard_call(g, hot, c->enter);
 	tasm_store(&hot->a, start, TASM_RAX);
 	tasm_test(&hot->a, TASM_RAX, TASM_RAX);
-	cold = begin_cold(g, TASM_E);
+	cold = begin_cold(g, TASM_JE);
 	count_miss(g, cold, c);
-	tasm_jmp_label(&cold->a, &next);
+	tasm_branch_label(&cold->a, TASM_JMP, &next);
 
-	tasm_inc(&hot->a, true, tramp_part_percpu(hot, c->hits));
+	tasm_mem_op(&hot->a, TASM_INC, true, tramp_part_percpu(hot, c->hits), 0);
 	run_program(g, hot, c, keep_result);
 
 	tramp_part_bind(hot, &next);

@@ -59,7 +59,7 @@ static void put_rip_disp(struct tasm *a, const struct tramp_x86_insn *insn, u64 
 	if (!(insn->prefixes & TRAMP_X86_PFX_67))
 		tasm_rel32_out(a, target, trailing);
 	else
-		tasm_imm32(a, (u32)(target - (a->addr + a->off + TASM_REL32_SIZE + trailing)));
+		tasm_imm(a, (u32)(target - (a->addr + a->off + TASM_REL32_SIZE + trailing)), 4);
 }
 
 /* The same instruction; @modrm in place of its ModRM byte, if it has one. */
@@ -85,24 +85,12 @@ static u8 modrm_of(const struct tramp_x86_insn *insn)
 }
 
 /* With a bnd prefix if there was one. Other prefixes of direct branches are hints. */
-static void put_bnd(struct tasm *a, const struct tramp_x86_insn *insn)
+static void put_branch(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
+		       enum tasm_branch op)
 {
 	if (insn->prefixes & TRAMP_X86_PFX_F2)
 		tasm_byte(a, 0xf2);
-}
-
-static void put_jmp(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
-{
-	put_bnd(a, insn);
-	tasm_jmp_out(a, tramp_x86_branch_target(insn, ip));
-}
-
-static void put_jcc(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
-{
-	put_bnd(a, insn);
-	tasm_byte(a, 0x0f);
-	tasm_byte(a, 0x80 | (insn->opcode & 0xf));
-	tasm_rel32_out(a, tramp_x86_branch_target(insn, ip), 0);
+	tasm_branch(a, op, tramp_x86_branch_target(insn, ip));
 }
 
 /*
@@ -121,7 +109,7 @@ static void put_loop(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip)
 	tasm_byte(a, 2);
 	tasm_byte(a, 0xeb);
 	tasm_byte(a, 5);
-	tasm_jmp_out(a, tramp_x86_branch_target(insn, ip));
+	tasm_branch(a, TASM_JMP, tramp_x86_branch_target(insn, ip));
 }
 
 /*
@@ -138,14 +126,12 @@ static void put_push_return(struct tasm *a, const struct tramp_x86_insn *insn, u
 			    const struct tramp_x86_env *env)
 {
 	if (env->has_call_depth) {
-		tasm_byte(a, 0xe8);
-		tasm_imm32(a, 1);
-		tasm_int3(a);
-		tasm_store_imm(a, tasm_at(TASM_RSP, 0), (s32)(ip + insn->len));
+		tasm_branch_to(a, TASM_CALL, a->off + TASM_CALL_SIZE + 1);
+		tasm_op(a, TASM_INT3);
+		tasm_mem_op(a, TASM_STORE_IMM32, true, tasm_at(TASM_RSP, 0), (s32)(ip + insn->len));
 		return;
 	}
-	tasm_byte(a, 0x68);
-	tasm_imm32(a, (u32)(ip + insn->len));
+	tasm_push_imm32(a, (s32)(ip + insn->len));
 }
 
 static bool can_push_return(const struct tramp_x86_insn *insn, u64 ip)
@@ -202,10 +188,7 @@ static void put_jmp_moved_up(struct tasm *a, const struct tramp_x86_insn *insn)
 	put_bytes(a, insn->bytes, 0, insn->modrm_off);
 	tasm_modrm(a, size == 1 ? 1 : 2, 4, TASM_RSP);
 	tasm_byte(a, insn->bytes[insn->modrm_off + 1]);
-	if (size == 1)
-		tasm_byte(a, disp);
-	else
-		tasm_imm32(a, disp);
+	tasm_imm(a, disp, size);
 }
 
 /* The thunk that jumps where the operand says, 0 if there is none. */
@@ -232,7 +215,7 @@ static enum tramp_x86_reloc put_call_ind(struct tasm *a, const struct tramp_x86_
 		if (!indirect_thunk(insn, env))
 			return TRAMP_X86_RELOC_FIXED;
 		put_push_return(a, insn, ip, env);
-		tasm_jmp_out(a, indirect_thunk(insn, env));
+		tasm_branch(a, TASM_JMP, indirect_thunk(insn, env));
 		return TRAMP_X86_RELOC_OK;
 	}
 	if (use == RSP_BASE) {
@@ -259,7 +242,7 @@ static enum tramp_x86_reloc put_jmp_ind(struct tasm *a, const struct tramp_x86_i
 	}
 	if (!indirect_thunk(insn, env))
 		return TRAMP_X86_RELOC_FIXED;
-	tasm_jmp_out(a, indirect_thunk(insn, env));
+	tasm_branch(a, TASM_JMP, indirect_thunk(insn, env));
 	return TRAMP_X86_RELOC_OK;
 }
 
@@ -276,7 +259,7 @@ static enum tramp_x86_reloc put_ret(struct tasm *a, const struct tramp_x86_insn 
 	}
 	if (insn->opcode != 0xc3)
 		return TRAMP_X86_RELOC_FIXED;
-	tasm_jmp_out(a, env->return_thunk);
+	tasm_branch(a, TASM_JMP, env->return_thunk);
 	return TRAMP_X86_RELOC_OK;
 }
 
@@ -292,10 +275,10 @@ static enum tramp_x86_reloc put(struct tasm *a, const struct tramp_x86_insn *ins
 	case TRAMP_X86_RET:
 		return put_ret(a, insn, ip, env);
 	case TRAMP_X86_JMP:
-		put_jmp(a, insn, ip);
+		put_branch(a, insn, ip, TASM_JMP);
 		return TRAMP_X86_RELOC_OK;
 	case TRAMP_X86_JCC:
-		put_jcc(a, insn, ip);
+		put_branch(a, insn, ip, 0x0f80 | (insn->opcode & 0xf));
 		return TRAMP_X86_RELOC_OK;
 	case TRAMP_X86_LOOP:
 		put_loop(a, insn, ip);
@@ -304,7 +287,7 @@ static enum tramp_x86_reloc put(struct tasm *a, const struct tramp_x86_insn *ins
 		if (!can_push_return(insn, ip))
 			return TRAMP_X86_RELOC_RETURN;
 		put_push_return(a, insn, ip, env);
-		put_jmp(a, insn, ip);
+		put_branch(a, insn, ip, TASM_JMP);
 		return TRAMP_X86_RELOC_OK;
 	case TRAMP_X86_CALL_IND:
 		return put_call_ind(a, insn, ip, env);

@@ -68,7 +68,7 @@ static traced_fn emit_function(u8 *where)
 	bytes(&a, "\x48\x8d\x44\x06\x03", 5);
 	bytes(&a, "\x48\x8d\x44\x07\x04", 5);
 	bytes(&a, "\x48\x8d\x44\x06\x05", 5);
-	tasm_ret(&a);
+	tasm_op(&a, TASM_RET);
 	return (traced_fn)where;
 }
 
@@ -94,8 +94,8 @@ static u64 emit_program(u8 *where, bool maps)
 		count_one(&a, &map_other);
 	}
 	bytes(&a, "\x31\xc0", 2);		/* xor %eax, %eax */
-	tasm_leave(&a);
-	tasm_ret(&a);
+	tasm_op(&a, TASM_LEAVE);
+	tasm_op(&a, TASM_RET);
 	return (u64)where;
 }
 
@@ -159,23 +159,23 @@ static void emit_kernel_layout(u8 *where, u64 program, u64 enter, u64 exit)
 	tasm_store(&a, cookie, TASM_RDI);
 	tasm_mov_imm(&a, TASM_RDI, (u64)&native_task);
 	tasm_lea(&a, TASM_RSI, run_ctx);
-	tasm_call(&a, enter);
+	tasm_branch(&a, TASM_CALL, enter);
 	tasm_mov(&a, TASM_RBX, TASM_RAX);
 	tasm_test(&a, TASM_RAX, TASM_RAX);
-	tasm_jcc_label(&a, TASM_E, &skip);
+	tasm_branch_label(&a, TASM_JE, &skip);
 	tasm_lea(&a, TASM_RDI, tasm_at(TASM_RBP, -16));
-	tasm_call(&a, program);
+	tasm_branch(&a, TASM_CALL, program);
 	tasm_bind(&a, &skip);
 	tasm_mov_imm(&a, TASM_RDI, (u64)&native_task);
 	tasm_mov(&a, TASM_RSI, TASM_RBX);
 	tasm_lea(&a, TASM_RDX, run_ctx);
-	tasm_call(&a, exit);
+	tasm_branch(&a, TASM_CALL, exit);
 
 	tasm_load(&a, TASM_RDI, tasm_at(TASM_RBP, -16));
 	tasm_load(&a, TASM_RSI, tasm_at(TASM_RBP, -8));
 	tasm_load(&a, TASM_RBX, rbx);
-	tasm_leave(&a);
-	tasm_ret(&a);
+	tasm_op(&a, TASM_LEAVE);
+	tasm_op(&a, TASM_RET);
 	REQUIRE(!a.overflow && !a.out_of_reach, "an image in the kernel's layout");
 }
 

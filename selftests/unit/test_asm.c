@@ -147,12 +147,12 @@ static void memory_operands(void)
 			}
 		}
 		begin();
-		tasm_push_mem(&a, m);
+		tasm_mem_op(&a, TASM_PUSH_MEM, false, m, 0);
 		if (one(ZYDIS_MNEMONIC_PUSH))
 			is_mem(0, m, 64);
 		for (r = 0; r < NR(imms); r++) {
 			begin();
-			tasm_store_imm(&a, m, (s32)imms[r]);
+			tasm_mem_op(&a, TASM_STORE_IMM32, true, m, (s32)imms[r]);
 			if (one(ZYDIS_MNEMONIC_MOV)) {
 				is_mem(0, m, 64);
 				is_imm(1, (u64)(s32)imms[r]);
@@ -168,45 +168,45 @@ static void arithmetic(void)
 	FOR_EACH_MEM(m) {
 		for (wide = 0; wide < 2; wide++) {
 			begin();
-			tasm_inc(&a, wide, m);
+			tasm_mem_op(&a, TASM_INC, wide, m, 0);
 			if (one(ZYDIS_MNEMONIC_INC))
 				is_mem(0, m, wide ? 64 : 32);
 			begin();
-			tasm_dec(&a, wide, m);
+			tasm_mem_op(&a, TASM_DEC, wide, m, 0);
 			if (one(ZYDIS_MNEMONIC_DEC))
 				is_mem(0, m, wide ? 64 : 32);
 			begin();
-			tasm_cmp_imm8(&a, wide, m, -3);
+			tasm_mem_op(&a, TASM_CMP_IMM8, wide, m, -3);
 			if (one(ZYDIS_MNEMONIC_CMP)) {
 				is_mem(0, m, wide ? 64 : 32);
 				is_imm(1, -3);
 			}
 			begin();
-			tasm_add_imm8(&a, wide, m, -3);
+			tasm_mem_op(&a, TASM_ADD_IMM8, wide, m, -3);
 			if (one(ZYDIS_MNEMONIC_ADD)) {
 				is_mem(0, m, wide ? 64 : 32);
 				is_imm(1, -3);
 			}
 			begin();
-			tasm_add_imm32(&a, wide, m, 0x110001);
+			tasm_mem_op(&a, TASM_ADD_IMM32, wide, m, 0x110001);
 			if (one(ZYDIS_MNEMONIC_ADD)) {
 				is_mem(0, m, wide ? 64 : 32);
 				is_imm(1, 0x110001);
 			}
 			begin();
-			tasm_sub_imm32(&a, wide, m, -3);
+			tasm_mem_op(&a, TASM_SUB_IMM32, wide, m, -3);
 			if (one(ZYDIS_MNEMONIC_SUB)) {
 				is_mem(0, m, wide ? 64 : 32);
 				is_imm(1, -3);
 			}
 			begin();
-			tasm_bts_imm8(&a, wide, m, 3);
+			tasm_mem_op(&a, TASM_BTS_IMM8, wide, m, 3);
 			if (one(ZYDIS_MNEMONIC_BTS)) {
 				is_mem(0, m, wide ? 64 : 32);
 				is_imm(1, 3);
 			}
 			begin();
-			tasm_sar_imm8(&a, wide, m, 5);
+			tasm_mem_op(&a, TASM_SAR_IMM8, wide, m, 5);
 			if (one(ZYDIS_MNEMONIC_SAR)) {
 				is_mem(0, m, wide ? 64 : 32);
 				is_imm(1, 5);
@@ -292,28 +292,28 @@ static void registers_and_immediates(void)
 static void without_operands(void)
 {
 	begin();
-	tasm_ret(&a);
+	tasm_op(&a, TASM_RET);
 	one(ZYDIS_MNEMONIC_RET);
 	begin();
-	tasm_int3(&a);
+	tasm_op(&a, TASM_INT3);
 	one(ZYDIS_MNEMONIC_INT3);
 	begin();
-	tasm_leave(&a);
+	tasm_op(&a, TASM_LEAVE);
 	one(ZYDIS_MNEMONIC_LEAVE);
 	begin();
-	tasm_pushfq(&a);
+	tasm_op(&a, TASM_PUSHFQ);
 	one(ZYDIS_MNEMONIC_PUSHFQ);
 	begin();
-	tasm_popfq(&a);
+	tasm_op(&a, TASM_POPFQ);
 	one(ZYDIS_MNEMONIC_POPFQ);
 	begin();
-	tasm_cld(&a);
+	tasm_op(&a, TASM_CLD);
 	one(ZYDIS_MNEMONIC_CLD);
 	begin();
-	tasm_cli(&a);
+	tasm_op(&a, TASM_CLI);
 	one(ZYDIS_MNEMONIC_CLI);
 	begin();
-	tasm_clac(&a);
+	tasm_op(&a, TASM_CLAC);
 	one(ZYDIS_MNEMONIC_CLAC);
 	begin();
 	tasm_nop5(&a);
@@ -340,41 +340,41 @@ static void branches(void)
 		u64 target = ADDR + 5 + (u64)distance[i];
 
 		begin();
-		tasm_call(&a, target);
+		tasm_branch(&a, TASM_CALL, target);
 		if (one(ZYDIS_MNEMONIC_CALL))
 			CHECK_EQ(leads_to(), target, "");
 		begin();
-		tasm_jmp_out(&a, target);
+		tasm_branch(&a, TASM_JMP, target);
 		if (one(ZYDIS_MNEMONIC_JMP))
 			CHECK_EQ(leads_to(), target, "");
 	}
 	for (i = 0; i < NR(too_far); i++) {
 		begin();
-		tasm_call(&a, ADDR + 5 + (u64)too_far[i]);
+		tasm_branch(&a, TASM_CALL, ADDR + 5 + (u64)too_far[i]);
 		CHECK(a.out_of_reach && a.off == 5, "");
 		begin();
-		tasm_jmp_out(&a, ADDR + 5 + (u64)too_far[i]);
+		tasm_branch(&a, TASM_JMP, ADDR + 5 + (u64)too_far[i]);
 		CHECK(a.out_of_reach && a.off == 5, "");
 		begin();
-		tasm_cmp_imm8(&a, false, tasm_rip(ADDR + 7 + (u64)too_far[i]), 0);
+		tasm_mem_op(&a, TASM_CMP_IMM8, false, tasm_rip(ADDR + 7 + (u64)too_far[i]), 0);
 		CHECK(a.out_of_reach && a.off == 7, "");
 		/* unknown address: not checked */
 		begin();
 		a.addr = 0;
-		tasm_call(&a, ADDR + 5 + (u64)too_far[i]);
+		tasm_branch(&a, TASM_CALL, ADDR + 5 + (u64)too_far[i]);
 		CHECK(!a.out_of_reach && a.off == 5, "");
 	}
 	for (i = 0; i < 1000; i += 37) {
 		begin();
-		tasm_jmp_to(&a, i);
+		tasm_branch_to(&a, TASM_JMP, i);
 		if (one(ZYDIS_MNEMONIC_JMP))
 			CHECK_EQ(leads_to(), ADDR + i, "");
 		begin();
-		tasm_jcc_to(&a, TASM_E, i);
+		tasm_branch_to(&a, TASM_JE, i);
 		if (one(ZYDIS_MNEMONIC_JZ))
 			CHECK_EQ(leads_to(), ADDR + i, "");
 		begin();
-		tasm_jcc_to(&a, TASM_NE, i);
+		tasm_branch_to(&a, TASM_JNE, i);
 		if (one(ZYDIS_MNEMONIC_JNZ))
 			CHECK_EQ(leads_to(), ADDR + i, "");
 	}
@@ -385,17 +385,17 @@ static void some_of_everything(void)
 {
 	struct tasm_label end = TASM_LABEL_INIT;
 
-	tasm_jcc_label(&a, TASM_NE, &end);
+	tasm_branch_label(&a, TASM_JNE, &end);
 	tasm_push(&a, TASM_R12);
 	tasm_mov_imm(&a, TASM_RAX, 0x123456789abcdef);
 	tasm_load(&a, TASM_RCX, tasm_at(TASM_RSP, 0x1234));
-	tasm_jmp_label(&a, &end);
-	tasm_cmp_imm8(&a, true, tasm_rip(ADDR), 0);
-	tasm_call(&a, ADDR);
+	tasm_branch_label(&a, TASM_JMP, &end);
+	tasm_mem_op(&a, TASM_CMP_IMM8, true, tasm_rip(ADDR), 0);
+	tasm_branch(&a, TASM_CALL, ADDR);
 	tasm_nop5(&a);
-	tasm_jcc_label(&a, TASM_E, &end);
+	tasm_branch_label(&a, TASM_JE, &end);
 	tasm_bind(&a, &end);
-	tasm_ret(&a);
+	tasm_op(&a, TASM_RET);
 }
 
 /* At every length: nothing behind it is written, and the size is always known. */
@@ -433,12 +433,12 @@ static void labels(void)
 	cold = a;
 	cold.off = 128;
 	for (i = 0; i < 5; i++) {
-		tasm_jmp_label(&hot, &l);
-		tasm_jmp_label(&cold, &l);
+		tasm_branch_label(&hot, TASM_JMP, &l);
+		tasm_branch_label(&cold, TASM_JMP, &l);
 	}
 	tasm_bind(&hot, &l);
-	tasm_jmp_label(&cold, &l);
-	tasm_jmp_label(&hot, &l);
+	tasm_branch_label(&cold, TASM_JMP, &l);
+	tasm_branch_label(&hot, TASM_JMP, &l);
 	CHECK_EQ(l.pos, 25, "");
 	for (i = 0; i < 12; i++) {
 		u32 at = i < 6 ? i * 5 : 128 + (i - 6) * 5;

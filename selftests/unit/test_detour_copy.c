@@ -97,18 +97,18 @@ static void rip_relative(void)
 	machine_init();
 	word = (u64)machine_word(WORD_DATA);
 	begin("incq word(%rip)");
-	tasm_inc(&a, true, tasm_rip(word));
-	tasm_ret(&a);
+	tasm_mem_op(&a, TASM_INC, true, tasm_rip(word), 0);
+	tasm_op(&a, TASM_RET);
 	run(7);
 
 	begin("addq $imm8, word(%rip)");
-	tasm_add_imm8(&a, true, tasm_rip(word), -5);
-	tasm_ret(&a);
+	tasm_mem_op(&a, TASM_ADD_IMM8, true, tasm_rip(word), -5);
+	tasm_op(&a, TASM_RET);
 	run(8);
 
 	begin("movq $imm32, word(%rip)");
-	tasm_store_imm(&a, tasm_rip(word + 8), -0x12345678);
-	tasm_ret(&a);
+	tasm_mem_op(&a, TASM_STORE_IMM32, true, tasm_rip(word + 8), -0x12345678);
+	tasm_op(&a, TASM_RET);
 	run(11);
 
 	/* second in the region, and one that the region's first depends on */
@@ -118,7 +118,7 @@ static void rip_relative(void)
 		tasm_lea(&a, TASM_RCX, tasm_rip(word));
 		tasm_load(&a, TASM_RDX, tasm_rip(word + 8));
 		tasm_pop(&a, TASM_RAX);
-		tasm_ret(&a);
+		tasm_op(&a, TASM_RET);
 		run(i & 8 ? 9 : 8);
 		if (i == TASM_RSP)
 			continue;
@@ -203,14 +203,14 @@ static void loops(void)
 static void calls(void)
 {
 	begin("call rel32");
-	tasm_call(&a, HIT_ELSEWHERE);
-	tasm_ret(&a);
+	tasm_branch(&a, TASM_CALL, HIT_ELSEWHERE);
+	tasm_op(&a, TASM_RET);
 	run(5);
 
 	begin("call rel32 last");
 	put("\x48\xff\xc3\x90", 4);
-	tasm_call(&a, HIT_ELSEWHERE);
-	tasm_ret(&a);
+	tasm_branch(&a, TASM_CALL, HIT_ELSEWHERE);
+	tasm_op(&a, TASM_RET);
 	run(9);
 
 	begin("call *%rdx last");
@@ -220,7 +220,7 @@ static void calls(void)
 
 	begin("call *word(%rip)");
 	tasm_op_mem(&a, false, 0xff, 2, tasm_rip((u64)machine_word(WORD_DATA)), 0);
-	tasm_ret(&a);
+	tasm_op(&a, TASM_RET);
 	h.words[0] = HIT_ELSEWHERE;
 	run_without_thunks(6, 0);
 

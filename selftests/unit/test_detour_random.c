@@ -106,13 +106,13 @@ static void random_plain(struct rng *r, struct tasm *a, u32 left)
 		tasm_load(a, x, tasm_rip(word));
 		break;
 	case 4:
-		tasm_inc(a, true, tasm_rip(word));
+		tasm_mem_op(a, TASM_INC, true, tasm_rip(word), 0);
 		break;
 	case 5:
-		tasm_cmp_imm8(a, true, tasm_rip(word), (s8)rng_u64(r));
+		tasm_mem_op(a, TASM_CMP_IMM8, true, tasm_rip(word), (s8)rng_u64(r));
 		break;
 	case 6:
-		tasm_store_imm(a, tasm_rip(word), (s32)rng_u64(r));
+		tasm_mem_op(a, TASM_STORE_IMM32, true, tasm_rip(word), (s32)rng_u64(r));
 	}
 }
 
@@ -127,20 +127,20 @@ static void random_last(struct rng *r, struct tasm *a)
 	case 1:
 		tasm_byte(a, 0x0f);
 		tasm_byte(a, 0x80 | rng_below(r, 16));
-		tasm_imm32(a, 3);
+		tasm_imm(a, 3, 4);
 		break;
 	case 2:
 		tasm_byte(a, 0xe0 | rng_below(r, 4));
 		tasm_byte(a, 3);
 		break;
 	case 3:
-		tasm_jmp_to(a, a->off + 5 + 3);
+		tasm_branch_to(a, TASM_JMP, a->off + 5 + 3);
 		break;
 	case 4:
-		tasm_call(a, HIT_ELSEWHERE);
+		tasm_branch(a, TASM_CALL, HIT_ELSEWHERE);
 		break;
 	default:
-		tasm_ret(a);
+		tasm_op(a, TASM_RET);
 	}
 }
 
@@ -164,7 +164,7 @@ static void random_code(struct rng *r)
 	tasm_byte(&a, 0x48);
 	tasm_byte(&a, 0xff);
 	tasm_byte(&a, 0xc3);
-	tasm_ret(&a);
+	tasm_op(&a, TASM_RET);
 	hit_code_of(&h, &a, h.req.len);
 }
 

@@ -201,7 +201,7 @@ static bool emit(struct twice *t, u64 at, const struct tramp_x86_env *env)
 		   "%s: %u bytes", t->name, a.off))
 		return false;
 	t->size = a.off;
-	tasm_jmp_out(&a, TWICE_CODE + t->len);
+	tasm_branch(&a, TASM_JMP, TWICE_CODE + t->len);
 	return true;
 }
 
