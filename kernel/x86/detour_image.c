@@ -153,9 +153,6 @@ struct image {
 	u32 nr;
 	s32 bottom;		/* of the frame, from rbp */
 	s32 sp;			/* pt_regs.sp, from rbp */
-
-	enum tramp_x86_reloc reloc;
-	u32 reloc_at;
 	bool bad_code;		/* of the probed code no copy can be made at all */
 };
 
@@ -410,6 +407,7 @@ static bool is_call(enum tramp_x86_kind kind)
 static bool emit_relocated(struct image *img)
 {
 	const struct tramp_x86_detour_req *req = img->req;
+	struct tramp_x86_detour_out *out = img->out;
 	struct tasm *a = &img->g.hot.a;
 	struct tramp_x86_insn insn;
 	enum tramp_x86_reloc reloc;
@@ -419,13 +417,13 @@ static bool emit_relocated(struct image *img)
 	for (at = 0; at < req->len; at += insn.len) {
 		if (!tramp_x86_decode(req->code + at, req->len - at, &insn)) {
 			img->bad_code = true;
-			img->reloc_at = at;
+			out->reloc_at = at;
 			return true;
 		}
 		reloc = tramp_x86_relocate(a, &insn, req->ip + at, req->env);
-		if (reloc && !img->reloc) {
-			img->reloc = reloc;
-			img->reloc_at = at;
+		if (reloc && !out->reloc) {
+			out->reloc = reloc;
+			out->reloc_at = at;
 		}
 		if (reloc && reloc != TRAMP_X86_RELOC_REACH) {
 			img->bad_code = true;
@@ -437,7 +435,7 @@ static bool emit_relocated(struct image *img)
 		if (is_call(kind)) {
 			/* it would return into the jump */
 			img->bad_code = at + insn.len < req->len;
-			img->reloc_at = at;
+			out->reloc_at = at;
 			return false;
 		}
 	}
@@ -456,10 +454,9 @@ static void emit_copy(struct image *img)
 	img->out->copy_len = a->off - img->out->copy_off;
 }
 
-static void emit_image(struct image *img)
+static enum tramp_x86_err emit_image(void *arg)
 {
-	tramp_part_forget_rax(&img->g.hot);
-	tramp_part_forget_rax(&img->g.cold);
+	struct image *img = arg;
 
 	if (img->req->nr_progs) {
 		emit_save(img);
@@ -469,6 +466,7 @@ static void emit_image(struct image *img)
 		tasm_branch_to(&img->g.hot.a, TASM_JMP, TRAMP_X86_JUMP_SIZE);
 	}
 	emit_copy(img);
+	return img->bad_code ? TRAMP_X86_BAD_REQUEST : TRAMP_X86_OK;
 }
 
 /* The request ------------------------------------------------------------ */
@@ -509,45 +507,10 @@ enum tramp_x86_err tramp_x86_emit_detour(const struct tramp_x86_detour_req *req,
 	struct image img = {
 		.req = req, .out = out, .g.env = req->env, .g.probe = true,
 	};
-	struct tasm *hot = &img.g.hot.a, *cold = &img.g.cold.a;
-	enum tramp_x86_err err = TRAMP_X86_OK;
-	u32 hot_size, size;
 
-	out->size = 0;
-	out->copy_off = 0;
-	out->copy_len = 0;
-	out->reloc = TRAMP_X86_RELOC_OK;
-	out->reloc_at = 0;
+	*out = (struct tramp_x86_detour_out){ .call_off = out->call_off };
 	if (!check_request(req))
 		return TRAMP_X86_BAD_REQUEST;
 	lay_out(&img);
-
-	emit_image(&img);
-	if (img.bad_code) {
-		out->reloc = img.reloc;
-		out->reloc_at = img.reloc_at;
-		return TRAMP_X86_BAD_REQUEST;
-	}
-	hot_size = hot->off;
-	size = hot_size + cold->off;
-	out->size = size;
-	if (!buf || size > len)
-		return TRAMP_X86_NO_SPACE;
-
-	*hot = (struct tasm){ .buf = buf, .len = size, .addr = addr };
-	*cold = (struct tasm){ .buf = buf, .len = size, .off = hot_size, .addr = addr };
-	emit_image(&img);
-
-	memset(buf + size, 0xcc, len - size);
-	if (hot->out_of_reach || cold->out_of_reach) {
-		err = TRAMP_X86_OUT_OF_REACH;
-		out->reloc = img.reloc;
-		out->reloc_at = img.reloc_at;
-	} else if (img.reloc || hot->overflow || cold->overflow || hot->off != hot_size ||
-		   cold->off != size) {
-		err = TRAMP_X86_NO_SPACE;	/* the runs disagree: never code to be executed */
-	}
-	if (err)
-		memset(buf, 0xcc, size);
-	return err;
+	return tramp_guard_emit(&img.g, emit_image, &img, buf, len, addr, &out->size);
 }

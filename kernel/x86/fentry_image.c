@@ -117,14 +117,6 @@
  * empty, so each call in here is counted. The one that led here (which the site
  * does not count) is counted in the image's first instruction. In an exit image
  * that one is never returned from: the count stays one higher, as does the buffer.
- *
- * How it is emitted
- * =================
- *
- * Two encoders write to one buffer: the hot part from the start, the cold part
- * behind it. Where the cold part begins is known from a first run that only
- * counts. So a jump from hot to cold always knows its target, and a jump back
- * waits in a label on the C stack. Any number of programs needs no memory.
  */
 #include "fentry_image.h"
 #include "asm.h"
@@ -399,14 +391,11 @@ static void emit_epilogue(struct image *img)
 	}
 }
 
-static void emit_image(struct image *img)
+static enum tramp_x86_err emit_image(void *arg)
 {
-	img->g.open = false;
-	img->g.called = false;
-	img->skipped = TASM_LABEL_INIT;
-	tramp_part_forget_rax(&img->g.hot);
-	tramp_part_forget_rax(&img->g.cold);
+	struct image *img = arg;
 
+	img->skipped = TASM_LABEL_INIT;
 	emit_prologue(img);
 	emit_fentry_progs(img);
 	emit_fmod_ret_progs(img);
@@ -416,6 +405,7 @@ static void emit_image(struct image *img)
 	emit_fexit_progs(img);
 	tramp_guard_close(&img->g);
 	emit_epilogue(img);
+	return TRAMP_X86_OK;
 }
 
 enum tramp_x86_err tramp_x86_emit_fentry(const struct tramp_x86_fentry_req *req,
@@ -423,9 +413,7 @@ enum tramp_x86_err tramp_x86_emit_fentry(const struct tramp_x86_fentry_req *req,
 					 struct tramp_x86_fentry_out *out)
 {
 	struct image img = { .req = req, .out = out, .g.env = req->env };
-	struct tasm *hot = &img.g.hot.a, *cold = &img.g.cold.a;
 	enum tramp_x86_err err;
-	u32 hot_size, size;
 
 	out->size = 0;
 	out->after_call = 0;
@@ -433,24 +421,5 @@ enum tramp_x86_err tramp_x86_emit_fentry(const struct tramp_x86_fentry_req *req,
 	if (err)
 		return err;
 	lay_out(&img);
-
-	emit_image(&img);
-	hot_size = hot->off;
-	size = hot_size + cold->off;
-	out->size = size;
-	if (!buf || size > len)
-		return TRAMP_X86_NO_SPACE;
-
-	*hot = (struct tasm){ .buf = buf, .len = size, .addr = addr };
-	*cold = (struct tasm){ .buf = buf, .len = size, .off = hot_size, .addr = addr };
-	emit_image(&img);
-
-	memset(buf + size, 0xcc, len - size);
-	if (hot->out_of_reach || cold->out_of_reach)
-		err = TRAMP_X86_OUT_OF_REACH;
-	else if (hot->overflow || cold->overflow || hot->off != hot_size || cold->off != size)
-		err = TRAMP_X86_NO_SPACE;	/* the runs disagree: never code to be executed */
-	if (err)
-		memset(buf, 0xcc, size);
-	return err;
+	return tramp_guard_emit(&img.g, emit_image, &img, buf, len, addr, &out->size);
 }

@@ -149,6 +149,38 @@
  */
 #include "guard.h"
 
+enum tramp_x86_err tramp_guard_emit(struct tramp_guard *g, enum tramp_x86_err (*run)(void *img),
+				    void *img, u8 *buf, size_t len, u64 addr, u32 *size)
+{
+	struct tasm *hot = &g->hot.a, *cold = &g->cold.a;
+	enum tramp_x86_err err;
+	u32 hot_size;
+
+	err = run(img);
+	if (err)
+		return err;
+	hot_size = hot->off;
+	*size = hot_size + cold->off;
+	if (!buf || *size > len)
+		return TRAMP_X86_NO_SPACE;
+
+	g->hot = (struct tramp_part){ .a = { .buf = buf, .len = *size, .addr = addr } };
+	g->cold = g->hot;
+	cold->off = hot_size;
+	g->called = false;
+	err = run(img);
+
+	memset(buf + *size, 0xcc, len - *size);
+	if (hot->out_of_reach || cold->out_of_reach)
+		err = TRAMP_X86_OUT_OF_REACH;
+	else if (err || hot->overflow || cold->overflow || hot->off != hot_size ||
+		 cold->off != *size)
+		err = TRAMP_X86_NO_SPACE;	/* the runs disagree: never code to be executed */
+	if (err)
+		memset(buf, 0xcc, *size);
+	return err;
+}
+
 struct tasm_mem tramp_part_percpu(struct tramp_part *p, u64 off)
 {
 	if (tasm_fits_s32((s64)off))
@@ -296,12 +328,18 @@ static void run_program(struct tramp_guard *g, struct tramp_part *p,
 		leave_run_ctx(g, p);
 }
 
-/* A piece of cold code: count a miss. */
-static void count_miss(struct tramp_guard *g, struct tramp_part *cold,
-		       const struct tramp_x86_call *c)
+/* A piece of cold code: @nr programs are missed, and it goes on at @to. */
+static void miss(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr,
+		 struct tasm_label *to)
 {
-	tasm_mov_imm(&cold->a, TASM_RDI, c->missed_arg);
-	tramp_guard_call(g, cold, g->env->missed);
+	struct tramp_part *cold = &g->cold;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		tasm_mov_imm(&cold->a, TASM_RDI, c[i].missed_arg);
+		tramp_guard_call(g, cold, g->env->missed);
+	}
+	tasm_branch_label(&cold->a, TASM_JMP, to);
 }
 
 /* The shared recursion counter goes up, and what all programs under it need is set up. */
@@ -369,7 +407,6 @@ static void ask_counter(struct tramp_guard *g, const struct tramp_x86_call *c, u
 {
 	struct tasm_label first = TASM_LABEL_INIT;
 	struct tramp_part *hot = &g->hot, *cold;
-	u32 i;
 
 	if (g->env->stats_key) {
 		tasm_load32(&hot->a, TASM_RCX, tramp_part_percpu(hot, c->active));
@@ -382,9 +419,7 @@ static void ask_counter(struct tramp_guard *g, const struct tramp_x86_call *c, u
 		tasm_mem_op(&cold->a, TASM_CMP_IMM8, false, tramp_part_percpu(cold, c->active), 0);
 		tasm_branch_label(&cold->a, TASM_JE, &first);
 	}
-	for (i = 0; i < nr; i++)
-		count_miss(g, cold, &c[i]);
-	tasm_branch_label(&cold->a, TASM_JMP, next);
+	miss(g, c, nr, next);
 	if (g->env->stats_key) {
 		tramp_part_bind(cold, &first);
 		take_counter(g, cold, c);
@@ -422,28 +457,26 @@ void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c,
 /* Idle functions: no program runs where RCU does not watch. It is missed, and it goes on at @to. */
 static void ask_rcu(struct tramp_guard *g, const struct tramp_x86_call *c, struct tasm_label *to)
 {
-	struct tramp_part *hot = &g->hot, *cold;
+	struct tramp_part *hot = &g->hot;
 
 	if (!g->check_rcu)
 		return;
 	tramp_guard_call(g, hot, g->env->rcu_watching);
 	tasm_test(&hot->a, TASM_RAX, TASM_RAX);
-	cold = begin_cold(g, TASM_JE);
-	count_miss(g, cold, c);
-	tasm_branch_label(&cold->a, TASM_JMP, to);
+	begin_cold(g, TASM_JE);
+	miss(g, c, 1, to);
 }
 
 /* A program with a run word of its own. */
 static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
 {
 	struct tasm_label done = TASM_LABEL_INIT, next = TASM_LABEL_INIT;
-	struct tramp_part *hot = &g->hot, *cold;
+	struct tramp_part *hot = &g->hot;
 
 	ask_rcu(g, c, &next);
 	tasm_mem_op(&hot->a, TASM_BTS_IMM8, true, tramp_part_percpu(hot, c->run), 0);
-	cold = begin_cold(g, TASM_JC);
-	count_miss(g, cold, c);
-	tasm_branch_label(&cold->a, TASM_JMP, &next);
+	begin_cold(g, TASM_JC);
+	miss(g, c, 1, &next);
 
 	ask_stats(g, c, keep_result, 0, &done);
 	run_program(g, hot, c, keep_result);
@@ -456,7 +489,7 @@ static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, 
 {
 	struct tasm_mem start = tasm_at(TASM_RBP, g->start);
 	struct tasm_label next = TASM_LABEL_INIT, skipped = TASM_LABEL_INIT;
-	struct tramp_part *hot = &g->hot, *cold;
+	struct tramp_part *hot = &g->hot;
 
 	ask_rcu(g, c, &skipped);
 	store_cookie(g, hot, c);
@@ -465,9 +498,8 @@ static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, 
 	tramp_guard_call(g, hot, c->enter);
 	tasm_store(&hot->a, start, TASM_RAX);
 	tasm_test(&hot->a, TASM_RAX, TASM_RAX);
-	cold = begin_cold(g, TASM_JE);
-	count_miss(g, cold, c);
-	tasm_branch_label(&cold->a, TASM_JMP, &next);
+	begin_cold(g, TASM_JE);
+	miss(g, c, 1, &next);
 
 	tasm_mem_op(&hot->a, TASM_INC, true, tramp_part_percpu(hot, c->hits), 0);
 	run_program(g, hot, c, keep_result);

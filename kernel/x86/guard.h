@@ -98,6 +98,25 @@ static inline void tramp_part_bind(struct tramp_part *p, struct tasm_label *l)
  */
 struct tasm_mem tramp_part_percpu(struct tramp_part *p, u64 off);
 
+/**
+ * tramp_guard_emit() - measure an image, then write it
+ * @g: the image, with what programs need; nothing emitted yet
+ * @run: emits all of it, or says what is wrong with the request; it runs twice
+ * @img: passed to it
+ * @buf: as for tramp_x86_emit_fentry(), as are the next two
+ * @len: bytes at @buf
+ * @addr: the address the code will run at
+ * @size: (out) bytes of code, unless @run says that something is wrong
+ *
+ * The hot part goes to the start of @buf, the cold part behind it. Where that is the first
+ * run tells, which only counts. So a jump from hot to cold always knows its target, and a jump
+ * back waits in a label on the C stack. Any number of programs needs no memory.
+ *
+ * Return: as tramp_x86_emit_fentry().
+ */
+enum tramp_x86_err tramp_guard_emit(struct tramp_guard *g, enum tramp_x86_err (*run)(void *img),
+				    void *img, u8 *buf, size_t len, u64 addr, u32 *size);
+
 /* Count one call for call depth accounting, if this kernel does that. */
 void tramp_guard_count_call(struct tramp_guard *g, struct tramp_part *p);
 
