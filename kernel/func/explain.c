@@ -67,7 +67,7 @@ int tramp_func_explain(struct tramp_explain *ex, bool show, struct tramp_refusal
 	strscpy(ex->name, func.name, sizeof(ex->name));
 	strscpy(ex->module, func.module_name, sizeof(ex->module));
 	ex->nr_args = func.model.nr_args;
-	ex->nr_slots = tramp_x86_model_slots(&func.model, NULL);
+	ex->nr_slots = tramp_x86_model_slots(&func.model, NULL, NULL);
 	ex->ret_size = func.model.ret_size;
 	if (show) {
 		ex->func_addr = func.addr;

@@ -160,7 +160,7 @@ int tramp_model_from_btf(struct btf *btf, const struct btf_type *proto, const ch
 	model->ret_size = m.ret_size;
 	for (i = 0; i < m.nr_args; i++)
 		model->arg_size[i] = m.arg_size[i];
-	i = tramp_x86_model_slots(model, NULL);
+	i = tramp_x86_model_slots(model, NULL, NULL);
 	if (i > TRAMP_MAX_SLOTS)
 		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_ARGS, 0, "%s: %u argument slots",
 				    name, i);

@@ -171,7 +171,7 @@ static void lay_out(struct image *img)
 	u32 flags = all_flags(req);
 	u32 pushed, room = 0;
 
-	img->slots = tramp_x86_place_args(m, img->from, &img->stack_slots);
+	img->slots = tramp_x86_model_slots(m, img->from, &img->stack_slots);
 	img->small_stack_arg = img->stack_slots == 1 && m->arg_size[m->nr_args - 1] <= 4;
 	img->exit = req->nr_fmod_ret || req->nr_fexit;
 	img->g.check_rcu = req->check_rcu;

@@ -244,11 +244,13 @@ struct tramp_x86_fentry_out {
 /**
  * tramp_x86_model_slots() - argument slots a prototype takes
  * @m: the prototype
+ * @from: (out, may be NULL) where each slot comes from (fentry_req.h); at most
+ *	TRAMP_X86_MAX_SLOTS entries are written
  * @nr_stack: (out, may be NULL) how many of them are passed on the stack
  *
  * Return: the number of slots, which may exceed TRAMP_X86_MAX_SLOTS.
  */
-u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u32 *nr_stack);
+u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack);
 
 /**
  * tramp_x86_emit_fentry() - emit an entry or exit image

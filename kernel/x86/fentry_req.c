@@ -9,7 +9,7 @@
  */
 #include "fentry_req.h"
 
-u32 tramp_x86_place_args(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack)
+u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack)
 {
 	u32 i, j, slots = 0, regs = 0, stack = 0;
 
@@ -27,15 +27,6 @@ u32 tramp_x86_place_args(const struct tramp_x86_model *m, u8 *from, u32 *nr_stac
 		else
 			stack += n;
 	}
-	*nr_stack = stack;
-	return slots;
-}
-
-u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u32 *nr_stack)
-{
-	u32 stack, slots;
-
-	slots = tramp_x86_place_args(m, NULL, &stack);
 	if (nr_stack)
 		*nr_stack = stack;
 	return slots;
@@ -52,7 +43,7 @@ static enum tramp_x86_err check_model(const struct tramp_x86_model *m)
 	for (i = 0; i < m->nr_args; i++)
 		if (m->arg_size[i] == 0 || m->arg_size[i] > 16)
 			return TRAMP_X86_BAD_MODEL;
-	if (tramp_x86_model_slots(m, NULL) > TRAMP_X86_MAX_SLOTS)
+	if (tramp_x86_model_slots(m, NULL, NULL) > TRAMP_X86_MAX_SLOTS)
 		return TRAMP_X86_TOO_MANY_SLOTS;
 	return TRAMP_X86_OK;
 }
@@ -103,19 +94,12 @@ bool tramp_x86_check_env(const struct tramp_x86_env *env)
 enum tramp_x86_err tramp_x86_check_fentry(const struct tramp_x86_fentry_req *req)
 {
 	const struct tramp_x86_env *env = req->env;
-	u32 nr;
+	u64 nr = (u64)req->nr_fentry + req->nr_fmod_ret + req->nr_fexit;
 
-	if (req->nr_fentry > TRAMP_X86_MAX_PROGS || req->nr_fmod_ret > TRAMP_X86_MAX_PROGS ||
-	    req->nr_fexit > TRAMP_X86_MAX_PROGS)
+	if (nr == 0 || nr > TRAMP_X86_MAX_PROGS || (nr > req->nr_fentry && !req->orig))
 		return TRAMP_X86_BAD_REQUEST;
-	nr = req->nr_fentry + req->nr_fmod_ret + req->nr_fexit;
-	if (nr == 0 || nr > TRAMP_X86_MAX_PROGS)
-		return TRAMP_X86_BAD_REQUEST;
-	if (nr > req->nr_fentry && !req->orig)
-		return TRAMP_X86_BAD_REQUEST;
-	if (!tramp_x86_check_env(env) || (req->check_rcu && !env->rcu_watching))
-		return TRAMP_X86_BAD_REQUEST;
-	if (!check_calls(env, req->fentry, req->nr_fentry) ||
+	if (!tramp_x86_check_env(env) || (req->check_rcu && !env->rcu_watching) ||
+	    !check_calls(env, req->fentry, req->nr_fentry) ||
 	    !check_calls(env, req->fmod_ret, req->nr_fmod_ret) ||
 	    !check_calls(env, req->fexit, req->nr_fexit))
 		return TRAMP_X86_BAD_REQUEST;

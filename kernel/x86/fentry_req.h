@@ -14,16 +14,6 @@
 /* Where a slot comes from: the index of a register, or this + that of a stack slot. */
 #define TRAMP_X86_STACK_SLOT	TRAMP_X86_ARG_REGS
 
-/**
- * tramp_x86_place_args() - where each argument slot comes from
- * @m: the prototype
- * @from: (out, may be NULL) at most TRAMP_X86_MAX_SLOTS entries are written
- * @nr_stack: (out) how many slots are passed on the stack
- *
- * Return: the number of slots, those beyond TRAMP_X86_MAX_SLOTS included.
- */
-u32 tramp_x86_place_args(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack);
-
 /* Whether the helpers that an image with programs needs are all there. */
 bool tramp_x86_check_env(const struct tramp_x86_env *env);
 

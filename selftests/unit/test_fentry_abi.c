@@ -311,7 +311,7 @@ static void compiled_functions(void)
 	for (i = 0; i < sizeof(traced) / sizeof(traced[0]); i++) {
 		struct traced *t = &traced[i];
 
-		CHECK_EQ(tramp_x86_model_slots(&t->model, NULL), t->nr_slots, "%s", t->name);
+		CHECK_EQ(tramp_x86_model_slots(&t->model, NULL, NULL), t->nr_slots, "%s", t->name);
 		trace(t, true, false);
 		trace(t, false, true);
 		trace(t, true, true);

@@ -251,16 +251,16 @@ static void model_slots(void)
 		struct tramp_x86_model x = { .nr_args = m[i].nr };
 
 		memcpy(x.arg_size, m[i].size, sizeof(x.arg_size));
-		CHECK_EQ(tramp_x86_model_slots(&x, &stack), m[i].slots, "model %u", i);
+		CHECK_EQ(tramp_x86_model_slots(&x, NULL, &stack), m[i].slots, "model %u", i);
 		CHECK_EQ(stack, m[i].stack, "model %u", i);
-		CHECK_EQ(tramp_x86_model_slots(&x, NULL), m[i].slots, "model %u", i);
+		CHECK_EQ(tramp_x86_model_slots(&x, NULL, NULL), m[i].slots, "model %u", i);
 	}
 	for (i = TRAMP_X86_MAX_ARGS + 1; i < 256; i++) {
 		struct tramp_x86_model x = { .nr_args = i };
 
-		CHECK(tramp_x86_model_slots(&x, NULL) > 0, "");
+		CHECK(tramp_x86_model_slots(&x, NULL, NULL) > 0, "");
 		memset(x.arg_size, 8, sizeof(x.arg_size));
-		CHECK(tramp_x86_model_slots(&x, &stack) > TRAMP_X86_MAX_SLOTS, "%u arguments", i);
+		CHECK(tramp_x86_model_slots(&x, NULL, &stack) > TRAMP_X86_MAX_SLOTS, "%u arguments", i);
 	}
 }
 
