@@ -398,11 +398,6 @@ static void emit_restore(struct image *img)
 	move_rsp(a, 8);
 }
 
-static bool is_call(enum tramp_x86_kind kind)
-{
-	return kind == TRAMP_X86_CALL || kind == TRAMP_X86_CALL_IND;
-}
-
 /* Return: whether control gets behind the copies. */
 static bool emit_relocated(struct image *img)
 {
@@ -432,7 +427,7 @@ static bool emit_relocated(struct image *img)
 		kind = tramp_x86_classify(&insn);
 		if (!tramp_x86_falls_through(kind))
 			return false;
-		if (is_call(kind)) {
+		if (tramp_x86_is_call(kind)) {
 			/* it would return into the jump */
 			img->bad_code = at + insn.len < req->len;
 			out->reloc_at = at;

@@ -56,11 +56,6 @@ void tramp_x86_emulated(const u8 *code, u8 len, struct tramp_x86_insn *insn)
 	insn->imm_off = len;
 }
 
-static u8 modrm_of(const struct tramp_x86_insn *insn)
-{
-	return insn->modrm_off ? insn->bytes[insn->modrm_off] : 0;
-}
-
 /* A branch that goes where it says, unless a prefix makes something else of it. */
 static enum tramp_x86_kind branch(const struct tramp_x86_insn *insn, enum tramp_x86_kind kind)
 {
@@ -71,7 +66,7 @@ static enum tramp_x86_kind branch(const struct tramp_x86_insn *insn, enum tramp_
 
 static enum tramp_x86_kind classify_one_byte(const struct tramp_x86_insn *insn)
 {
-	u8 modrm = modrm_of(insn);
+	u8 modrm = tramp_x86_modrm(insn);
 
 	switch (insn->opcode) {
 	case 0x70 ... 0x7f:
@@ -120,7 +115,7 @@ static enum tramp_x86_kind classify_one_byte(const struct tramp_x86_insn *insn)
 /* 0F 01, where each ModRM byte with mod 3 is an instruction of its own. */
 static enum tramp_x86_kind classify_0f01(const struct tramp_x86_insn *insn)
 {
-	switch (modrm_of(insn)) {
+	switch (tramp_x86_modrm(insn)) {
 	case 0xc0:	/* enclv */
 	case 0xc2:	/* vmlaunch */
 	case 0xc3:	/* vmresume */
@@ -172,14 +167,9 @@ enum tramp_x86_kind tramp_x86_classify(const struct tramp_x86_insn *insn)
 	/* those encodings have neither branches nor traps */
 	if (insn->vex)
 		return TRAMP_X86_PLAIN;
-	switch (insn->map) {
-	case 0:
+	if (insn->map == 0)
 		return classify_one_byte(insn);
-	case 1:
-		return classify_0f(insn);
-	default:
-		return TRAMP_X86_PLAIN;
-	}
+	return insn->map == 1 ? classify_0f(insn) : TRAMP_X86_PLAIN;
 }
 
 bool tramp_x86_rip_relative(const struct tramp_x86_insn *insn)
@@ -189,19 +179,16 @@ bool tramp_x86_rip_relative(const struct tramp_x86_insn *insn)
 	       (insn->bytes[insn->modrm_off] & 0xc7) == 0x05;
 }
 
-/* A little-endian number of 1 or 4 bytes at @off, sign-extended. */
+/* A number of 1 or 4 bytes at @off, sign-extended; 0 for other sizes. */
 static s32 number_at(const struct tramp_x86_insn *insn, u8 off, u8 size)
 {
-	const u8 *p = insn->bytes + off;
+	s32 v = 0;
 
-	switch (size) {
-	case 1:
-		return (s8)p[0];
-	case 4:
-		return (s32)(p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24);
-	default:
-		return 0;
-	}
+	if (size == 1)
+		return (s8)insn->bytes[off];
+	if (size == 4)
+		memcpy(&v, insn->bytes + off, sizeof(v));
+	return v;
 }
 
 s32 tramp_x86_disp(const struct tramp_x86_insn *insn)
@@ -216,7 +203,7 @@ u64 tramp_x86_branch_target(const struct tramp_x86_insn *insn, u64 ip)
 
 bool tramp_x86_is_endbr(const struct tramp_x86_insn *insn)
 {
-	u8 modrm = modrm_of(insn);
+	u8 modrm = tramp_x86_modrm(insn);
 
 	return insn->map == 1 && !insn->vex && insn->opcode == 0x1e &&
 	       insn->prefixes & TRAMP_X86_PFX_F3 && (modrm == 0xfa || modrm == 0xfb);

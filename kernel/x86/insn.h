@@ -83,6 +83,12 @@ u8 tramp_x86_prefix(u8 byte);
 bool tramp_x86_emulate_prefix(const u8 *code, u32 avail);
 void tramp_x86_emulated(const u8 *code, u8 len, struct tramp_x86_insn *insn);
 
+/* Its ModRM byte, 0 if it has none. */
+static inline u8 tramp_x86_modrm(const struct tramp_x86_insn *insn)
+{
+	return insn->modrm_off ? insn->bytes[insn->modrm_off] : 0;
+}
+
 /* Kinds by the effect on the flow of control, which says how to relocate them. */
 enum tramp_x86_kind {
 	TRAMP_X86_PLAIN,	/* goes on behind itself */
@@ -143,6 +149,11 @@ bool tramp_x86_is_sti(const struct tramp_x86_insn *insn);
 static inline bool tramp_x86_falls_through(enum tramp_x86_kind kind)
 {
 	return kind != TRAMP_X86_JMP && kind != TRAMP_X86_JMP_IND && kind != TRAMP_X86_RET;
+}
+
+static inline bool tramp_x86_is_call(enum tramp_x86_kind kind)
+{
+	return kind == TRAMP_X86_CALL || kind == TRAMP_X86_CALL_IND;
 }
 
 #endif /* TRAMP_X86_INSN_H */

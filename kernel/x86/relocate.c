@@ -79,11 +79,6 @@ static void put_same(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip, 
 	put_bytes(a, insn->bytes, from, insn->len);
 }
 
-static u8 modrm_of(const struct tramp_x86_insn *insn)
-{
-	return insn->modrm_off ? insn->bytes[insn->modrm_off] : 0;
-}
-
 /* With a bnd prefix if there was one. Other prefixes of direct branches are hints. */
 static void put_branch(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
 		       enum tasm_branch op)
@@ -148,7 +143,7 @@ enum rsp_use {
 
 static enum rsp_use rsp_use(const struct tramp_x86_insn *insn)
 {
-	u8 modrm = modrm_of(insn);
+	u8 modrm = tramp_x86_modrm(insn);
 
 	if (insn->rex & REX_B || MODRM_RM(modrm) != TASM_RSP)
 		return RSP_UNUSED;
@@ -194,7 +189,7 @@ static void put_jmp_moved_up(struct tasm *a, const struct tramp_x86_insn *insn)
 /* The thunk that jumps where the operand says, 0 if there is none. */
 static u64 indirect_thunk(const struct tramp_x86_insn *insn, const struct tramp_x86_env *env)
 {
-	u8 modrm = modrm_of(insn);
+	u8 modrm = tramp_x86_modrm(insn);
 
 	if (MODRM_MOD(modrm) != 3)
 		return 0;
@@ -229,7 +224,7 @@ static enum tramp_x86_reloc put_call_ind(struct tasm *a, const struct tramp_x86_
 		return TRAMP_X86_RELOC_OK;
 	}
 	put_push_return(a, insn, ip, env);
-	put_same(a, insn, ip, (modrm_of(insn) & ~0x38) | 4 << 3);
+	put_same(a, insn, ip, (tramp_x86_modrm(insn) & ~0x38) | 4 << 3);
 	return TRAMP_X86_RELOC_OK;
 }
 
@@ -237,7 +232,7 @@ static enum tramp_x86_reloc put_jmp_ind(struct tasm *a, const struct tramp_x86_i
 					const struct tramp_x86_env *env)
 {
 	if (!env->has_indirect_thunks) {
-		put_same(a, insn, ip, modrm_of(insn));
+		put_same(a, insn, ip, tramp_x86_modrm(insn));
 		return TRAMP_X86_RELOC_OK;
 	}
 	if (!indirect_thunk(insn, env))
@@ -254,7 +249,7 @@ static enum tramp_x86_reloc put_ret(struct tasm *a, const struct tramp_x86_insn 
 				    const struct tramp_x86_env *env)
 {
 	if (!env->return_thunk || env->has_call_depth) {
-		put_same(a, insn, ip, modrm_of(insn));
+		put_same(a, insn, ip, tramp_x86_modrm(insn));
 		return TRAMP_X86_RELOC_OK;
 	}
 	if (insn->opcode != 0xc3)
@@ -268,7 +263,7 @@ static enum tramp_x86_reloc put(struct tasm *a, const struct tramp_x86_insn *ins
 {
 	switch (tramp_x86_classify(insn)) {
 	case TRAMP_X86_PLAIN:
-		put_same(a, insn, ip, modrm_of(insn));
+		put_same(a, insn, ip, tramp_x86_modrm(insn));
 		return TRAMP_X86_RELOC_OK;
 	case TRAMP_X86_JMP_IND:
 		return put_jmp_ind(a, insn, ip, env);

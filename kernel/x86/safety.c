@@ -137,8 +137,7 @@ static bool no_call_inside(struct region *r)
 	for (i = 0; i < r->nr_live; i++) {
 		const struct part *p = &r->part[i];
 
-		if ((p->kind == TRAMP_X86_CALL || p->kind == TRAMP_X86_CALL_IND) &&
-		    p->addr + p->insn.len != r->ip + r->len)
+		if (tramp_x86_is_call(p->kind) && p->addr + p->insn.len != r->ip + r->len)
 			return object(r, TRAMP_X86_MID_CALL, p->addr);
 	}
 	return true;
