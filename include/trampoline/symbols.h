@@ -49,6 +49,7 @@ struct tramp_sym {
  *	"" for none
  * @vmlinux_btf: BTF (raw or in an ELF file) to read instead of the running kernel's
  * @module_btf_dir: folder with one raw BTF file a module, instead of /sys/kernel/btf
+ * @modules: file to read instead of /proc/modules; by default none if there is @kallsyms
  */
 struct tramp_syms_opts {
 	size_t sz;
@@ -56,14 +57,19 @@ struct tramp_syms_opts {
 	const char *filter_functions;
 	const char *vmlinux_btf;
 	const char *module_btf_dir;
+	const char *modules;
 };
-#define tramp_syms_opts__last_field module_btf_dir
+#define tramp_syms_opts__last_field modules
 
 /**
  * tramp_syms__load() - take a snapshot of the kernel's functions
  * @opts: options, or NULL
  *
- * Errors: -errno with TRAMP_LIB_NO_KALLSYMS; -ENOMEM.
+ * The kernel may go on listing functions that ran at a module's load, after their memory went
+ * to somebody else. They lie outside of the module's text by /proc/modules, and are left out.
+ *
+ * Errors: -errno with TRAMP_LIB_NO_KALLSYMS; -errno with TRAMP_LIB_NO_FILE if @opts->modules
+ * cannot be read; -ENOMEM.
  * Return: to be freed with tramp_syms__free(); NULL and errno on failure.
  */
 TRAMP_API struct tramp_syms *tramp_syms__load(const struct tramp_syms_opts *opts);
@@ -185,6 +191,74 @@ TRAMP_API bool tramp_glob_match(const char *pattern, const char *str);
 
 /** tramp_glob_check() - 0 if a pattern is well-formed, else -EINVAL (TRAMP_LIB_BAD_PATTERN) */
 TRAMP_API int tramp_glob_check(const char *pattern);
+
+/* ------------------------------------------------------- names of any address -- */
+
+struct tramp_names;
+
+/**
+ * struct tramp_name - a symbol of any kind
+ * @name: as in kallsyms
+ * @module: its module, "bpf" for BPF programs and images, "__builtin__kprobes" or
+ *	"__builtin__ftrace" for code that the kernel made; empty for the kernel proper
+ * @addr: its address; a per-CPU variable's is its offset from the GS base, a small number
+ * @type: the letter that nm has for it: 't' and 'T' are code
+ *
+ * Belongs to the names. Members are only ever added at the end.
+ */
+struct tramp_name {
+	const char *name;
+	const char *module;
+	uint64_t addr;
+	char type;
+};
+
+/**
+ * struct tramp_names_opts - options of tramp_names__load()
+ * @sz: sizeof(struct tramp_names_opts)
+ * @kallsyms: file to read instead of /proc/kallsyms
+ * @modules: file to read instead of /proc/modules; by default none if there is @kallsyms
+ */
+struct tramp_names_opts {
+	size_t sz;
+	const char *kallsyms;
+	const char *modules;
+};
+#define tramp_names_opts__last_field modules
+
+/**
+ * tramp_names__load() - take a snapshot of all symbols there are
+ * @opts: options, or NULL
+ *
+ * For stacks and disassemblies: other than struct tramp_syms this has data, BPF programs,
+ * images and per-CPU variables, in the order of addresses. It leaves out the gone functions
+ * that tramp_syms__load() leaves out. It may be read by several threads.
+ *
+ * Errors: as tramp_syms__load(); -EPERM with TRAMP_LIB_NO_KALLSYMS if addresses are hidden
+ * from the caller.
+ * Return: to be freed with tramp_names__free(); NULL and errno on failure.
+ */
+TRAMP_API struct tramp_names *tramp_names__load(const struct tramp_names_opts *opts);
+
+/** tramp_names__free() - free names and everything they handed out; NULL is fine */
+TRAMP_API void tramp_names__free(struct tramp_names *names);
+
+/**
+ * tramp_names__find_addr() - the symbol that an address belongs to
+ * @names: the names
+ * @addr: the address
+ * @off: where to store the distance from the symbol; NULL: not wanted
+ *
+ * Of several names of one address it prefers code, then global ones.
+ *
+ * Return: NULL and ENOENT if there is none within 64 KiB below. The last error is not touched.
+ */
+TRAMP_API const struct tramp_name *tramp_names__find_addr(const struct tramp_names *names,
+							  uint64_t addr, uint64_t *off);
+
+/** tramp_names__find_percpu() - the same for an offset from the GS base: a per-CPU variable */
+TRAMP_API const struct tramp_name *tramp_names__find_percpu(const struct tramp_names *names,
+							    uint64_t addr, uint64_t *off);
 
 #ifdef __cplusplus
 }

@@ -37,9 +37,9 @@
  *  - Strings and structs behind `const` pointers belong to the library; what
  *    the caller has to free, and with what, stands at the function.
  *  - All functions may be called from any thread. Two threads must not use a single object
- *    (struct tramp_link, tramp_links, tramp_syms) at once. The exception is a loaded struct
- *    tramp_syms, which many may read: see there for the calls that load lazily under a lock of
- *    their own.
+ *    (struct tramp_link, tramp_links, tramp_syms) at once. The exceptions are a loaded struct
+ *    tramp_names, and a loaded struct tramp_syms, which many may read: see there for the calls
+ *    that load lazily under a lock of their own.
  *  - No function may be called from a signal handler.
  */
 #ifndef TRAMPOLINE_TRAMPOLINE_H

@@ -153,6 +153,18 @@ static bool load_symbols(void)
 	return syms;
 }
 
+static bool load_names(void)
+{
+	TRAMP_OPTS(tramp_names_opts, opts, .kallsyms = syms_opts.kallsyms,
+		   .modules = syms_opts.modules);
+	struct tramp_names *names = tramp_names__load(&opts);
+	int err = errno;
+
+	tramp_names__free(names);
+	errno = err;
+	return names;
+}
+
 /*
  * Objects that are made when they are asked for. Neither call has an error of its own for that:
  * they do not know, and do when there is memory again.
@@ -180,7 +192,9 @@ static void test_symbols(void)
 	syms_opts.kallsyms = fixture_text("kallsyms", kallsyms);
 	syms_opts.filter_functions = fixture_text("filter", "do_unlinkat\nmod_func [mod]\n");
 	syms_opts.module_btf_dir = "/nonexistent";
+	syms_opts.modules = fixture_text("modules", "mod 4096 0 - Live 0xffffffffc0000000\n");
 	starve("tramp_syms__load", load_symbols);
+	starve("tramp_names__load", load_names);
 	starve("what is asked later", ask_later);
 }
 

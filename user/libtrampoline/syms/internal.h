@@ -59,18 +59,6 @@ int libtramp_spec_parse(const char *spec, struct libtramp_spec *out);
 /* Functions in the order of addresses: @nr indices, NULL if there is no memory for them. */
 const uint32_t *libtramp_syms_by_addr(const struct tramp_syms *syms, size_t *nr);
 
-/* All of a file that does not say how long it is, with a zero behind it; NULL and errno. */
-char *libtramp_read_all(const char *path);
-
-/* A number as the kernel prints addresses; strtoull() takes three times as long. */
-uint64_t libtramp_parse_hex(const char *s, char **end);
-
-/*
- * The name in brackets at the end of a line of kallsyms or of ftrace's list; "" if there
- * are no brackets. NULL: not a module. Changes the line.
- */
-char *libtramp_cut_module(char *rest);
-
 /* The first function not before @name in the order of names: an index, @nr at the end. */
 size_t libtramp_syms_lower(const struct tramp_syms *syms, const char *name);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
 /*
- * A snapshot of the kernel's functions: names and addresses, from /proc/kallsyms.
+ * A snapshot of the kernel's functions: names and addresses, from /proc/kallsyms (kallsyms.c).
  *
  * Most commands begin with this, and there are more than a hundred thousand lines. So the
  * file stays in memory as it was read, and strings are pieces of it. Names are sorted by
@@ -8,19 +8,15 @@
  * data is made when a command first asks for it: the order of addresses here, the list
  * of functions that ftrace can patch in traceable.c, BTF in btf.c.
  */
-#define _GNU_SOURCE	/* qsort_r(), strchrnul() */
+#define _GNU_SOURCE	/* qsort_r() */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../core/error.h"
 #include "../core/sized.h"
 #include "internal.h"
-
-/* The least room for a read(). The kernel fills a page of it, or some. */
-#define READ_SIZE	(64 * 1024)
+#include "kallsyms.h"
 
 static int cmp_name(const void *a, const void *b)
 {
@@ -46,111 +42,26 @@ static int cmp_addr(const void *a, const void *b, void *ctx)
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-char *libtramp_cut_module(char *rest)
+/* Whether a line of kallsyms is a function of the kernel or of a module. */
+static bool take_line(const struct libtramp_ksym *line, struct tramp_sym *sym)
 {
-	char *end;
-
-	if (*rest != '[')
-		return rest + strlen(rest);
-	rest++;
-	end = strchr(rest, ']');
-	if (!end)
-		return NULL;
-	*end = '\0';
-	/* BPF programs, and code that the kernel makes for ftrace and kprobes. */
-	if (!strcmp(rest, "bpf") || !strncmp(rest, "__builtin__", 11))
-		return NULL;
-	return rest;
-}
-
-uint64_t libtramp_parse_hex(const char *s, char **end)
-{
-	uint64_t value = 0;
-
-	for (;; s++) {
-		if (*s >= '0' && *s <= '9')
-			value = value << 4 | (uint64_t)(*s - '0');
-		else if (*s >= 'a' && *s <= 'f')
-			value = value << 4 | (uint64_t)(*s - 'a' + 10);
-		else
-			break;
-	}
-	*end = (char *)s;
-	return value;
-}
-
-/* One line of kallsyms: "ADDRESS TYPE NAME[\t[MODULE]]". Whether it is a function. */
-static bool parse_line(char *line, struct tramp_sym *sym)
-{
-	char *p = strchrnul(line, ' '), *name, *module, *end;
-
-	if (p == line || !*p || !p[1] || p[2] != ' ')
+	/* The padding in front of functions has names of its own (CONFIG_PREFIX_SYMBOLS). */
+	if (!strncmp(line->name, "__pfx_", 6) || !libtramp_is_module(line->module))
 		return false;
-	/* First of all: every other line is data. */
-	switch (p[1]) {
+	sym->addr = line->addr;
+	sym->name = line->name;
+	sym->module = line->module;
+	switch (line->type) {
 	case 'T':
 		sym->flags = 0;
 		break;
 	case 't':
 		sym->flags = TRAMP_SYM_LOCAL;
 		break;
-	case 'W':
-	case 'w':
-		sym->flags = TRAMP_SYM_WEAK;
-		break;
 	default:
-		return false;
+		sym->flags = TRAMP_SYM_WEAK;
 	}
-	name = p + 3;
-	/* The padding in front of functions has names of its own (CONFIG_PREFIX_SYMBOLS). */
-	if (!strncmp(name, "__pfx_", 6))
-		return false;
-	sym->addr = libtramp_parse_hex(line, &end);
-	if (end != p)
-		return false;
-	p = name + strcspn(name, " \t");
-	if (p == name)
-		return false;
-	module = p + strspn(p, " \t");
-	*p = '\0';
-	sym->name = name;
-	sym->module = libtramp_cut_module(module);
-	return sym->module;
-}
-
-char *libtramp_read_all(const char *path)
-{
-	size_t room = 0, len = 0;
-	char *text = NULL, *more;
-	ssize_t n = 0;
-	int fd, err;
-
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	do {
-		if (room - len < READ_SIZE) {
-			room = room ? room * 2 : 8 << 20;
-			more = realloc(text, room + 1);
-			if (!more)
-				goto fail;
-			text = more;
-		}
-		n = read(fd, text + len, room - len);
-		len += n > 0 ? n : 0;
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	if (n < 0)
-		goto fail;
-	close(fd);
-	text[len] = '\0';
-	return text;
-
-fail:
-	err = errno;
-	close(fd);
-	free(text);
-	errno = err;
-	return NULL;
+	return true;
 }
 
 static uint64_t first_bytes(const char *name)
@@ -201,33 +112,41 @@ static int sort_names(struct tramp_syms *syms)
 	return 0;
 }
 
-static int load_kallsyms(struct tramp_syms *syms, const char *path)
+static int take_lines(struct tramp_syms *syms, struct libtramp_kallsyms *k)
 {
-	char *line, *next;
+	struct libtramp_ksym line;
 	size_t room = 0;
 
-	syms->text = libtramp_read_all(path);
-	if (!syms->text && errno == ENOMEM)
-		return libtramp_fail_nomem(path);
-	if (!syms->text)
-		return LIBTRAMP_FAIL(-errno, TRAMP_LIB_NO_KALLSYMS, path, "%s", strerror(errno));
-	for (line = syms->text; *line; line = next) {
-		next = strchrnul(line, '\n');
-		if (*next)
-			*next++ = '\0';
+	while (libtramp_kallsyms_next(k, true, &line)) {
 		if (syms->nr == room) {
 			struct tramp_sym *more;
 
 			room = room ? room * 2 : 65536;
 			more = realloc(syms->syms, room * sizeof(*more));
 			if (!more)
-				return libtramp_fail_nomem(path);
+				return libtramp_fail_nomem("symbols");
 			syms->syms = more;
 		}
-		syms->nr += parse_line(line, &syms->syms[syms->nr]);
+		syms->nr += take_line(&line, &syms->syms[syms->nr]);
 	}
+	return 0;
+}
+
+static int load_kallsyms(struct tramp_syms *syms, const char *path, const char *modules)
+{
+	struct libtramp_kallsyms k;
+	int err = libtramp_kallsyms_open(&k, path, modules);
+
+	if (err)
+		return err;
+	syms->text = k.text;
+	err = take_lines(syms, &k);
+	libtramp_kallsyms_close(&k);
+	if (err)
+		return err;
 	if (!syms->nr)
-		return LIBTRAMP_FAIL(-ENODATA, TRAMP_LIB_NO_KALLSYMS, path,
+		return LIBTRAMP_FAIL(-ENODATA, TRAMP_LIB_NO_KALLSYMS,
+				     path ? path : "/proc/kallsyms",
 				     "there is no function in it");
 	return sort_names(syms);
 }
@@ -305,7 +224,7 @@ static void free_later(struct libtramp_later *later)
 
 struct tramp_syms *tramp_syms__load(const struct tramp_syms_opts *opts)
 {
-	const char *kallsyms, *module_btf;
+	const char *kallsyms, *modules, *module_btf;
 	struct tramp_syms *syms;
 
 	if (!LIBTRAMP_OPTS_VALID(opts, tramp_syms_opts)) {
@@ -329,7 +248,8 @@ struct tramp_syms *tramp_syms__load(const struct tramp_syms_opts *opts)
 		goto fail;
 	}
 	kallsyms = LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, kallsyms, NULL);
-	if (load_kallsyms(syms, kallsyms ? kallsyms : "/proc/kallsyms"))
+	modules = LIBTRAMP_OPTS_GET(opts, tramp_syms_opts, modules, NULL);
+	if (load_kallsyms(syms, kallsyms, modules))
 		goto fail;
 	return syms;
 

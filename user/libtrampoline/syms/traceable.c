@@ -16,6 +16,7 @@
 #include "../core/error.h"
 #include "../core/sized.h"
 #include "internal.h"
+#include "kallsyms.h"
 
 static void mark_traceable(const struct tramp_syms *syms, const char *name, const char *module,
 			   uint64_t addr)
@@ -52,8 +53,8 @@ static void mark_line(const struct tramp_syms *syms, char *line)
 	end = name + strcspn(name, " \t");
 	module = end + strspn(end, " \t");
 	*end = '\0';
-	module = libtramp_cut_module(module);
-	if (module)
+	module = libtramp_cut_brackets(module);
+	if (module && libtramp_is_module(module))
 		mark_traceable(syms, name, module, addr);
 }
 
