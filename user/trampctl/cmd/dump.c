@@ -153,7 +153,7 @@ static int dump_run(int argc, char **argv)
 	struct disasm_opts opts = { .intel = intel_syntax, .label = label_name };
 	TRAMP_OPTS(tramp_link_info, info);
 	struct listing l = { NULL };
-	struct ksyms *ks;
+	struct tramp_names *ks;
 	struct disasm *d;
 	uint32_t id = 0, i;
 	uint8_t *code;
@@ -185,7 +185,7 @@ static int dump_run(int argc, char **argv)
 	disasm_free(d);
 	free(l.labels);
 	free(l.lines);
-	ksyms_free(ks);
+	tramp_names__free(ks);
 	free(code);
 	return EXIT_OK;
 }

@@ -255,7 +255,7 @@ int explain_code(const struct tramp_syms *syms, const char *spec, const struct c
 	TRAMP_OPTS(tramp_code_opts, copts, .whole = opts->whole);
 	struct tramp_code *code = tramp_explain_code(syms, spec, &copts);
 	struct view v = { .code = code, .opts = opts };
-	struct ksyms *ks = NULL;
+	struct tramp_names *ks = NULL;
 
 	if (!code)
 		return fail_place(syms, spec);
@@ -270,7 +270,7 @@ int explain_code(const struct tramp_syms *syms, const char *spec, const struct c
 		print_insn(&v);
 	*can = any_possible(code);
 	disasm_free(v.disasm);
-	ksyms_free(ks);
+	tramp_names__free(ks);
 	tramp_code__free(code);
 	return 0;
 }

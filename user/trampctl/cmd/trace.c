@@ -43,7 +43,7 @@ struct trace_run {
 	struct traced_func *funcs;
 	size_t nr;
 	struct tramp_syms *syms;
-	struct ksyms *ks;
+	struct tramp_names *ks;
 	struct events events;
 	uint64_t missed;
 };
@@ -290,7 +290,7 @@ static void cleanup(struct trace_run *run)
 		tramp_proto__free(run->funcs[i].proto);
 	}
 	free(run->funcs);
-	ksyms_free(run->ks);
+	tramp_names__free(run->ks);
 	tramp_syms__free(run->syms);
 }
 

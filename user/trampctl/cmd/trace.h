@@ -40,6 +40,6 @@ void trace_find_strings(struct traced_func *f, __u8 *nr_strs);
 void trace_print_header(void);
 void trace_print_start(const struct traced_func *funcs, size_t nr);
 void trace_print_call(const struct traced_func *f, const struct traced_call *call,
-		      const struct ksyms *ks);
+		      const struct tramp_names *ks);
 
 #endif /* TRAMPCTL_TRACE_H */

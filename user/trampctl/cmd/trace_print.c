@@ -205,15 +205,14 @@ void trace_print_start(const struct traced_func *funcs, size_t nr)
  * function itself) is ours. Returns the first frame to show.
  */
 static int first_caller(const struct traced_func *f, const struct traced_call *call,
-			const struct ksyms *ks, int nr)
+			const struct tramp_names *ks, int nr)
 {
-	const char *name, *module;
-	uint64_t off;
+	const struct tramp_name *s;
 	int i;
 
-	for (i = 0; i < nr; i++) {
-		name = ksyms_find(ks, call->stack[i], &off, &module);
-		if (name && !strcmp(name, f->sym->name))
+	for (i = 0; ks && i < nr; i++) {
+		s = tramp_names__find_addr(ks, call->stack[i], NULL);
+		if (s && !strcmp(s->name, f->sym->name))
 			return i + 1;
 	}
 	return 0;
@@ -224,7 +223,7 @@ static int stack_frames(const struct traced_call *call)
 	return call->stack_len > 0 ? call->stack_len / (int)sizeof(call->stack[0]) : 0;
 }
 
-static char *frame_text(const struct ksyms *ks, __u64 addr)
+static char *frame_text(const struct tramp_names *ks, __u64 addr)
 {
 	char *text = ksyms_text(ks, addr);
 
@@ -238,7 +237,7 @@ static struct event_head head_of(const struct traced_call *call)
 }
 
 static void print_text(const struct traced_func *f, const struct traced_call *call,
-		       const struct ksyms *ks)
+		       const struct tramp_names *ks)
 {
 	const struct event_head head = head_of(call);
 	const struct tramp_proto *p = f->proto;
@@ -278,7 +277,7 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 }
 
 static void print_json(const struct traced_func *f, const struct traced_call *call,
-		       const struct ksyms *ks)
+		       const struct tramp_names *ks)
 {
 	const struct event_head head = head_of(call);
 	json_object *j = event_to_json("call", &head), *args = json_object_new_object(), *stack;
@@ -323,7 +322,7 @@ static void print_json(const struct traced_func *f, const struct traced_call *ca
 
 /* Shows one call; @ks only matters if it has a stack. */
 void trace_print_call(const struct traced_func *f, const struct traced_call *call,
-		      const struct ksyms *ks)
+		      const struct tramp_names *ks)
 {
 	(json_output ? print_json : print_text)(f, call, ks);
 }

@@ -25,7 +25,7 @@
  */
 struct disasm_opts {
 	bool intel;
-	const struct ksyms *ks;
+	const struct tramp_names *ks;
 	char *(*label)(uint64_t addr, void *ctx);
 	void *ctx;
 };

@@ -29,9 +29,9 @@ int load_syms(struct tramp_syms **syms)
 }
 
 /* Loads all names of the kernel; NULL after having warned of what is missing. */
-struct ksyms *load_ksyms(const char *without)
+struct tramp_names *load_ksyms(const char *without)
 {
-	struct ksyms *ks = ksyms_load();
+	struct tramp_names *ks = tramp_names__load(NULL);
 
 	if (!ks)
 		warn("/proc/kallsyms: %s: %s", strerror(errno), without);

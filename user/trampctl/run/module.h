@@ -11,6 +11,6 @@
 
 int need_module(struct tramp_module_info *info);
 int load_syms(struct tramp_syms **syms);
-struct ksyms *load_ksyms(const char *without);
+struct tramp_names *load_ksyms(const char *without);
 
 #endif /* TRAMPCTL_MODULE_H */
