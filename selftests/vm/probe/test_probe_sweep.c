@@ -26,9 +26,12 @@
 #define JUMP_SIZE	5
 /* Kprobes of the kernel in one comparison. */
 #define MAX_COMPARED	100
+/* How often those are compared that came out unequal. */
+#define ROUNDS		6
 
 static int dev, prog;
 static volatile uint32_t *gate;
+static uint64_t seed;
 static struct sample sample[MAX_BATCH];
 static struct attachment at[MAX_BATCH];
 static uint64_t first[MAX_BATCH];
@@ -46,10 +49,17 @@ struct twice {
 	uint64_t hits;
 };
 
+/* Some rounds: whether each was quiet and like the one before, and the hits in the last. */
+struct rounds {
+	bool steady;
+	uint64_t ours, kernels;
+};
+
 /*
  * The workload, and how often each of the first @nr programs ran meanwhile. Programs and
  * kprobes of the kernel count nothing else: two words in memory that is shared say so. No
- * system call and no page fault would be counted with one kind and not with the other.
+ * system call and no page fault would be counted with one kind and not with the other. A
+ * workload comes before it: both kinds find the stacks, slabs and callbacks that one leaves.
  */
 static void run(int nr, uint64_t *hits)
 {
@@ -57,6 +67,7 @@ static void run(int nr, uint64_t *hits)
 	volatile int *shut = &probe_skel->bss->count_shut;
 	int i;
 
+	workload(1);
 	for (i = 0; i < nr; i++)
 		hits[i] = counted[i];
 	*shut = 0;
@@ -176,7 +187,6 @@ static void kernel_hits(const uint64_t *addr, int n, struct twice *twice)
 
 	for (k = 0; k < 2; k++) {
 		kprobes_on(dev, TT_KPROBE_COUNT, addr, err, n);
-		workload(1);	/* what is done once for them */
 		run(0, hits[k]);
 		kprobes_off(dev, hits[k], missed, NULL, n);
 		for (i = 0; i < n; i++)
@@ -188,16 +198,17 @@ static void kernel_hits(const uint64_t *addr, int n, struct twice *twice)
 	}
 }
 
-/* The same by programs of ours. */
-static void our_hits(const uint64_t *addr, int n, struct twice *twice)
+/* The same by programs of ours. Returns how many links there were. */
+static int our_hits(const uint64_t *addr, int n, struct twice *twice)
 {
 	static struct attachment probe[MAX_COMPARED];
 	static uint64_t hits[2][MAX_COMPARED];
-	int i, k;
+	int i, k, links = 0;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		probe[i] = attach_insn_try(OURS, prog, addr[i], 0, i);
-	workload(1);
+		links += !probe[i].err;
+	}
 	probe_flush();
 	for (k = 0; k < 2; k++)
 		run(n, hits[k]);
@@ -207,6 +218,7 @@ static void our_hits(const uint64_t *addr, int n, struct twice *twice)
 		detach(&probe[i]);
 	}
 	probe_flush();
+	return links;
 }
 
 /* As many descriptors as there were links: the workload's children close them, which counts. */
@@ -226,43 +238,59 @@ static void close_some(int *file, int n)
 		close(file[i]);
 }
 
+static struct rounds add_round(struct rounds r, bool is_first, struct twice ours,
+			       struct twice kernels)
+{
+	bool same = r.steady && r.ours == ours.hits && r.kernels == kernels.hits;
+
+	return (struct rounds){
+		.steady = ours.quiet && kernels.quiet && (is_first || same),
+		.ours = ours.hits,
+		.kernels = kernels.hits,
+	};
+}
+
 /*
- * @n instructions whose hits came out the same each time with ours, and the same each time with
- * the kernel's, but not the same: both again, some times over. A quiet one is equal then; one
- * that never is equal has something to it.
+ * @n instructions whose hits were the same twice with ours, and twice with the kernel's, but
+ * were not equal. That may be chance, for the workload does not do all the same each time. A
+ * fork, say, finds a stack that an exit has left on this CPU, or allocates one. So both kinds
+ * count again, in turn. Chance makes a count vary, with one kind or with the other: then it is
+ * no measure. A cause stays: ours are the same in all rounds, the kernel's are, and they differ.
+ * If a count is one of two at random, one round looks like that once in 8 times, six rounds do
+ * once in 8 million.
  */
 static void compare_again(const int *which, int n)
 {
-	static uint64_t addr[MAX_COMPARED];
 	static struct twice ours[MAX_COMPARED], kernels[MAX_COMPARED];
+	static struct rounds r[MAX_COMPARED];
+	static uint64_t addr[MAX_COMPARED];
 	static int file[MAX_COMPARED];
-	bool equal[MAX_COMPARED] = {}, quiet[MAX_COMPARED] = {};
+	int i, k, links, unequal = n;
 	char name[160];
-	int i, k;
 
 	for (i = 0; i < n; i++)
 		addr[i] = sample[which[i]].addr;
-	for (k = 0; k < 3 && n; k++) {
-		our_hits(addr, n, ours);
-		open_some(file, n);
+	for (k = 0; k < ROUNDS && unequal; k++) {
+		wait_for_kernel();
+		links = our_hits(addr, n, ours);
+		open_some(file, links);
 		wait_for_kernel();
 		kernel_hits(addr, n, kernels);
-		close_some(file, n);
+		close_some(file, links);
+		unequal = 0;
 		for (i = 0; i < n; i++) {
-			if (!ours[i].quiet || !kernels[i].quiet)
-				continue;
-			quiet[i] = true;
-			equal[i] |= ours[i].hits == kernels[i].hits;
-			if (ours[i].hits == kernels[i].hits)
-				continue;
-			ktap_note("%s: %lu hits of ours each time, %lu of the kernel's kprobe",
-				  sample_name(&sample[which[i]], name, sizeof(name)), ours[i].hits,
-				  kernels[i].hits);
+			r[i] = add_round(r[i], !k, ours[i], kernels[i]);
+			unequal += r[i].steady && r[i].ours != r[i].kernels;
 		}
 	}
+	total.unequal += unequal;
 	for (i = 0; i < n; i++) {
-		total.compared += quiet[i];
-		total.unequal += quiet[i] && !equal[i];
+		total.compared += r[i].steady;
+		/* A summary of many tests shows no notes, so all of it is said here. */
+		CHECK(!r[i].steady || r[i].ours == r[i].kernels,
+		      "%s: %lu hits of ours each time, %lu of the kernel's kprobe, PROBE_SEED=%#lx",
+		      sample_name(&sample[which[i]], name, sizeof(name)), r[i].ours, r[i].kernels,
+		      seed);
 	}
 }
 
@@ -299,7 +327,7 @@ static void batch(int nr, uint64_t *state)
 	static uint64_t addrs[MAX_BATCH], second[MAX_BATCH];
 	static int files[MAX_BATCH];
 	char name[160];
-	int i;
+	int i, links = 0;
 
 	sample_draw(sample, nr, state);
 	for (i = 0; i < nr; i++)
@@ -318,6 +346,7 @@ static void batch(int nr, uint64_t *state)
 
 		if (at[i].err)
 			continue;
+		links++;
 		q = attachment_query(&at[i]);
 		total.hits += q.hits;
 		total.missed += q.misses;
@@ -329,12 +358,12 @@ static void batch(int nr, uint64_t *state)
 	for (i = 0; i < nr; i++)
 		detach(&at[i]);
 	probe_flush();
-	open_some(files, nr);
+	open_some(files, links);
 	for (i = 0; i < nr; i++)
 		CHECK(sample_unchanged(dev, &sample[i]), "%s: bytes have changed",
 		      sample_name(&sample[i], name, sizeof(name)));
 	compare(nr);
-	close_some(files, nr);
+	close_some(files, links);
 }
 
 static void test_sweep(void)
@@ -353,7 +382,8 @@ static void test_sweep(void)
 	probe_skel->bss->only_pid = 0;
 	probe_skel->bss->count_shut = 1;
 	prog = bpf_program__fd(probe_skel->progs.count);
-	state = rnd_seed();
+	seed = rnd_seed();
+	state = seed;
 	workload(1);
 	for (done = 0; done < wanted; done += size)
 		batch(size, &state);
@@ -375,7 +405,6 @@ static void test_sweep(void)
 		  total.compared, total.again, total.unequal);
 	CHECK(total.hit > (unsigned int)done / 50, "only %u were hit", total.hit);
 	CHECK(total.compared > (unsigned int)done / 200, "only %u were compared", total.compared);
-	CHECK(!total.unequal, "%u of %u counted otherwise", total.unequal, total.compared);
 }
 
 static const struct ktap_test tests[] = {
