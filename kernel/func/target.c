@@ -176,18 +176,6 @@ static void remove_site(struct tramp_target *target, struct tramp_slot *last)
 	target->image = NULL;
 }
 
-/* A program runs once a call, whichever links it has. */
-static int check_duplicate(const struct tramp_target *target, const struct bpf_prog *prog,
-			   struct tramp_refusal *why)
-{
-	const struct tramp_member *member = tramp_members_find(&target->members, prog);
-
-	if (!member)
-		return 0;
-	return tramp_refuse(why, TRAMP_REASON_ALREADY_ATTACHED, target->func.addr, "link %u",
-			    member->link_id);
-}
-
 /*
  * DIRECT if the site is ours or free. Otherwise entry programs can do without it. A target
  * stays in that mode until its last program goes: if it went over to an image, a call in
@@ -271,7 +259,7 @@ int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *
 	if (IS_ERR(target))
 		return PTR_ERR(target);
 
-	err = check_duplicate(target, member->slot->prog, why) ?:
+	err = tramp_members_check(&target->members, member->slot->prog, target->func.addr, why) ?:
 	      tramp_target_check(&target->func, target, list, !tramp_ops_possible(member->slot),
 				 req->flags, &mode, &held);
 	if (err) {
@@ -333,7 +321,7 @@ int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 		return tramp_refuse(why, TRAMP_REASON_LINK_GONE, 0, NULL);
 	if (tramp_site_mode(target->site) == TRAMP_MODE_FTRACE_OPS && !tramp_ops_possible(slot))
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
-	err = check_duplicate(target, slot->prog, why);
+	err = tramp_members_check(&target->members, slot->prog, target->func.addr, why);
 	if (err)
 		return err;
 	member->slot = slot;

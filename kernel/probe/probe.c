@@ -256,17 +256,6 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 	return err;
 }
 
-static int check_program(const struct tramp_probe *probe, const struct bpf_prog *prog,
-			 struct tramp_refusal *why)
-{
-	const struct tramp_member *member = tramp_members_find(&probe->members, prog);
-
-	if (!member)
-		return 0;
-	return tramp_refuse(why, TRAMP_REASON_ALREADY_ATTACHED, probe->addr, "link %u",
-			    member->link_id);
-}
-
 /* Whether bpf_get_func_ip() says there what it says in a kernel kprobe. */
 static bool knows_func_ip(const struct tramp_probe *probe)
 {
@@ -291,7 +280,7 @@ static int join(struct tramp_probe *probe, const struct tramp_member *member, u3
 		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_SITE_HELD, probe->addr,
 				    "other programs are there in mode %s",
 				    tramp_mode_name(probe->mode));
-	return check_program(probe, member->slot->prog, why);
+	return tramp_members_check(&probe->members, member->slot->prog, probe->addr, why);
 }
 
 int tramp_probe_attach(struct tramp_member *member, const struct tramp_attach *req,
@@ -408,7 +397,7 @@ int tramp_probe_replace(struct tramp_member *member, struct tramp_slot *slot,
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, 0, NULL);
 	if (!knows_func_ip(probe) && slot->func_ip)
 		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, probe->addr, NULL);
-	err = check_program(probe, slot->prog, why);
+	err = tramp_members_check(&probe->members, slot->prog, probe->addr, why);
 	if (err)
 		return err;
 	member->slot = slot;

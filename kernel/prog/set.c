@@ -122,17 +122,18 @@ notrace void tramp_set_miss(const struct tramp_set *set)
 		tramp_x_missed(set->slots[i]);
 }
 
-struct tramp_member *tramp_members_find(const struct list_head *members,
-					const struct bpf_prog *prog)
+int tramp_members_check(const struct list_head *members, const struct bpf_prog *prog, u64 addr,
+			struct tramp_refusal *why)
 {
-	struct tramp_member *member;
+	const struct tramp_member *member;
 
 	lockdep_assert_held(&tramp_mutex);
 	list_for_each_entry(member, members, node) {
 		if (member->slot->prog == prog)
-			return member;
+			return tramp_refuse(why, TRAMP_REASON_ALREADY_ATTACHED, addr, "link %u",
+					    member->link_id);
 	}
-	return NULL;
+	return 0;
 }
 
 u32 tramp_members_before(const struct list_head *members, const struct tramp_member *member)

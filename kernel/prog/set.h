@@ -87,9 +87,12 @@ void tramp_set_run(const struct tramp_set *set, void *ctx);
 /* Where that cannot be done: count a miss for each of them. Preemption is off. */
 void tramp_set_miss(const struct tramp_set *set);
 
-/* The member of a list that runs a program, NULL if there is none. tramp_mutex held. */
-struct tramp_member *tramp_members_find(const struct list_head *members,
-					const struct bpf_prog *prog);
+/*
+ * A program runs once a hit, whichever links it has. So refuse it (ALREADY_ATTACHED) for the
+ * place at @addr if it is in the list already. tramp_mutex held. Return: 0 or a negative errno.
+ */
+int tramp_members_check(const struct list_head *members, const struct bpf_prog *prog, u64 addr,
+			struct tramp_refusal *why);
 
 /* How many of its kind run before a member of a list. tramp_mutex held. */
 u32 tramp_members_before(const struct list_head *members, const struct tramp_member *member);
