@@ -6,7 +6,7 @@
  * image (mode INT3, which may become a jump) or from one callback (KPROBE, FTRACE_OPS).
  * Every change of the list makes a new image or set; nothing is edited in place.
  *
- * 	off -> int3 -> [one grace period for many] -> jump -> int3 -> off
+ *	off -> int3 -> [one grace period for many] -> jump -> int3 -> off
  *
  * A change of image, and who may be executing. Hits that trap read probe->go: they get the old
  * image or the new one. A jump becomes an int3 first, and the optimiser makes it a jump to the

@@ -174,9 +174,6 @@ static __used notrace bool take_first(struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(take_first);
 
-/* In assembly: no function for C. */
-void tramp_int3_stub(void);
-
 /*
  * Called at the entry of kprobe_int3_handler(regs), before its frame is set up; on
  * the stack are its first instruction behind the call, and its caller. If the int3 is

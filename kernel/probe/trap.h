@@ -28,6 +28,9 @@ notrace void tramp_probe_visit_rcu(tramp_probe_visit_t *fn, void *arg);
 int tramp_probe_trap_init(void);
 void tramp_probe_trap_exit(void);
 
+/* In assembly, of trap.c alone: no function for C. */
+void tramp_int3_stub(void);
+
 /*
  * Take the short way from an int3 to a probe, if possible: hits are the same without it, only
  * slower. Nothing is done if it is taken already. Off gives it back; false: ftrace has shut down
