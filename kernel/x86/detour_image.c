@@ -17,12 +17,10 @@
  * address is the probed instruction (so the kernel's ORC tables know how to go on), and
  * rbp + 16 is its rsp.
  *
- * The image saves and restores the flags and the nine registers that a call may
- * change: di, si, dx, cx, ax, r8 to r11. These nine stand next to each other in struct
- * pt_regs, so saving them builds that part of it. All other members are there for the
- * programs only: each member that they read is where struct pt_regs has it. The rest of
- * it need not exist. Room is left only where a member that is read, or saved in between,
- * makes it necessary.
+ * The image saves and restores the flags and the nine registers that a call may change: di,
+ * si, dx, cx, ax, r8 to r11. These nine stand side by side in struct pt_regs, so saving them
+ * builds that part of it. Of the other members only those that programs read are there, each
+ * where struct pt_regs has it. Room is left only where the layout demands it.
  *
  * All members are read:	di and si are read:	bx and r12 are read:
  *
@@ -39,11 +37,10 @@
  *	  ...
  *	rbp - 168 r15
  *
- * In the third form no register that is saved is read, so they go below what is. Then
- * `leave` drops what is read at no cost, while in the first it must be stepped over
- * wherever it stands below what is restored. For the same reason the flags to be
- * restored stand next to di, in the place of orig_ax if that is not read. Flags that
- * are read are there a second time then.
+ * In the third form no register that is saved is read, so they go below what is, and `leave`
+ * drops that at no cost. In the first it must be stepped over where it stands below what is
+ * restored. So the flags to be restored stand next to di, in the place of orig_ax if that is
+ * not read. Flags that are read are there a second time then.
  *
  * The code, with one program that reads all
  * =========================================
@@ -91,10 +88,9 @@
  *     here one may come, and another task run, on whatever CPU: there is nothing of ours
  *     yet but what is on the stack. From here to (6) only an NMI comes in between, or a
  *     fault that a program makes and that is fixed up. Either leaves everything as it
- *     was. (6) turns interrupts on again where they were on: what was held up comes.
+ *     was. (6) turns interrupts on again where they were on.
  *
- * (5) Or pops, which are shorter, where that takes no more instructions. Here they would
- *     have to step over r15 to bx, which nobody has changed, and over orig_ax, ip, cs.
+ * (5) Or pops, which are shorter, where that takes no more instructions.
  *
  * (7) Not if the last of the instructions never comes here. That is a jump, or a call: it
  *     pushes the original return address and so returns to ip + len by itself. Then an
@@ -345,7 +341,7 @@ static void pop_saved(struct image *img)
 	} while (m > img->stack);
 }
 
-/* Without a look at what stands between: one instruction for each register, one for rsp. */
+/* One instruction for each register, one for rsp. */
 static void load_saved(struct image *img)
 {
 	struct tasm *a = &img->g.hot.a;

@@ -76,14 +76,10 @@
  * Why each step is right
  * ======================
  *
- * (1) From here to (4) the image is counted as in use. Before (1) and after (4)
- *     there is no place where a task can block, only where it can be preempted:
- *     an RCU-tasks grace period covers both. Between them a task may block, in
- *     the original or in a sleepable program, and RCU-tasks would take that for
- *     having left. To free an image, first point the site elsewhere. Then wait
- *     for RCU-tasks: all tasks that entered are now counted or gone. Then wait
- *     for the sum of the counters to reach zero (it only falls), then for
- *     RCU-tasks once more (the tail behind (4)). Each of incq and decq is one
+ * (1) From here to (4) the image is counted as in use: in the original or in a
+ *     sleepable program a task may block, which RCU-tasks takes for having left.
+ *     Before (1) and after (4) it can only be preempted. base/retire.c has how
+ *     that makes it safe to free an image. Each of incq and decq is one
  *     instruction on whatever CPU the task is on; only the sum means anything.
  *     The count is up before the entry programs rather than just before the
  *     original. So it covers sleepable programs, and is balanced when the
@@ -266,9 +262,7 @@ static void skip_if_set(struct image *img, struct tasm_label *to)
 	tasm_branch_label(&img->g.hot.a, TASM_JNE, to);
 }
 
-/*
- * The guard that the next program needs. @index is its place among all programs.
- */
+/* The guard that the next program needs. @index is its place among all programs. */
 static void switch_guard(struct image *img, const struct tramp_x86_call *c, u32 index)
 {
 	img->g.call_off = img->out->call_off ? img->out->call_off + 2 * index : NULL;

@@ -2,14 +2,12 @@
 /*
  * Entry and exit images: the code a function's patched NOP5 calls.
  *
- * Pure: plain structs in, bytes or a reason out. No kernel header, no
- * allocation, no locks. Everything the image refers to comes in as a number:
- * addresses of helpers and programs, per-CPU offsets (what is added to the GS
- * base), constants to pass.
+ * Pure: plain structs in, bytes or a reason out. No kernel header, no allocation, no locks.
+ * Everything the image refers to comes in as a number: addresses of helpers and programs,
+ * per-CPU offsets (what is added to the GS base), constants to pass.
  *
- * The register and stack conventions are those of the System V AMD64 ABI
- * (section 3.2.3) as the kernel's compiler uses it: no red zone, no SSE, 8-byte
- * stack alignment.
+ * The register and stack conventions are those of the System V AMD64 ABI (section 3.2.3) as
+ * the kernel's compiler uses it: no red zone, no SSE, 8-byte stack alignment.
  */
 #ifndef TRAMP_X86_FENTRY_IMAGE_H
 #define TRAMP_X86_FENTRY_IMAGE_H
@@ -20,10 +18,7 @@
 #define TRAMP_X86_MAX_SLOTS	12
 #define TRAMP_X86_MAX_PROGS	64	/* in one image, all kinds together */
 #define TRAMP_X86_MAX_RUN_CTX	64	/* bytes of a bpf_tramp_run_ctx */
-/*
- * No image is longer: MAX_PROGS programs with everything that can stand around
- * each. Images of one program take 100 to 400 bytes.
- */
+/* No image is longer: MAX_PROGS programs with everything that can stand around each. */
 #define TRAMP_X86_MAX_IMAGE	(32 * 1024)
 
 /* Why no image could be made. */
@@ -47,10 +42,10 @@ enum tramp_x86_err {
  * registers left (rdi, rsi, rdx, rcx, r8, r9) it is passed there, otherwise
  * entirely on the stack. A later, smaller argument may still get a register.
  *
- * Two kinds of arguments are passed otherwise, which sizes cannot tell. A struct
- * with unaligned (packed) members goes to the stack, of any size. One aligned to 16
- * bytes that goes to the stack leaves a gap if an odd number of slots is there
- * already. The kernel's own trampoline does not know them either.
+ * Sizes cannot tell two kinds of arguments that are passed otherwise, and the kernel's own
+ * trampoline does not know them either. A struct with unaligned (packed) members goes to the
+ * stack, of any size. One aligned to 16 bytes leaves a gap there if an odd number of slots
+ * is there already.
  */
 struct tramp_x86_model {
 	u8 nr_args;
@@ -86,10 +81,6 @@ struct tramp_x86_model {
  * @cookie: what bpf_tramp_run_ctx::bpf_cookie is set to with CALL_COOKIE
  * @enter: kernel policy: u64 enter(prog, run_ctx); 0 returned: skip the program
  * @exit: kernel policy: void exit(prog, u64 start, run_ctx)
- *
- * CALL_SLEEPABLE: the program may block, which RCU-tasks takes for having left
- * the image. Then the image, an entry image too, counts tramp_x86_fentry_req::
- * inflight up before its programs and down behind them.
  *
  * Kernel policy is like the kernel's own trampoline: @exit is called even when
  * @enter returned 0. Before that the missed helper is called with @missed_arg,
@@ -260,11 +251,10 @@ u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u8 *from, u32 *nr_sta
  * @addr: the address the code will run at
  * @out: what was emitted
  *
- * The size does not depend on @addr: emit once to a scratch buffer with
- * @addr = 0 and reach unchecked (@addr 0 means "measuring"), allocate, and emit
- * again. Or measure with @buf NULL. That fails with NO_SPACE, and @out->size is the
- * size. @buf is written to only with TRAMP_X86_OK (bytes behind the image become
- * int3) and with OUT_OF_REACH (all of it becomes int3).
+ * The size does not depend on @addr. So measure first: with @buf NULL, which fails with
+ * NO_SPACE, or to a scratch buffer with @addr 0, where reach is not checked. Then allocate, and
+ * emit again. @buf is written to only with TRAMP_X86_OK (bytes behind the image become int3)
+ * and with OUT_OF_REACH (all of it becomes int3).
  *
  * Context: any; touches nothing but its arguments.
  * Return: TRAMP_X86_OK or why not.

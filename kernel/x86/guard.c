@@ -41,20 +41,18 @@
  * resched: call resched
  *	jmp	cont
  *
- * (1) With preemption off the task stays on its CPU, and a region with
- *     preemption off is an RCU reader. So no rcu_read_lock() and no
- *     migrate_disable() are needed. Kernels whose checkers must see
+ * (1) With preemption off the task stays on its CPU and is an RCU reader. So neither
+ *     rcu_read_lock() nor migrate_disable() is needed. Kernels whose checkers must see
  *     rcu_read_lock() get the call as well (env->rcu_read_lock).
  *
  * (2) The program's run word: bit 0 is set while the program runs, the others count
  *     how often it has. One instruction takes it and tells whether it was taken, and
  *     the increment that releases it carries into the count. It belongs to this CPU and
  *     the task cannot leave it, so nothing has to be atomic. An interrupt or an NMI that
- *     runs the program has released it again before it returns. If the bit
- *     was set before, the program is running further up this very stack: it is a
- *     recursion, and counts as missed. (Both instructions are of 64 bits for a reason. A
- *     load that is wider than the store before it waits until that has left the store
- *     buffer, which costs more than all the rest.)
+ *     runs the program has released it again before it returns. If the bit was set before,
+ *     the program is running further up this very stack: it is a recursion, and counts as
+ *     missed. (Both instructions are of 64 bits for a reason: a load wider than the store
+ *     before it waits for the store buffer, which costs more than all the rest.)
  *
  * (3) An interrupt that does the same in between puts it back likewise.
  *
@@ -101,9 +99,9 @@
  *     Such helpers ask in_nmi(), try the lock, and fail where they would spin for ever.
  *     Interrupts are off already. One that came while an NMI is counted would leave its
  *     softirqs pending, and find the recursion contexts of perf and ftrace taken that are
- *     an NMI's. An NMI, before this or behind it, adds its own count and takes it away
- *     again. Each field has 4 bits. Programs do not nest, so a stack of contexts has a
- *     few counts of ours at most, and nothing is carried into bit 31.
+ *     an NMI's. An NMI adds its own count and takes it away again. Each field has 4 bits.
+ *     Programs do not nest, so a stack of contexts has a few counts of ours at most, and
+ *     nothing is carried into bit 31.
  *
  * (6) An NMI between the look at the counter and the increment puts the counter back
  *     before it returns, so what was seen still holds.
@@ -135,13 +133,11 @@
  *	lea	run_ctx, %rdx
  *	call	exit
  *
- * (9) Stored as 0 even if the program is not known to read its cookie. For
- *     enter() makes the run_ctx visible in any case, and the stack's old
- *     contents must not be.
+ * (9) Stored as 0 even if the program is not known to read its cookie. For enter() makes
+ *     the run_ctx visible in any case, and the stack's old contents must not be.
  *
- * (10) The task may be preempted and may migrate, but this is a single
- *     instruction on a single CPU, and only the sum over all CPUs means
- *     anything.
+ * (10) The task may be preempted and may migrate, but this is a single instruction on a
+ *     single CPU, and only the sum over all CPUs means anything.
  *
  * (11) Always, also for a program that does not look at its context: rdi still has the
  *     interrupted code's value, and a tracer of the program gets to see it.

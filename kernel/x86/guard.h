@@ -123,16 +123,8 @@ void tramp_guard_count_call(struct tramp_guard *g, struct tramp_part *p);
 /* Call an address outside of the image. */
 void tramp_guard_call(struct tramp_guard *g, struct tramp_part *p, u64 target);
 
-/**
- * tramp_guard_open() - preemption off, for the inline programs that follow
- * @g: the image; nothing happens if its guard is open already
- */
+/* Preemption off for the inline programs that follow, and on again; neither a second time. */
 void tramp_guard_open(struct tramp_guard *g);
-
-/**
- * tramp_guard_close() - preemption on again
- * @g: the image; nothing happens if its guard is not open
- */
 void tramp_guard_close(struct tramp_guard *g);
 
 /**

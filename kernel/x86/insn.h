@@ -67,8 +67,7 @@ struct tramp_x86_insn {
  * @insn: (out) unspecified if it fails
  *
  * Context: any.
- * Return: false if these are not the bytes of an instruction, or not
- * of all of it.
+ * Return: false if these are not the bytes of a whole instruction.
  */
 bool tramp_x86_decode(const u8 *code, u32 avail, struct tramp_x86_insn *insn);
 
@@ -129,16 +128,14 @@ s32 tramp_x86_disp(const struct tramp_x86_insn *insn);
 u64 tramp_x86_branch_target(const struct tramp_x86_insn *insn, u64 ip);
 
 /*
- * ENDBR64, ENDBR32: where indirect branches may land. A copy of it is a NOP, so it is
- * TRAMP_X86_PLAIN. But with indirect branch tracking on, nothing else may stand at its
- * place: writers there have to know.
+ * ENDBR64, ENDBR32. A copy of it is a NOP, so it is TRAMP_X86_PLAIN. But with indirect branch
+ * tracking on, nothing else may stand at its place: writers there have to know.
  */
 bool tramp_x86_is_endbr(const struct tramp_x86_insn *insn);
 
 /*
- * sti: interrupts come only behind the next instruction, which idle loops count
- * on (sti; hlt). It relocates as itself, but the next instruction has to follow it in
- * the copy as well.
+ * sti: interrupts come only behind the next instruction, which idle loops count on (sti;
+ * hlt). It relocates as itself, but the next one has to follow it in the copy as well.
  */
 bool tramp_x86_is_sti(const struct tramp_x86_insn *insn);
 

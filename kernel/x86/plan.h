@@ -12,8 +12,7 @@
  *		sync or wait, once for all
  *
  * It must see to it that nobody else changes the bytes meanwhile, from the check to the end;
- * only a wait comes before that. In the kernel probe/poke.c executes the plans. Nothing in
- * them is about a kernel: code that can write, sync and wait can execute them.
+ * only a wait comes before that. In the kernel probe/poke.c executes the plans.
  *
  * Execution meanwhile:
  *
@@ -25,11 +24,11 @@
  *    of a displacement, so nobody may be at one of them. Newcomers are not: at the probe
  *    they trap, and go on in an image that executes the whole region; and nothing
  *    branches into it (safety.h). The plan waits for those that were there before. They are
- *    tasks preempted between two of the instructions, or in the older image that
- *    returns between them, or interrupts on top of either. (Nobody is, and
- *    the wait is not needed, if the region is one instruction, or if the image has executed
- *    the whole region since the last wait.) Then the displacement is written behind the
- *    int3, sync, and then the first byte: a CPU traps, or executes the whole jump.
+ *    tasks preempted between two of the instructions, or in the older image that returns
+ *    between them, or interrupts on top of either. (Nobody is, and the wait is not needed, if the
+ *    region is one instruction, or if the image has executed the whole region since the
+ *    last wait.) Then the displacement is written behind the int3, sync, and then the first
+ *    byte: a CPU traps, or executes the whole jump.
  *
  *  - jump -> int3 (UNJUMP). The first byte, sync: nobody executes the jump any more. Then
  *    the rest, which nobody comes to as long as the image executes the whole region.

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One instruction, made to run at another address.
+ * One instruction, made to run at another address. docs/design/instructions.md has what each
+ * kind becomes, and why.
  *
  * Most are copied byte by byte. A part that depends on its own address is either a
  * displacement, which is computed anew, or a relative branch, which is written anew in
  * its rel32 form. A call becomes a push of the address it would push and a jump.
  * Flags are never touched on the way, and no register is borrowed.
  *
- * Returns and indirect branches. A processor may take the target of one that stands in
- * the lower half of a cache line from another branch (Indirect Target Selection). There
- * the kernel leaves it plain only where bit 5 of its address is set, and has it jump
- * to a thunk elsewhere. A copy can come to lie anywhere, so all of them go to the thunk, which
- * is jumped to: a call has pushed its return address by then. The thunk for a register
- * is a jump through it, the one for returns a return. There is none for `ret n`
- * or for memory operands, and no register is free to load one into: these are refused.
+ * Thunks. In the lower half of a cache line some processors take the target of a return or
+ * an indirect branch from another branch (Indirect Target Selection). A copy can come to lie
+ * anywhere. So all of them go to the kernel's thunk, which is jumped to: a call has pushed its
+ * return address by then. There is none for `ret n` or for memory operands, and no register
+ * is free to load one into: these are refused.
  *
- * Call depth tracking. A call puts the address behind it in the processor's return stack buffer;
- * a push and a jump does not. A return takes an entry all the same. Some processors go by
- * other branches when there is none left, so the kernel counts calls and returns (up to 12), and
- * fills the buffer before it is empty. It counts a call at the callee, and there a
- * relocated one would be counted without an entry. Hit often enough, it empties the buffer while
- * the count says that all is well. So where the kernel counts, a real call makes the
- * entry, and its return address is replaced. The callee's return is predicted wrongly then,
- * into an int3; those of its callers are not.
+ * Call depth tracking. Where the kernel counts calls (at the callee, up to 12), each must make
+ * an entry in the return stack buffer, which a push and a jump does not. So a real call makes
+ * it, and its return address is replaced. The callee's return is predicted wrongly then, into
+ * an int3; those of its callers are not.
  *
  * Two things differ. The oops of an instruction that faults names the copy. If a call's
  * operand cannot be read, its return address is on the stack already.

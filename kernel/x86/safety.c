@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * May the instructions at an address be jumped over?
+ * The rules of safety.h.
  *
  * First the region is walked: its live instructions are those that control reaches
  * from its start, its dead ones stand behind one that does not fall through. Then
- * each rule looks at the whole region. The first one that objects gives the reason, so
- * those that say most come first. Somebody owns the bytes; then, an instruction could not
- * run elsewhere at all; then, the jump alone is in the way.
+ * each rule looks at the whole region. Those that say most come first: somebody owns the
+ * bytes; an instruction could not run elsewhere at all; the jump alone is in the way.
  */
 #include "safety.h"
 

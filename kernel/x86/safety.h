@@ -34,17 +34,14 @@ struct tramp_x86_env;
  * struct tramp_x86_world - what must be known beyond the bytes
  * @env: the kernel, for tramp_x86_relocate()
  * @is_target: whether @addr is the target of a direct branch from anywhere, a fix-up of the
- *	exception table, or the label of a jump label. It is asked for every byte of the
- *	region but the first, not only for those where instructions start.
+ *	exception table, or the label of a jump label. Asked for every byte but the first.
  * @has_fixup: whether the instruction at @addr has an exception-table entry. Asked for those
  *	that would run out of line.
  * @held: whether somebody else patches any byte of @start to @end (exclusive): an
- *	ftrace site, jump label, static call, alternative, BUG entry, a probe. Returns
- *	0 for nobody, else a number that means something to the caller, with
- *	the byte in @where.
+ *	ftrace site, jump label, static call, alternative, BUG entry, a probe. Returns 0 for
+ *	nobody, else a number that means something to the caller, with the byte in @where.
  * @indirect: whether an indirect jump could land in the middle of the symbol that
- *	holds @ip. Not asked for a region of one instruction: indirect jumps lead to
- *	where instructions start.
+ *	holds @ip. Not asked for a region of one instruction.
  *
  * All functions get the caller's @arg of tramp_x86_check_region().
  */
@@ -86,9 +83,7 @@ struct tramp_x86_verdict {
  * Bytes behind an instruction that does not fall through are never executed if nothing
  * branches there. They need not relocate, have no fix-ups asked for, and need not even
  * decode: the region has whole instructions as far as they do, and at least 5 bytes.
- *
- * Whether the detour is within reach of what its instructions refer to is found out
- * when it is emitted.
+ * Whether what is referred to is within reach of the detour is found out when that is emitted.
  *
  * Context: any that @world's functions allow.
  * Return: @v->why.
