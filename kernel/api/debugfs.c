@@ -29,22 +29,6 @@
 
 static struct dentry *dir;
 
-static void show_link(struct seq_file *seq, const struct tramp_link *link, bool addresses)
-{
-	struct tramp_described d;
-
-	tramp_link_describe(link, &d);
-	seq_printf(seq, "%016llx %s %s+%#llx %s%s[%s%s%s]", addresses ? d.addr : 0,
-		   tramp_kind_name(d.kind), *d.name ? d.name : "-", d.offset, d.module,
-		   *d.module ? " " : "", d.mode_name, d.reason ? ": " : "",
-		   d.reason ? tramp_reason_name(d.reason) : "");
-	seq_printf(seq, " link %u prog %u hits %llu misses %llu", d.link_id, d.prog_id, d.hits,
-		   d.misses);
-	if (d.exec)
-		seq_printf(seq, " image %s", d.exec->ksym.name);
-	seq_putc(seq, '\n');
-}
-
 static void *list_start(struct seq_file *seq, loff_t *pos)
 {
 	mutex_lock(&tramp_mutex);
@@ -65,7 +49,19 @@ static void list_stop(struct seq_file *seq, void *v)
 
 static int list_show(struct seq_file *seq, void *v)
 {
-	show_link(seq, v, tramp_may_see_addresses(seq->file->f_cred));
+	bool addresses = tramp_may_see_addresses(seq->file->f_cred);
+	struct tramp_described d;
+
+	tramp_link_describe(v, &d);
+	seq_printf(seq, "%016llx %s %s+%#llx %s%s[%s%s%s]", addresses ? d.addr : 0,
+		   tramp_kind_name(d.kind), *d.name ? d.name : "-", d.offset, d.module,
+		   *d.module ? " " : "", d.mode_name, d.reason ? ": " : "",
+		   d.reason ? tramp_reason_name(d.reason) : "");
+	seq_printf(seq, " link %u prog %u hits %llu misses %llu", d.link_id, d.prog_id, d.hits,
+		   d.misses);
+	if (d.exec)
+		seq_printf(seq, " image %s", d.exec->ksym.name);
+	seq_putc(seq, '\n');
 	return 0;
 }
 

@@ -83,14 +83,10 @@ static const struct tramp_cmd *find_command(unsigned int cmd)
 
 static int check_allowed(const struct tramp_cmd *cmd, struct tramp_refusal *why)
 {
-	switch (cmd->needs) {
-	case NEED_OPEN:
+	if (cmd->needs == NEED_OPEN || (cmd->needs == NEED_CAPS && tramp_may_use()))
 		return 0;
-	case NEED_CAPS:
-		return tramp_may_use() ? 0 : tramp_refuse(why, TRAMP_REASON_PERMISSION, 0, NULL);
-	case NEED_ATTACH:
-		break;
-	}
+	if (cmd->needs == NEED_CAPS)
+		return tramp_refuse(why, TRAMP_REASON_PERMISSION, 0, NULL);
 	return tramp_may_attach(why);
 }
 
