@@ -32,11 +32,6 @@
 /* Where struct btf has its reference count; -1: not known. */
 static int refcnt_offset = -1;
 
-static struct idr *ids(void)
-{
-	return (struct idr *)tramp_ksyms.btf_idr;
-}
-
 static bool has_name(const struct btf *btf, u32 offset, const char *name)
 {
 	return !strcmp(KSYM(btf_name_by_offset)(btf, offset), name);
@@ -75,7 +70,7 @@ int __init tramp_btf_id_init(void)
 	id = KSYM(bpf_find_btf_id)("btf", BTF_KIND_STRUCT, &btf);
 	if (id > 0) {
 		rcu_read_lock();
-		found = idr_find(ids(), KSYM(btf_obj_id)(btf));
+		found = idr_find((struct idr *)tramp_ksyms.btf_idr, KSYM(btf_obj_id)(btf));
 		rcu_read_unlock();
 		/* A module's struct of that name would be another one. */
 		if (found == btf && !KSYM(btf_is_module)(btf))
@@ -97,7 +92,7 @@ struct btf *tramp_btf_get(u32 id, struct tramp_refusal *why)
 					    !tramp_ksyms.has_bpf_find_btf_id ? "bpf_find_btf_id" :
 					    "struct btf's refcnt, in the kernel's BTF"));
 	rcu_read_lock();
-	btf = idr_find(ids(), id);
+	btf = idr_find((struct idr *)tramp_ksyms.btf_idr, id);
 	if (btf && !refcount_inc_not_zero((void *)btf + refcnt_offset))
 		btf = NULL;
 	rcu_read_unlock();

@@ -51,17 +51,23 @@ static int find_kallsyms(void)
 	return 0;
 }
 
-static void note_missing(const char *name, bool required, u32 *required_missing)
+/* The address of a symbol, 0 if this kernel lacks it. */
+static unsigned long resolve(const char *name, bool required, u32 *required_missing)
 {
-	if (required) {
+	unsigned long addr = tramp_ksym_lookup(name);
+
+	if (addr) {
+		tramp_ksyms.found++;
+	} else if (required) {
 		pr_err("this kernel lacks the symbol %s, without which nothing can be attached\n",
 		       name);
 		(*required_missing)++;
-		return;
+	} else {
+		pr_info("this kernel lacks the symbol %s: a feature is off\n", name);
+		if (!WARN_ON_ONCE(tramp_ksyms.missing >= ARRAY_SIZE(missing_names)))
+			missing_names[tramp_ksyms.missing++] = name;
 	}
-	pr_info("this kernel lacks the symbol %s: a feature is off\n", name);
-	if (!WARN_ON_ONCE(tramp_ksyms.missing >= ARRAY_SIZE(missing_names)))
-		missing_names[tramp_ksyms.missing++] = name;
+	return addr;
 }
 
 int tramp_ksyms_init(void)
@@ -74,14 +80,8 @@ int tramp_ksyms_init(void)
 	if (err)
 		return err;
 
-#define RESOLVE(name, required) \
-	addr = tramp_ksym_lookup(#name); \
-	if (addr) \
-		tramp_ksyms.found++; \
-	else \
-		note_missing(#name, required, &required_missing);
 #define RESOLVE_CALL(name, required) \
-	RESOLVE(name, required) \
+	addr = resolve(#name, required, &required_missing); \
 	if (addr) \
 		static_call_update(tramp_ks_##name, (typeof(&name))addr);
 #define RESOLVE_REQUIRED(name) RESOLVE_CALL(name, true)
@@ -89,8 +89,7 @@ int tramp_ksyms_init(void)
 	RESOLVE_CALL(name, false) \
 	tramp_ksyms.has_##name = addr;
 #define RESOLVE_ADDR(name, required) \
-	RESOLVE(name, required) \
-	tramp_ksyms.name = addr;
+	tramp_ksyms.name = resolve(#name, required, &required_missing);
 
 	TRAMP_KSYM_REQUIRED(RESOLVE_REQUIRED)
 	TRAMP_KSYM_OPTIONAL(RESOLVE_OPTIONAL)

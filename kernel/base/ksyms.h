@@ -6,9 +6,6 @@
  * call in our text is a direct near call. On CPUs with indirect branch tracking an indirect
  * call would fault on a function whose ENDBR the kernel sealed; elsewhere it would pay for a
  * retpoline. Call one as KSYM(name)(args); the prototypes are those of the kernel's headers.
- *
- * A required symbol that is missing keeps the module from loading. A missing
- * optional one turns a feature off, and INFO says so.
  */
 #ifndef TRAMP_KSYMS_H
 #define TRAMP_KSYMS_H
@@ -33,7 +30,7 @@
 /* Static in some kernels, so that no header has them. */
 s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 
-/* X(name): required functions. */
+/* X(name): required functions. Without any of them the module does not load. */
 #define TRAMP_KSYM_REQUIRED(X) \
 	X(bpf_link_init) \
 	X(bpf_link_prime) \
@@ -60,7 +57,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(text_poke_copy) \
 	X(__module_text_address)
 
-/* X(name): optional functions. */
+/* X(name): optional functions. A missing one turns a feature off, and INFO says so. */
 #define TRAMP_KSYM_OPTIONAL(X) \
 	X(bpf_find_btf_id) \
 	X(bpf_trampoline_get) \
@@ -156,13 +153,7 @@ extern struct tramp_ksyms tramp_ksyms;
  */
 int tramp_ksyms_init(void);
 
-/**
- * tramp_ksym_lookup() - address of any kernel symbol
- * @name: its name, "module:name" for one in a module
- *
- * Context: may sleep.
- * Return: the address, 0 if there is none.
- */
+/* The address of any kernel symbol ("module:name" for one in a module), 0 if none. May sleep. */
 unsigned long tramp_ksym_lookup(const char *name);
 
 /**

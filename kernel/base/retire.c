@@ -38,14 +38,14 @@
  * the first grace period that begins after the jump was written (before() and after(),
  * func/image.c).
  *
- * One worker does it for everything that waits, so that detaching thousands of
- * attachments costs a handful of grace periods.
+ * One worker does it for everything that waits, so that detaching thousands of attachments
+ * costs a handful of grace periods.
  *
  * The module itself: links hold a reference to it, so exit runs when no link is left. Exit
  * waits for the list to become empty, which takes a few grace periods. It must not have to
  * wait for a task that sleeps in an image, which may never come. So an image with a counter
- * takes a reference of its own when it is handed over. At that time the link still holds the
- * module. The image drops its reference when nobody is inside; until then rmmod says "in use".
+ * takes a reference of its own when it is handed over, while the link still holds the module.
+ * It drops it when nobody is inside; until then rmmod says "in use".
  */
 #include <linux/cpu.h>
 #include <linux/module.h>

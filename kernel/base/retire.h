@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The retire list: what may still be executing or in use is freed by one worker,
- * in batches, after the grace periods that make it safe. See retire.c for the
- * argument.
+ * The retire list: what may still be executing or in use is freed by one worker, in batches,
+ * after the grace periods that make it safe. See retire.c for the argument.
  */
 #ifndef TRAMP_RETIRE_H
 #define TRAMP_RETIRE_H
@@ -57,13 +56,7 @@ struct tramp_retire {
  */
 void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops);
 
-/**
- * tramp_retire_queue_work() - run something on the module's workqueue
- * @work: what to run
- *
- * For what must not run in the caller's context; everything queued has finished
- * when tramp_retire_exit() returns.
- */
+/* Run something on the module's workqueue; it has finished when tramp_retire_exit() returns. */
 void tramp_retire_queue_work(struct work_struct *work);
 
 /**

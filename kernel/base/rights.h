@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Rights: the questions that ioctls, link commands and debugfs ask.
- * docs/rights.md has the table of all of them.
- */
+/* Rights: the questions that ioctls, link commands and debugfs ask; docs/rights.md has them all. */
 #ifndef TRAMP_RIGHTS_H
 #define TRAMP_RIGHTS_H
 
@@ -10,11 +7,7 @@
 #include "ksyms.h"
 #include "tramp.h"
 
-/**
- * tramp_may_use() - whether the calling task may have anything to do with the module
- *
- * Return: true with CAP_SYS_ADMIN, or with CAP_BPF and CAP_PERFMON.
- */
+/* The calling task may use the module: CAP_SYS_ADMIN, or both CAP_BPF and CAP_PERFMON. */
 bool tramp_may_use(void);
 
 /**
