@@ -147,6 +147,12 @@ static enum rsp_use rsp_use(const struct tramp_x86_insn *insn)
 	return SIB_BASE(insn->bytes[insn->modrm_off + 1]) == TASM_RSP ? RSP_BASE : RSP_UNUSED;
 }
 
+/* Bytes of the displacement after the push. One of none needs one then; a long one stays long. */
+static u32 moved_disp_size(const struct tramp_x86_insn *insn)
+{
+	return insn->disp_size < 4 && tasm_fits_s8((s64)tramp_x86_disp(insn) + SLOT) ? 1 : 4;
+}
+
 /*
  * After the push the operand is a slot further up. It must not be where the push
  * writes. (With an index register nobody can tell, but in the kernel nothing
@@ -160,13 +166,9 @@ static bool can_move_up(const struct tramp_x86_insn *insn)
 
 	if (!index && disp > -2 * SLOT && disp < 0)
 		return false;
-	return tasm_fits_s32((s64)disp + SLOT);
-}
-
-/* Bytes of that displacement. An rsp without one needs one then; a long one stays long. */
-static u32 moved_disp_size(const struct tramp_x86_insn *insn)
-{
-	return insn->disp_size < 4 && tasm_fits_s8((s64)tramp_x86_disp(insn) + SLOT) ? 1 : 4;
+	/* prefixes that mean nothing may have filled the instruction up already */
+	return tasm_fits_s32((s64)disp + SLOT) &&
+	       insn->len - insn->disp_size + moved_disp_size(insn) <= TRAMP_X86_MAX_INSN;
 }
 
 /* jmp through the same operand, whose base is rsp, a slot further up. */
@@ -201,55 +203,31 @@ static enum tramp_x86_reloc put_call_ind(struct tasm *a, const struct tramp_x86_
 		return TRAMP_X86_RELOC_RETURN;
 	if (use == RSP_ITSELF)
 		return TRAMP_X86_RELOC_RSP;
-	if (env->has_indirect_thunks) {
-		if (!indirect_thunk(insn, env))
-			return TRAMP_X86_RELOC_FIXED;
-		put_push_return(a, insn, ip, env);
-		tasm_branch(a, TASM_JMP, indirect_thunk(insn, env));
-		return TRAMP_X86_RELOC_OK;
-	}
-	if (use == RSP_BASE) {
-		/* prefixes that mean nothing may have filled it up already */
-		u32 len = insn->len - insn->disp_size + moved_disp_size(insn);
+	if (env->has_indirect_thunks && !indirect_thunk(insn, env))
+		return TRAMP_X86_RELOC_FIXED;
+	if (use == RSP_BASE && !env->has_indirect_thunks && !can_move_up(insn))
+		return TRAMP_X86_RELOC_RSP;
 
-		if (!can_move_up(insn) || len > TRAMP_X86_MAX_INSN)
-			return TRAMP_X86_RELOC_RSP;
-		put_push_return(a, insn, ip, env);
-		put_jmp_moved_up(a, insn);
-		return TRAMP_X86_RELOC_OK;
-	}
 	put_push_return(a, insn, ip, env);
-	put_same(a, insn, ip, (tramp_x86_modrm(insn) & ~0x38) | 4 << 3);
+	if (env->has_indirect_thunks)
+		tasm_branch(a, TASM_JMP, indirect_thunk(insn, env));
+	else if (use == RSP_BASE)
+		put_jmp_moved_up(a, insn);
+	else
+		put_same(a, insn, ip, (tramp_x86_modrm(insn) & ~0x38) | 4 << 3);
 	return TRAMP_X86_RELOC_OK;
 }
 
-static enum tramp_x86_reloc put_jmp_ind(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
-					const struct tramp_x86_env *env)
+/* The same instruction; or, where there are @thunks, a jump to the one that does the same. */
+static enum tramp_x86_reloc put_or_thunk(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
+					 bool thunks, u64 thunk)
 {
-	if (!env->has_indirect_thunks) {
-		put_same(a, insn, ip, tramp_x86_modrm(insn));
-		return TRAMP_X86_RELOC_OK;
-	}
-	if (!indirect_thunk(insn, env))
+	if (thunks && !thunk)
 		return TRAMP_X86_RELOC_FIXED;
-	tasm_branch(a, TASM_JMP, indirect_thunk(insn, env));
-	return TRAMP_X86_RELOC_OK;
-}
-
-/*
- * Prefixes of a return mean nothing. Where the thunk counts returns, one that the kernel has
- * left plain is not counted, wherever it stands, and nor is its copy.
- */
-static enum tramp_x86_reloc put_ret(struct tasm *a, const struct tramp_x86_insn *insn, u64 ip,
-				    const struct tramp_x86_env *env)
-{
-	if (!env->return_thunk || env->has_call_depth) {
+	if (thunks)
+		tasm_branch(a, TASM_JMP, thunk);
+	else
 		put_same(a, insn, ip, tramp_x86_modrm(insn));
-		return TRAMP_X86_RELOC_OK;
-	}
-	if (insn->opcode != 0xc3)
-		return TRAMP_X86_RELOC_FIXED;
-	tasm_branch(a, TASM_JMP, env->return_thunk);
 	return TRAMP_X86_RELOC_OK;
 }
 
@@ -258,12 +236,17 @@ static enum tramp_x86_reloc put(struct tasm *a, const struct tramp_x86_insn *ins
 {
 	switch (tramp_x86_classify(insn)) {
 	case TRAMP_X86_PLAIN:
-		put_same(a, insn, ip, tramp_x86_modrm(insn));
-		return TRAMP_X86_RELOC_OK;
+		return put_or_thunk(a, insn, ip, false, 0);
 	case TRAMP_X86_JMP_IND:
-		return put_jmp_ind(a, insn, ip, env);
+		return put_or_thunk(a, insn, ip, env->has_indirect_thunks,
+				    indirect_thunk(insn, env));
 	case TRAMP_X86_RET:
-		return put_ret(a, insn, ip, env);
+		/*
+		 * Prefixes of a return mean nothing. Where the thunk counts returns, one that
+		 * the kernel has left plain is not counted, wherever it stands, nor is its copy.
+		 */
+		return put_or_thunk(a, insn, ip, env->return_thunk && !env->has_call_depth,
+				    insn->opcode == 0xc3 ? env->return_thunk : 0);
 	case TRAMP_X86_JMP:
 		put_branch(a, insn, ip, TASM_JMP);
 		return TRAMP_X86_RELOC_OK;
