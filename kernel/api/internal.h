@@ -20,14 +20,12 @@ union tramp_arg {
 /**
  * struct tramp_user - who called
  * @ptr: the caller's struct
- * @size: its size
- * @known: the size as this module knows it
+ * @size: bytes of it that this module knows
  * @why: the refusal in the struct that is copied back; NULL: the command has none
  */
 struct tramp_user {
 	void __user *ptr;
 	size_t size;
-	size_t known;
 	struct tramp_refusal *why;
 };
 

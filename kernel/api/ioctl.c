@@ -45,7 +45,7 @@ long tramp_reply(const struct tramp_user *user, const void *arg, long err)
 {
 	if (user->why && !tramp_caller_sees())
 		user->why->addr = 0;
-	if (copy_to_user(user->ptr, arg, min(user->known, user->size)))
+	if (copy_to_user(user->ptr, arg, user->size))
 		return err ?: -EFAULT;
 	return err;
 }
@@ -104,13 +104,12 @@ static long tramp_ioctl(struct file *file, unsigned int nr, unsigned long ptr)
 		return -EFAULT;
 	if (size < cmd->min || size > PAGE_SIZE)
 		return size < cmd->min ? -EINVAL : -E2BIG;
-	user.size = size;
-	user.known = cmd->size;
+	user.size = min_t(size_t, size, cmd->size);
 
 	arg = kzalloc(sizeof(*arg), GFP_KERNEL);
 	if (!arg)
 		return -ENOMEM;
-	err = copy_struct_from_user(arg, cmd->size, user.ptr, user.size);
+	err = copy_struct_from_user(arg, cmd->size, user.ptr, size);
 	if (err)
 		goto free;
 	if (cmd->refusal) {
