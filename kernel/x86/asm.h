@@ -66,7 +66,6 @@ enum tasm_mem_op {
 };
 
 #define TASM_REL32_SIZE	4
-#define TASM_NOP5_SIZE	5
 
 /**
  * struct tasm - where instructions go
@@ -265,8 +264,6 @@ static inline void tasm_push(struct tasm *a, enum tasm_reg r)
 }
 
 /* The immediate is sign-extended to 64 bits; five bytes whatever the value. */
-#define TASM_PUSH_IMM32_SIZE	5
-
 static inline void tasm_push_imm32(struct tasm *a, s32 v)
 {
 	tasm_byte(a, 0x68);

@@ -8,9 +8,6 @@
 #include "fentry_image.h"
 #include "safety.h"
 
-/* Offsets into struct pt_regs, which is the same on every x86-64 kernel. */
-#define TRAMP_X86_REGS_SIZE	168
-
 /**
  * struct tramp_x86_detour_req - what to emit
  * @env: the kernel; without programs only the thunks and @has_call_depth matter
@@ -41,6 +38,7 @@ struct tramp_x86_detour_req {
 	u32 regs;
 };
 
+/* struct pt_regs is the same on every x86-64 kernel. */
 #define TRAMP_X86_REGS_ALL	((1u << 21) - 1)
 
 /**
