@@ -38,7 +38,7 @@ Variables:
                several in quotes. Default: tests 6.1 6.12 6.12-rt, demo and shell 6.12
   T=TEST       narrow tests to a name, program.name or program; shell patterns work
   RUNS=N       inputs for each of the four targets of fuzz, default 500000
-  JOBS=N       machines side by side in test-vm, default one for each processor
+  JOBS=N       machines side by side in test-vm, default processors + 1
   V=1          show every command
   O=DIR        build folder, default build
   DEBUG_DIR=D  sources and objects of the debug kernel, 3 GB, default O/debug-kernel
