@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Slab caches of our own, for what every attachment has one of and kmalloc()'s powers of
- * two would waste hundreds of bytes on. They show in /proc/slabinfo by the structs' names,
- * unless the kernel merges them with others of the same size. Each belongs to the file that
- * allocates from it.
+ * Slab caches of our own, for what every attachment has one of and kmalloc()'s powers of two
+ * would waste hundreds of bytes on. Each belongs to the file that allocates from it.
  */
 #ifndef TRAMP_CACHE_H
 #define TRAMP_CACHE_H

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every difference between kernel versions, by feature name. No other file of
- * the module looks at LINUX_VERSION_CODE.
- *
- * The version says nothing about a backport: Kbuild looks for it in the kernel's headers and
- * sets TRAMP_HAVE_*.
+ * Every difference between kernel versions, by feature name. The version says nothing about a
+ * backport: Kbuild looks for it in the kernel's headers and sets TRAMP_HAVE_*.
  */
 #ifndef TRAMP_COMPAT_H
 #define TRAMP_COMPAT_H
@@ -17,10 +14,7 @@
 #include <linux/version.h>
 #include <asm/current.h>
 
-/*
- * Per-CPU hot variables: loose in 6.1, members of pcpu_hot from 6.2 on. The
- * address of a static per-CPU variable is what is added to the GS base.
- */
+/* Per-CPU hot variables: loose in 6.1, members of pcpu_hot from 6.2 on. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define tramp_pcpu_preempt_count()	((unsigned long)&pcpu_hot.preempt_count)
 #define tramp_pcpu_current_task()	((unsigned long)&pcpu_hot.current_task)

@@ -132,12 +132,9 @@ struct tramp_ksyms {
 	TRAMP_KSYM_PROBE_ADDRS(TRAMP_KSYM_MEMBER)
 #undef TRAMP_KSYM_MEMBER
 	bool has_probes;		/* nothing of TRAMP_KSYM_PROBE* is missing */
-	bool has_bpf_find_btf_id;
-	bool has_bpf_trampoline_get;
-	bool has_bpf_trampoline_put;
-	bool has_kallsyms_on_each_match_symbol;
-	bool has_perf_event_ksymbol;
-	bool has_perf_event_text_poke;
+#define TRAMP_KSYM_MEMBER(name) bool has_##name;
+	TRAMP_KSYM_OPTIONAL(TRAMP_KSYM_MEMBER)
+#undef TRAMP_KSYM_MEMBER
 	u32 found;
 	u32 missing;
 };
