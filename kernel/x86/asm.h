@@ -2,18 +2,15 @@
 /*
  * A small x86-64 encoder: each function appends one instruction to a buffer.
  *
- * The buffer may be too short, or absent altogether: then bytes are counted but
- * not written, so that one run of the caller's code measures and a second one
- * writes. Errors are sticky (struct tasm::overflow, ::out_of_reach): callers emit
- * without looking and ask once at the end.
+ * The buffer may be too short, or absent altogether: then bytes are counted but not
+ * written, so that one run of the caller's code measures and a second one writes. Errors
+ * are sticky (struct tasm::overflow, ::out_of_reach): callers ask once at the end.
  *
- * Offsets into the buffer stand for places. Two struct tasm may write to different
- * parts of one buffer at the same time (a hot and a cold part, say). Jumps between
- * them need nothing but the offset of the other.
+ * Offsets into the buffer stand for places. Two struct tasm may write to parts of one buffer
+ * at the same time (hot and cold). Jumps between them need the offset of the other only.
  *
- * Only what the images need is here, in the one encoding chosen for it. The
- * encodings are those of the Intel SDM, volume 2: [prefix] [REX] opcode ModRM
- * [SIB] [disp] [imm].
+ * Only what the images need is here, in the one encoding chosen for it. Encodings are
+ * those of the Intel SDM, volume 2: [prefix] [REX] opcode ModRM [SIB] [disp] [imm].
  */
 #ifndef TRAMP_X86_ASM_H
 #define TRAMP_X86_ASM_H
@@ -386,22 +383,15 @@ static inline void tasm_branch_label(struct tasm *a, enum tasm_branch op, struct
 	l->chain = a->off - TASM_REL32_SIZE;
 }
 
-/* A rel32 field at @pos that was written before, all four bytes in bounds. */
-static inline bool tasm_rel32_written(const struct tasm *a, u32 pos)
-{
-	return a->buf && a->len >= TASM_REL32_SIZE && pos <= a->len - TASM_REL32_SIZE;
-}
-
 /*
- * The label is here: every jump that waited for it gets its rel32. A field
- * that did not fit into the buffer ends the walk (the overflow is noted
- * already, and the code is lost anyway).
+ * The label is here: every jump that waited for it gets its rel32. A field that did not fit
+ * into the buffer ends the walk: the overflow is noted already, and the code is lost anyway.
  */
 static inline void tasm_bind(struct tasm *a, struct tasm_label *l)
 {
 	u32 next, rel, field = l->chain;
 
-	while (field != TASM_UNBOUND && tasm_rel32_written(a, field)) {
+	while (a->buf && field != TASM_UNBOUND && (u64)field + TASM_REL32_SIZE <= a->len) {
 		rel = a->off - (field + TASM_REL32_SIZE);
 		memcpy(&next, a->buf + field, TASM_REL32_SIZE);
 		memcpy(a->buf + field, &rel, TASM_REL32_SIZE);

@@ -208,12 +208,9 @@ static void lay_out(struct image *img)
 {
 	const struct tramp_x86_detour_req *req = img->req;
 	struct tramp_guard *g = &img->g;
-	u32 i, flags = 0;
 
-	for (i = 0; i < req->nr_progs; i++)
-		flags |= req->progs[i].flags;
 	g->run_ctx_flags = NEED_RUN_CTX;
-	if (flags & NEED_RUN_CTX) {
+	if (tramp_x86_flags_of(req->progs, req->nr_progs) & NEED_RUN_CTX) {
 		img->run_ctx_words = 1 + req->env->trace_ctx_size / 8;
 		img->bottom = -8 * (s32)img->run_ctx_words;
 		g->saved = -8;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Detour buffers: what a probe's JMP leads to, or its int3 is continued at.
- */
+/* Detour buffers: what a probe's JMP leads to, or its int3 is continued at. */
 #ifndef TRAMP_X86_DETOUR_IMAGE_H
 #define TRAMP_X86_DETOUR_IMAGE_H
 
@@ -14,10 +12,9 @@
  * @ip: the probed address, the next one to be had by sign-extending 32 bits (kernel
  *	and module text is)
  * @code: the original bytes there
- * @len: how many of them are executed out of line: one instruction, or the whole
- *	region that a jump covers. At most TRAMP_X86_MAX_REGION. Bytes behind an
- *	instruction that does not fall through are not looked at; a call must be
- *	the last one, it would return into the region otherwise
+ * @len: how many of them are executed out of line: one instruction, or the whole region
+ *	that a jump covers, at most TRAMP_X86_MAX_REGION. Bytes behind an instruction that does
+ *	not fall through are not looked at; a call must be the last one, since it returns behind it
  * @nr_progs: entries in @progs, at most TRAMP_X86_MAX_PROGS; may be 0
  * @progs: programs in the order they run. All have inline policy (no
  *	TRAMP_X86_CALL_GUARDED or _SLEEPABLE); their context is the struct pt_regs. For one

@@ -23,10 +23,9 @@
  *			padding, see below
  *	rsp		then, for the call of the original, its stack arguments
  *
- * The padding appears in exit images of functions with stack arguments. It makes
- * rsp at the original's entry the same modulo 16 as it was when the function was
- * called. The caller may have aligned its stack for an argument (an __int128, say)
- * that the function relies on finding aligned.
+ * The padding appears in exit images of functions with stack arguments. It makes rsp at the
+ * original's entry the same modulo 16 as at the function's: the function may rely on finding
+ * an argument (an __int128, say) aligned.
  *
  * The code, for a function of two arguments
  * =========================================
@@ -89,15 +88,13 @@
  * (2) Whatever the result's size, a program gets the bits that the caller
  *     would get.
  *
- * (3) When an image is replaced, calls may be inside the original. The exit
- *     programs that are no longer attached must not run when they return: their
- *     NOPs are patched to jumps. Those that stay attached must: the calls were
- *     there before, and are owed to them. Therefore one NOP for each program
- *     and not one for all. It stands before the program's own guard and behind
- *     the part shared with its neighbours (the preemption count). The jump leads
- *     behind its own guard: either way the counters stay balanced. The NOPs are
- *     not aligned; they must be patched by way of an int3 in the first byte, as
- *     text_poke_bp() does.
+ * (3) When an image is replaced, calls may be inside the original. When they
+ *     return, exit programs that are no longer attached must not run: their NOPs
+ *     are patched to jumps. Those that stay must: the calls are owed to them. So
+ *     each has a NOP, before its own guard and behind the part shared with its
+ *     neighbours (the preemption count). The jump leads behind its own guard:
+ *     either way the counters stay balanced. The NOPs are not aligned; they must be
+ *     patched by way of an int3 in the first byte, as text_poke_bp() does.
  *
  * Once an fmod_ret program returns non-zero, the remaining ones and the
  * original are skipped. A test after each program jumps to the end of the guard
@@ -147,24 +144,13 @@ struct image {
 
 /* The frame ------------------------------------------------------------- */
 
-static u32 all_flags(const struct tramp_x86_fentry_req *req)
-{
-	u32 i, flags = 0;
-
-	for (i = 0; i < req->nr_fentry; i++)
-		flags |= req->fentry[i].flags;
-	for (i = 0; i < req->nr_fmod_ret; i++)
-		flags |= req->fmod_ret[i].flags;
-	for (i = 0; i < req->nr_fexit; i++)
-		flags |= req->fexit[i].flags;
-	return flags;
-}
-
 static void lay_out(struct image *img)
 {
 	const struct tramp_x86_fentry_req *req = img->req;
 	const struct tramp_x86_model *m = req->model;
-	u32 flags = all_flags(req);
+	u32 flags = tramp_x86_flags_of(req->fentry, req->nr_fentry) |
+		    tramp_x86_flags_of(req->fmod_ret, req->nr_fmod_ret) |
+		    tramp_x86_flags_of(req->fexit, req->nr_fexit);
 	u32 pushed, room = 0;
 
 	img->slots = tramp_x86_model_slots(m, img->from, &img->stack_slots);

@@ -14,6 +14,16 @@
 /* Where a slot comes from: the index of a register, or this + that of a stack slot. */
 #define TRAMP_X86_STACK_SLOT	TRAMP_X86_ARG_REGS
 
+/* The flags that any of the programs has. */
+static inline u32 tramp_x86_flags_of(const struct tramp_x86_call *c, u32 nr)
+{
+	u32 flags = 0;
+
+	while (nr--)
+		flags |= c[nr].flags;
+	return flags;
+}
+
 /* Whether the helpers that an image with programs needs are all there. */
 bool tramp_x86_check_env(const struct tramp_x86_env *env);
 

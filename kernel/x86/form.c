@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The bytes at a probe's address in each of their forms, see form.h.
- */
+/* The bytes at a probe's address in each of their forms, see form.h. */
 #include "form.h"
 
 #include "asm.h"

@@ -8,8 +8,8 @@
  *	jump		e9 r0 r1 r2 r3 cc cc cc
  *
  * The further int3s are never executed. They keep decoders in step that begin at the
- * function's start, as the kernel's kprobes do at every registration. They also keep
- * kprobes from being put there: the kernel registers none on an int3.
+ * function's start, as the kernel's kprobes do at every registration. And the kernel
+ * registers no kprobe on an int3.
  *
  * How one form becomes another while the code runs: plan.h.
  */

@@ -195,7 +195,8 @@ struct tasm_mem tramp_part_percpu(struct tramp_part *p, u64 off)
 void tramp_guard_count_call(struct tramp_guard *g, struct tramp_part *p)
 {
 	if (g->env->has_call_depth)
-		tasm_mem_op(&p->a, TASM_SAR_IMM8, true, tramp_part_percpu(p, g->env->call_depth), 5);
+		tasm_mem_op(&p->a, TASM_SAR_IMM8, true,
+			    tramp_part_percpu(p, g->env->call_depth), 5);
 }
 
 void tramp_guard_call(struct tramp_guard *g, struct tramp_part *p, u64 target)
@@ -362,10 +363,7 @@ static void release_counter(struct tramp_guard *g, const struct tramp_x86_call *
 	tramp_part_bind(hot, next);
 }
 
-/*
- * Cold code for while statistics are on. The program runs, its time is taken, and it goes
- * on at @done. @hits: the counter that it counts up there, 0 for none.
- */
+/* Cold code while statistics are on: run and time it. @hits: the counter of its runs, or 0. */
 static void run_timed(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result,
 		      u64 hits, struct tasm_label *done)
 {
@@ -394,9 +392,9 @@ static void ask_stats(struct tramp_guard *g, const struct tramp_x86_call *c, boo
 }
 
 /*
- * One question for the usual case that the counter of @nr programs is free and statistics
- * are off. If it is taken they are missed, all of them, and it goes on at @next; if it
- * is statistics, the first has run when it goes on at @done.
+ * One question for the usual case: the counter of @nr programs is free and statistics are off.
+ * If it is taken all of them are missed, and it goes on at @next. If it is statistics, the
+ * first has run when it goes on at @done.
  */
 static void ask_counter(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr,
 			struct tasm_label *done, struct tasm_label *next)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Calls of BPF programs inside an image, with what must stand around them.
- *
- * Internal to kernel/x86/: the images (fentry_image.c, detour_image.c) lay out
- * their frame and decide which program comes when, this writes the call of each.
+ * Calls of BPF programs inside an image. Internal to kernel/x86/: the images (fentry_image.c,
+ * detour_image.c) lay out their frame and decide which program comes when.
  */
 #ifndef TRAMP_X86_GUARD_H
 #define TRAMP_X86_GUARD_H
@@ -89,10 +87,9 @@ static inline void tramp_part_bind(struct tramp_part *p, struct tasm_label *l)
  * @p: where it will be used, as the next instruction
  * @off: its per-CPU offset
  *
- * Offsets beyond a signed 32-bit displacement go through rax: one instruction
- * more, unless rax holds the offset of a neighbour already. So rax must not hold
- * anything that matters, and whoever changes it calls tramp_part_forget_rax().
- * Flags are kept.
+ * Offsets beyond a signed 32-bit displacement go through rax: one instruction more, unless
+ * rax holds the offset of a neighbour already. So rax must not hold anything that matters;
+ * code that changes it calls tramp_part_forget_rax(). Flags are kept.
  *
  * Return: the operand.
  */

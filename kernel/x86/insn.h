@@ -3,8 +3,7 @@
  * An instruction, as far as we need to know it.
  *
  * The decoder is not ours: the module asks the kernel's own (kernel/arch/x86/decode.c),
- * user space asks Zydis (selftests/lib/decode.c). Both fill in the same struct, and
- * everything else here and in relocate.c and safety.c is worked out from that.
+ * user space asks Zydis (selftests/lib/decode.c). All else is worked out from this struct.
  */
 #ifndef TRAMP_X86_INSN_H
 #define TRAMP_X86_INSN_H
@@ -37,14 +36,12 @@
  * @modrm_off: offset of the ModRM byte, 0: none (a ModRM byte is never first)
  * @disp_off: offset of the displacement of a memory operand with ModRM
  * @disp_size: its size, 0: none
- * @imm_off: offset of the immediates, all together: everything behind the displacement.
- *	The displacement of a relative branch is one, the address of "mov
- *	moffs" too. It is @len with @imm_size 0.
+ * @imm_off: offset of all immediates: everything behind the displacement, also that of a
+ *	relative branch, and the address of "mov moffs". It is @len with @imm_size 0.
  * @imm_size: their size, 0: none
  *
- * The prefixes by which the kernel asks a hypervisor to emulate an instruction (ud2
- * and three letters) belong to the instruction behind them. All of it is one ud2
- * then, which is what the processor takes it for.
+ * The kernel asks a hypervisor to emulate an instruction by prefixes (ud2 and three letters).
+ * With the instruction they are one ud2, which is what the processor takes it for.
  */
 struct tramp_x86_insn {
 	u8 bytes[TRAMP_X86_MAX_INSN];

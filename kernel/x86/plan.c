@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The plans themselves; plan.h says why the steps are in this order.
- */
+/* The plans themselves; plan.h says why the steps are in this order. */
 #include "plan.h"
 
 #define FORM(form_)	TRAMP_X86_FORM_##form_
