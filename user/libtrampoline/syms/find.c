@@ -139,12 +139,9 @@ const struct tramp_sym *tramp_syms__find_addr(const struct tramp_syms *syms, uin
 
 /* -------------------------------------------------------------- patterns -- */
 
-struct pattern {
-	struct libtramp_spec spec;
-	bool module_glob;	/* the module part matches; "" means vmlinux exactly */
-};
+#define WILDCARDS	"*?["
 
-static int pattern_parse(const char *text, struct pattern *p)
+int libtramp_pattern_parse(const char *text, struct libtramp_pattern *p)
 {
 	int err = libtramp_spec_parse(text, &p->spec);
 
@@ -152,22 +149,58 @@ static int pattern_parse(const char *text, struct pattern *p)
 		err = tramp_glob_check(p->spec.name);
 	if (!err && p->spec.module[0])
 		err = tramp_glob_check(p->spec.module);
-	return err;
+	if (err)
+		return err;
+	p->prefix = strcspn(p->spec.name, WILDCARDS);
+	p->plain = !p->spec.name[p->prefix];
+	p->one_module = !strpbrk(p->spec.module, WILDCARDS);
+	return 0;
 }
 
-static bool pattern_matches(const struct pattern *p, const struct tramp_sym *sym)
+static bool module_matches(const struct libtramp_pattern *p, const struct tramp_sym *sym)
 {
-	if (p->spec.has_module) {
-		/* The kernel proper is called vmlinux; a glob does not mean it. */
-		if (!p->spec.module[0] != !sym->module[0])
-			return false;
-		if (p->spec.module[0] && !tramp_glob_match(p->spec.module, sym->module))
-			return false;
-	}
-	return tramp_glob_match(p->spec.name, sym->name);
+	if (!p->spec.has_module)
+		return true;
+	/* The kernel proper is called vmlinux; a glob does not mean it. */
+	if (!p->spec.module[0] || !sym->module[0])
+		return p->spec.module[0] == sym->module[0];
+	return tramp_glob_match(p->spec.module, sym->module);
 }
 
-static int fail_no_match(const struct tramp_syms *syms, const struct pattern *p,
+static bool pattern_matches(const struct libtramp_pattern *p, const struct tramp_sym *sym)
+{
+	return module_matches(p, sym) && tramp_glob_match(p->spec.name, sym->name);
+}
+
+size_t libtramp_pattern_next(const struct tramp_syms *syms, const struct libtramp_pattern *p,
+			     size_t i)
+{
+	/* The text before the first wildcard narrows the search to a run of names. */
+	if (!i && p->prefix) {
+		char start[TRAMP_SYM_LEN * 4];
+
+		snprintf(start, sizeof(start), "%.*s", (int)p->prefix, p->spec.name);
+		i = libtramp_syms_lower(syms, start);
+	}
+	for (; i < syms->nr; i++) {
+		const struct tramp_sym *sym = &syms->syms[i];
+
+		if (p->plain) {
+			if (strcmp(sym->name, p->spec.name))
+				break;
+		} else {
+			if (strncmp(sym->name, p->spec.name, p->prefix))
+				break;
+			if (!tramp_glob_match(p->spec.name, sym->name))
+				continue;
+		}
+		if (module_matches(p, sym))
+			return i;
+	}
+	return syms->nr;
+}
+
+static int fail_no_match(const struct tramp_syms *syms, const struct libtramp_pattern *p,
 			 const char *pattern, size_t untraceable, size_t denied)
 {
 	char subject[LIBTRAMP_SUBJECT_LEN];
@@ -180,7 +213,7 @@ static int fail_no_match(const struct tramp_syms *syms, const struct pattern *p,
 	if (denied)
 		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject,
 				     "all %zu that match are left out by deny patterns", denied);
-	if (!strpbrk(p->spec.name, "*?["))
+	if (p->plain)
 		return fail_near(syms, p->spec.name, TRAMP_LIB_NO_MATCH, subject);
 	return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject, NO_DETAIL);
 }
@@ -188,20 +221,21 @@ static int fail_no_match(const struct tramp_syms *syms, const struct pattern *p,
 /* Deny patterns are few: parsed again for each function that the pattern matched. */
 static bool is_denied(const struct tramp_sym *sym, const struct tramp_match_opts *opts)
 {
-	struct pattern p;
+	struct libtramp_pattern p;
 	size_t i;
 
 	if (!LIBTRAMP_OPTS_HAS(opts, tramp_match_opts, deny))
 		return false;
 	for (i = 0; i < opts->deny_cnt; i++)
-		if (!pattern_parse(opts->deny[i], &p) && pattern_matches(&p, sym))
+		if (!libtramp_pattern_parse(opts->deny[i], &p) &&
+		    pattern_matches(&p, sym))
 			return true;
 	return false;
 }
 
 static int check_match_opts(const struct tramp_match_opts *opts)
 {
-	struct pattern p;
+	struct libtramp_pattern p;
 	size_t i;
 	int err;
 
@@ -214,7 +248,7 @@ static int check_match_opts(const struct tramp_match_opts *opts)
 		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_syms__match()",
 				     "deny_cnt without deny");
 	for (i = 0; i < opts->deny_cnt; i++) {
-		err = pattern_parse(opts->deny[i], &p);
+		err = libtramp_pattern_parse(opts->deny[i], &p);
 		if (err)
 			return err;
 	}
@@ -224,34 +258,22 @@ static int check_match_opts(const struct tramp_match_opts *opts)
 int tramp_syms__match(const struct tramp_syms *syms, const char *pattern,
 		      const struct tramp_match_opts *opts, tramp_sym_cb cb, void *ctx)
 {
-	size_t i, untraceable = 0, denied = 0, prefix;
+	size_t i, untraceable = 0, denied = 0;
 	bool all;
-	struct pattern p;
+	struct libtramp_pattern p;
 	int err, nr = 0;
 
 	err = check_match_opts(opts);
 	if (!err)
-		err = pattern_parse(pattern, &p);
+		err = libtramp_pattern_parse(pattern, &p);
 	if (err)
 		return err;
 	all = LIBTRAMP_OPTS_GET(opts, tramp_match_opts, untraceable, false) ||
 	      !tramp_syms__knows_traceable(syms);
-	/* The text before the first wildcard narrows the search to a run of names. */
-	prefix = strcspn(p.spec.name, "*?[");
-	i = 0;
-	if (prefix) {
-		char start[TRAMP_SYM_LEN * 4];
-
-		snprintf(start, sizeof(start), "%.*s", (int)prefix, p.spec.name);
-		i = libtramp_syms_lower(syms, start);
-	}
-	for (; i < syms->nr; i++) {
+	for (i = libtramp_pattern_next(syms, &p, 0); i < syms->nr;
+	     i = libtramp_pattern_next(syms, &p, i + 1)) {
 		const struct tramp_sym *sym = &syms->syms[i];
 
-		if (prefix && strncmp(sym->name, p.spec.name, prefix))
-			break;
-		if (!pattern_matches(&p, sym))
-			continue;
 		if (!all && !(sym->flags & TRAMP_SYM_TRACEABLE)) {
 			untraceable++;
 			continue;

@@ -56,6 +56,29 @@ struct libtramp_spec {
 /* Split "module:name"; negative errno with the last error filled if malformed. */
 int libtramp_spec_parse(const char *spec, struct libtramp_spec *out);
 
+/**
+ * struct libtramp_pattern - a pattern, read once
+ * @spec: its two globs
+ * @prefix: characters of the name before the first wildcard
+ * @plain: there is no wildcard in the name
+ * @one_module: nor in the module
+ */
+struct libtramp_pattern {
+	struct libtramp_spec spec;
+	size_t prefix;
+	bool plain, one_module;
+};
+
+/* Keeps pointers into @text; negative errno with the last error filled if malformed. */
+int libtramp_pattern_parse(const char *text, struct libtramp_pattern *p);
+
+/*
+ * The first function that matches, not before number @i: 0, or behind the last that matched.
+ * Returns syms->nr if there is none.
+ */
+size_t libtramp_pattern_next(const struct tramp_syms *syms, const struct libtramp_pattern *p,
+			     size_t i);
+
 /* Functions in the order of addresses: @nr indices, NULL if there is no memory for them. */
 const uint32_t *libtramp_syms_by_addr(const struct tramp_syms *syms, size_t *nr);
 
