@@ -133,6 +133,11 @@
 	X(LIB_NO_FILE, NOT_FOUND, "check the path, and who may read it") \
 	X(LIB_SYSTEM, FAILED, "read the kernel log (dmesg), which may say more") \
 	X(LIB_BAD_PLACE, USAGE, "a place is [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS") \
-	X(LIB_NO_IMAGE, NOT_FOUND, "choose a link in mode direct, jump or int3 (trampctl list)")
+	X(LIB_NO_IMAGE, NOT_FOUND, "choose a link in mode direct, jump or int3 (trampctl list)") \
+	X(LIB_DENIED, REFUSED, "change the deny pattern") \
+	X(LIB_DENY_LIST, REFUSED, \
+	  "name it in full, outside of a file, or do without the built-in deny list") \
+	X(LIB_CANCELLED, FAILED, "start again, and let it end") \
+	X(LIB_TOO_MANY, USAGE, "ask for fewer, in several steps")
 
 #endif /* TRAMPOLINE_REMEDIES_H */

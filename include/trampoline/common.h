@@ -113,7 +113,11 @@ TRAMP_API tramp_print_fn_t tramp_set_print(tramp_print_fn_t fn);
 	X(1017, NO_FILE, "no-file", "the path cannot be opened") \
 	X(1018, SYSTEM, "system", "a system call failed") \
 	X(1019, BAD_PLACE, "bad-place", "the place of a probe is malformed") \
-	X(1020, NO_IMAGE, "no-image", "hits reach the program without an image")
+	X(1020, NO_IMAGE, "no-image", "hits reach the program without an image") \
+	X(1021, DENIED, "denied", "a deny pattern of the caller leaves it out") \
+	X(1022, DENY_LIST, "deny-list", "it must not be traced wholesale") \
+	X(1023, CANCELLED, "cancelled", "the caller has ended it") \
+	X(1024, TOO_MANY, "too-many", "there are more of them than the maximum")
 
 enum tramp_lib_reason {
 #define TRAMP_LIB_REASON_ENUM(value, NAME, name, sentence) TRAMP_LIB_##NAME = value,

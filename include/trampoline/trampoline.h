@@ -50,6 +50,7 @@
 #include <trampoline/link.h>
 #include <trampoline/module.h>
 #include <trampoline/symbols.h>
+#include <trampoline/select.h>
 #include <trampoline/proto.h>
 #include <trampoline/explain.h>
 #include <trampoline/probe.h>

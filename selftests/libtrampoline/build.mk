@@ -5,7 +5,7 @@
 # functions too.
 
 LTT		:= selftests/libtrampoline
-LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols names glob proto errors memory places)
+LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols names select glob proto errors memory places)
 LTT_GUEST	:= $(addprefix $(O)/$(LTT)/test_lib_,attach links ask probes)
 LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.

@@ -141,6 +141,7 @@ static const char kallsyms[] =
 	"ffffffff81000000 T do_unlinkat\n"
 	"ffffffffc0000000 t mod_func\t[mod]\n";
 
+static const char *list_file;
 static struct tramp_syms_opts syms_opts = { .sz = sizeof(syms_opts) };
 
 static bool load_symbols(void)
@@ -266,6 +267,45 @@ static void test_symbol_to_prototype(void)
 	btf__free(btf);
 }
 
+/* All of a selection: a list in a file, filters, details of what was left out. */
+static bool select_functions(void)
+{
+	static const char *const patterns[] = { "do_*", "mod_func", "do_unlnkat" };
+	TRAMP_OPTS(tramp_select_opts, opts, .patterns = patterns, .pattern_cnt = 3,
+		   .files = &list_file, .file_cnt = 1, .deny = patterns + 1, .deny_cnt = 1,
+		   .arg_type = "int");
+	struct tramp_syms *syms = tramp_syms__load(&syms_opts);
+	struct tramp_selection *sel = NULL;
+	int err = errno;
+
+	if (syms) {
+		sel = tramp_syms__select(syms, &opts);
+		err = errno;
+		CHECK(!sel || tramp_selection__count(sel) == 1, "%zu functions",
+		      tramp_selection__count(sel));
+	}
+	tramp_selection__free(sel);
+	tramp_syms__free(syms);
+	errno = err;
+	return sel;
+}
+
+static void test_selection(void)
+{
+	const void *raw;
+	__u32 size;
+
+	make_btf();
+	raw = btf__raw_data(btf, &size);
+	REQUIRE(raw, "btf__raw_data");
+	syms_opts.vmlinux_btf = fixture_file("vmlinux", raw, size);
+	syms_opts.kallsyms = fixture_text("kallsyms", kallsyms);
+	syms_opts.filter_functions = fixture_text("filter", "do_unlinkat\nmod_func [mod]\n");
+	list_file = fixture_text("list", "do_unlinkat\n");
+	starve("tramp_syms__select", select_functions);
+	btf__free(btf);
+}
+
 static bool make_link(void)
 {
 	struct tramp_link *link = libtramp_link_new(dup(0), 1, "name");
@@ -290,6 +330,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "symbols", .run = test_symbols },
 	{ .name = "prototype", .run = test_prototype },
 	{ .name = "symbol-to-prototype", .run = test_symbol_to_prototype },
+	{ .name = "selection", .run = test_selection },
 	{ .name = "link", .run = test_link },
 };
 

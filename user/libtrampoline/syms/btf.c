@@ -249,35 +249,64 @@ static int find_obj_id(const char *module, uint32_t *obj_id)
 			     "the kernel has no BTF object of that name");
 }
 
+/* need_entry(), with its functions in the table. */
+static struct btf_entry *need_functions(struct libtramp_btfs *btfs, const char *module)
+{
+	struct btf_entry *e = need_entry(btfs, module);
+
+	return e && (e->table || !index_functions(e)) ? e : NULL;
+}
+
+static int get_obj_id(struct btf_entry *e, uint32_t *obj_id)
+{
+	int err = e->obj_id ? 0 : find_obj_id(e->module, &e->obj_id);
+
+	*obj_id = e->obj_id;
+	return err;
+}
+
 static int btf_id_locked(struct libtramp_btfs *btfs, const struct tramp_sym *sym,
 			 uint32_t *obj_id)
 {
-	struct btf_entry *e = need_entry(btfs, sym->module);
+	struct btf_entry *e = need_functions(btfs, sym->module);
 	char subject[LIBTRAMP_SUBJECT_LEN];
 	uint32_t id;
 	int err;
 
 	if (!e)
 		return tramp_last_error()->err;
-	if (!e->table) {
-		err = index_functions(e);
-		if (err)
-			return err;
-	}
 	id = find_function(e, sym->name);
 	if (!id) {
 		snprintf(subject, sizeof(subject), "function '%s'", sym->name);
 		return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_BTF, subject, NO_DETAIL);
 	}
 	if (obj_id) {
-		if (!e->obj_id) {
-			err = find_obj_id(e->module, &e->obj_id);
-			if (err)
-				return err;
-		}
-		*obj_id = e->obj_id;
+		err = get_obj_id(e, obj_id);
+		if (err)
+			return err;
 	}
 	return id;
+}
+
+int libtramp_btf_of(struct tramp_syms *syms, const char *module, struct libtramp_btf *out)
+{
+	struct btf_entry *e;
+
+	memset(out, 0, sizeof(*out));
+	pthread_mutex_lock(&syms->btfs->lock);
+	e = need_functions(syms->btfs, module);
+	if (e) {
+		out->entry = e;
+		out->btf = e->btf;
+		get_obj_id(e, &out->obj_id);
+	}
+	pthread_mutex_unlock(&syms->btfs->lock);
+	return e ? 0 : tramp_last_error()->err;
+}
+
+uint32_t libtramp_btf_function(const struct libtramp_btf *btf, const char *name)
+{
+	return btf->entry ? find_function(btf->entry, name) : 0;
 }
 
 int tramp_syms__btf_id(struct tramp_syms *syms, const struct tramp_sym *sym, uint32_t *obj_id)

@@ -153,7 +153,7 @@ int libtramp_pattern_parse(const char *text, struct libtramp_pattern *p)
 		return err;
 	p->prefix = strcspn(p->spec.name, WILDCARDS);
 	p->plain = !p->spec.name[p->prefix];
-	p->one_module = !strpbrk(p->spec.module, WILDCARDS);
+	p->single = p->plain && !strpbrk(p->spec.module, WILDCARDS);
 	return 0;
 }
 
@@ -167,9 +167,10 @@ static bool module_matches(const struct libtramp_pattern *p, const struct tramp_
 	return tramp_glob_match(p->spec.module, sym->module);
 }
 
-static bool pattern_matches(const struct libtramp_pattern *p, const struct tramp_sym *sym)
+bool libtramp_pattern_matches(const struct libtramp_pattern *p, const struct tramp_sym *sym)
 {
-	return module_matches(p, sym) && tramp_glob_match(p->spec.name, sym->name);
+	return !strncmp(sym->name, p->spec.name, p->prefix) && module_matches(p, sym) &&
+	       tramp_glob_match(p->spec.name, sym->name);
 }
 
 size_t libtramp_pattern_next(const struct tramp_syms *syms, const struct libtramp_pattern *p,
@@ -227,8 +228,7 @@ static bool is_denied(const struct tramp_sym *sym, const struct tramp_match_opts
 	if (!LIBTRAMP_OPTS_HAS(opts, tramp_match_opts, deny))
 		return false;
 	for (i = 0; i < opts->deny_cnt; i++)
-		if (!libtramp_pattern_parse(opts->deny[i], &p) &&
-		    pattern_matches(&p, sym))
+		if (!libtramp_pattern_parse(opts->deny[i], &p) && libtramp_pattern_matches(&p, sym))
 			return true;
 	return false;
 }

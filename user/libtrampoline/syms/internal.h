@@ -9,6 +9,7 @@
 
 #include <trampoline/trampoline.h>
 
+struct btf_entry;
 struct btf_type;
 struct libtramp_btfs;
 
@@ -17,6 +18,8 @@ struct libtramp_btfs;
  * @lock: everything below; what is there once does not change any more
  * @by_addr: indices into tramp_syms::syms in the order of addresses, of those that have one
  * @nr_by_addr: how many
+ * @lines: lines of ftrace's list without an address, by the first function of their name and
+ *	module; 255 if there are more
  * @filter_functions: as in struct tramp_syms_opts
  * @traceable_read: that file was read, or could not be
  * @traceable_err: 0 if TRAMP_SYM_TRACEABLE is meaningful, otherwise a negative errno
@@ -25,6 +28,7 @@ struct libtramp_later {
 	pthread_mutex_t lock;
 	uint32_t *by_addr;
 	size_t nr_by_addr;
+	uint8_t *lines;
 	char *filter_functions;
 	bool traceable_read;
 	int traceable_err;
@@ -61,16 +65,19 @@ int libtramp_spec_parse(const char *spec, struct libtramp_spec *out);
  * @spec: its two globs
  * @prefix: characters of the name before the first wildcard
  * @plain: there is no wildcard in the name
- * @one_module: nor in the module
+ * @single: nor in the module
  */
 struct libtramp_pattern {
 	struct libtramp_spec spec;
 	size_t prefix;
-	bool plain, one_module;
+	bool plain, single;
 };
 
 /* Keeps pointers into @text; negative errno with the last error filled if malformed. */
 int libtramp_pattern_parse(const char *text, struct libtramp_pattern *p);
+
+/* Does it match a function? */
+bool libtramp_pattern_matches(const struct libtramp_pattern *p, const struct tramp_sym *sym);
 
 /*
  * The first function that matches, not before number @i: 0, or behind the last that matched.
@@ -81,6 +88,17 @@ size_t libtramp_pattern_next(const struct tramp_syms *syms, const struct libtram
 
 /* Functions in the order of addresses: @nr indices, NULL if there is no memory for them. */
 const uint32_t *libtramp_syms_by_addr(const struct tramp_syms *syms, size_t *nr);
+
+/*
+ * Functions of a name in a module: how many, and is it known of each whether ftrace can patch
+ * it? A list without addresses says so only if it has a line for each.
+ */
+struct libtramp_namesakes {
+	uint32_t nr;
+	bool each_known;
+};
+struct libtramp_namesakes libtramp_syms_namesakes(const struct tramp_syms *syms,
+						  const struct tramp_sym *sym);
 
 /* The first function not before @name in the order of names: an index, @nr at the end. */
 size_t libtramp_syms_lower(const struct tramp_syms *syms, const char *name);
@@ -104,6 +122,19 @@ unsigned int libtramp_distance(const char *a, const char *b, unsigned int max);
 /* BTF of a snapshot: where to read it; NULL: the running kernel's. */
 struct libtramp_btfs *libtramp_btfs_new(const char *vmlinux, const char *module_dir);
 void libtramp_btfs_free(struct libtramp_btfs *btfs);
+
+/* A module's BTF, for those who ask about many functions. */
+struct libtramp_btf {
+	const struct btf_entry *entry;	/* NULL: there is none */
+	const struct btf *btf;
+	uint32_t obj_id;		/* 0: not known to the caller */
+};
+
+/* The BTF of a module, "" for the kernel proper; negative errno with the last error filled. */
+int libtramp_btf_of(struct tramp_syms *syms, const char *module, struct libtramp_btf *out);
+
+/* The function's type as tramp_syms__btf_id() finds it; 0, and no error, if there is none. */
+uint32_t libtramp_btf_function(const struct libtramp_btf *btf, const char *name);
 
 /**
  * libtramp_type_decl() - write a declaration as C does

@@ -219,6 +219,7 @@ static void free_later(struct libtramp_later *later)
 	pthread_mutex_destroy(&later->lock);
 	free(later->filter_functions);
 	free(later->by_addr);
+	free(later->lines);
 	free(later);
 }
 

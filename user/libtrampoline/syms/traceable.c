@@ -3,7 +3,8 @@
  * Which functions of a snapshot ftrace can patch, from ftrace's own list.
  *
  * That list has no addresses before Linux 6.5 (available_filter_functions_addrs). So
- * functions of the same name look alike there: all of them count as traceable if any is.
+ * functions of the same name look alike there: all of them count as traceable if any is. Those who
+ * have to know better ask whether there is a line for each (libtramp_syms_namesakes()).
  *
  * The kernel looks a symbol up for each of its lines, which takes longer than printing
  * all of kallsyms: it is read when somebody asks, and not before.
@@ -21,12 +22,17 @@
 static void mark_traceable(const struct tramp_syms *syms, const char *name, const char *module,
 			   uint64_t addr)
 {
+	uint8_t *lines = NULL;
 	size_t i;
 
 	for (i = libtramp_syms_lower(syms, name);
 	     i < syms->nr && !strcmp(syms->syms[i].name, name); i++) {
 		struct tramp_sym *sym = &syms->syms[i];
 
+		if (!addr && !lines && !strcmp(sym->module, module)) {
+			lines = &syms->later->lines[i];
+			*lines += *lines < UINT8_MAX;
+		}
 		/*
 		 * The list's address is that of the patched instruction: behind
 		 * an ENDBR that is 4 bytes into the function.
@@ -85,12 +91,37 @@ static int find_traceable(const struct tramp_syms *syms, const char *path)
 	};
 	size_t i;
 
+	if (!syms->later->lines)
+		syms->later->lines = calloc(syms->nr, sizeof(*syms->later->lines));
+	if (!syms->later->lines)
+		return -ENOMEM;
+	errno = ENOENT;		/* if there is nothing to read */
 	if (path)
 		return path[0] && load_traceable(syms, path) ? 0 : -errno;
 	for (i = 0; i < ARRAY_SIZE(usual); i++)
 		if (load_traceable(syms, usual[i]))
 			return 0;
 	return -errno;
+}
+
+struct libtramp_namesakes libtramp_syms_namesakes(const struct tramp_syms *syms,
+						  const struct tramp_sym *sym)
+{
+	const struct tramp_sym *first = sym, *end = sym + 1;
+	uint8_t lines;
+
+	/* They stand together. */
+	while (first > syms->syms && !strcmp(first[-1].name, sym->name) &&
+	       !strcmp(first[-1].module, sym->module))
+		first--;
+	while (end < syms->syms + syms->nr && !strcmp(end->name, sym->name) &&
+	       !strcmp(end->module, sym->module))
+		end++;
+	lines = syms->later->lines ? syms->later->lines[first - syms->syms] : 0;
+	return (struct libtramp_namesakes) {
+		.nr = end - first,
+		.each_known = !lines || lines == UINT8_MAX || lines >= end - first,
+	};
 }
 
 bool tramp_syms__knows_traceable(const struct tramp_syms *syms)
@@ -103,7 +134,6 @@ bool tramp_syms__knows_traceable(const struct tramp_syms *syms)
 	pthread_mutex_lock(&later->lock);
 	first = !later->traceable_read;
 	if (first) {
-		errno = ENOENT;		/* if there is nothing to read */
 		later->traceable_err = find_traceable(syms, path);
 		/* Without memory the next one may have more luck. */
 		later->traceable_read = later->traceable_err != -ENOMEM;
