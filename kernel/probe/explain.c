@@ -237,6 +237,9 @@ int tramp_probe_explain(struct tramp_explain_code *ex, bool show)
 
 	mutex_lock(&tramp_mutex);
 	err = tramp_place_locate(&at, &e.place, one, &ex->refusal);
+	/* Its module may have gone, and come again, since the map was read. */
+	if (!err && !tramp_map_ready(e.place.addr))
+		err = tramp_refuse(&ex->refusal, TRAMP_REASON_MODULE_GONE, e.place.addr, NULL);
 	if (!err) {
 		name_place(ex, &e.place, show);
 		err = explain_all(&e, one, &ex->refusal);
