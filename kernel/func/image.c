@@ -153,7 +153,8 @@ static void image_before(struct tramp_retire *r)
  * No task can enter any more. Every task inside has run the entry programs, and is past the
  * exit programs' patched NOPs or will see the jumps. Let go of those programs now, however
  * long somebody sleeps in the original. Not so where a program itself may sleep: then a task
- * may still be on its way through all of them.
+ * may still be on its way through all of them. The worker alone changes the list of those that
+ * drain, so before() has seen each image that comes here.
  */
 static void image_after(struct tramp_retire *r)
 {

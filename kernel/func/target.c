@@ -140,7 +140,7 @@ static int update_direct(struct tramp_target *target, const struct tramp_slot *r
 	return 0;
 }
 
-/* Make the site do what the target's lists say. They are not empty. */
+/* Make the site do what the target's list says. It is not empty. */
 static int update(struct tramp_target *target, enum tramp_mode mode,
 		  const struct tramp_slot *replaced, struct tramp_refusal *why)
 {

@@ -44,7 +44,7 @@ struct tramp_point {
  * @instruction: the place is an instruction, not a function
  * @index: of the newest image
  * @nr_progs: programs there
- * @pos: how many of the same list run before this one
+ * @pos: how many of its kind run before it there
  * @addr: the address that was attached to
  * @func_addr: the function
  * @offset: @addr in it

@@ -48,7 +48,7 @@ static notrace u64 exit_prog(u64 *ctx, const void *insns)
 	return 0;
 }
 
-/* The flags of the slot say which of the two it is; neither is a BPF program. */
+/* The cookie of the slot says which of the two it is; neither is a BPF program. */
 static void describe(struct tramp_slot *slot, struct tramp_x86_call *call)
 {
 	*call = (struct tramp_x86_call) {
