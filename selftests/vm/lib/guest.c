@@ -220,12 +220,22 @@ void ftrace_switch(bool on)
 	REQUIRE(!err, "kernel.ftrace_enabled=%d: %s", on, strerror(-err));
 }
 
-bool kernel_is_rt(void)
+static bool version_has(const char *word)
 {
 	struct utsname u;
 
 	uname(&u);
-	return strstr(u.version, "PREEMPT_RT");
+	return strstr(u.version, word);
+}
+
+bool kernel_is_rt(void)
+{
+	return version_has("PREEMPT_RT");
+}
+
+bool kernel_is_debian(void)
+{
+	return version_has("Debian");
 }
 
 int kernel_version(void)

@@ -104,6 +104,8 @@ int open_fds(void);
 /* kernel.ftrace_enabled; waits for what still holds it, ends the test if it stays so. */
 void ftrace_switch(bool on);
 bool kernel_is_rt(void);
+/* One of Debian's own builds: tables of what is in a kernel's text are about those. */
+bool kernel_is_debian(void);
 /* uname -r as 6 * 1000 + 12. */
 int kernel_version(void);
 int nr_cpus(void);
