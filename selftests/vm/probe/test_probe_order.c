@@ -338,7 +338,7 @@ static void test_no_jump(void)
 /* As many programs as there may be, and one more. */
 static void test_full(void)
 {
-	struct attachment at[TRAMP_MAX_PROGS + 1];
+	struct attachment at[TRAMP_MAX_PROGS + 1] = {};
 	struct tt_form_info form;
 	int i;
 
