@@ -252,7 +252,8 @@ static bool find_prototype(void)
 	return p;
 }
 
-static void test_symbol_to_prototype(void)
+/* The snapshot has functions with prototypes; @btf is to be freed. */
+static void use_btf(void)
 {
 	const void *raw;
 	__u32 size;
@@ -262,6 +263,11 @@ static void test_symbol_to_prototype(void)
 	REQUIRE(raw, "btf__raw_data");
 	syms_opts.vmlinux_btf = fixture_file("vmlinux", raw, size);
 	syms_opts.kallsyms = fixture_text("kallsyms", kallsyms);
+}
+
+static void test_symbol_to_prototype(void)
+{
+	use_btf();
 	syms_opts.filter_functions = "";
 	starve("tramp_syms__proto", find_prototype);
 	btf__free(btf);
@@ -292,14 +298,7 @@ static bool select_functions(void)
 
 static void test_selection(void)
 {
-	const void *raw;
-	__u32 size;
-
-	make_btf();
-	raw = btf__raw_data(btf, &size);
-	REQUIRE(raw, "btf__raw_data");
-	syms_opts.vmlinux_btf = fixture_file("vmlinux", raw, size);
-	syms_opts.kallsyms = fixture_text("kallsyms", kallsyms);
+	use_btf();
 	syms_opts.filter_functions = fixture_text("filter", "do_unlinkat\nmod_func [mod]\n");
 	list_file = fixture_text("list", "do_unlinkat\n");
 	starve("tramp_syms__select", select_functions);
