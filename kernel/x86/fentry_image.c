@@ -42,6 +42,9 @@
  *	pop	%rbp
  *	ret					into the function
  *
+ * Kprobe programs at the function's entry come before all that, with a frame of their own that
+ * has gone when the next instruction is executed (regs.c).
+ *
  * Exit image, one fentry, one fmod_ret and one fexit program:
  *
  *	push	%rbp
@@ -115,6 +118,7 @@
 #include "asm.h"
 #include "fentry_req.h"
 #include "guard.h"
+#include "regs.h"
 
 /* The argument registers in the order they are assigned. */
 static const u8 arg_reg[TRAMP_X86_ARG_REGS] = {
@@ -156,14 +160,16 @@ static void lay_out(struct image *img)
 	img->slots = tramp_x86_model_slots(m, img->from, &img->stack_slots);
 	img->small_stack_arg = img->stack_slots == 1 && m->arg_size[m->nr_args - 1] <= 4;
 	img->exit = req->nr_fmod_ret || req->nr_fexit;
-	img->g.check_rcu = req->check_rcu;
 	img->counted = img->exit || (flags & TRAMP_X86_CALL_SLEEPABLE);
 	img->save_ip = flags & TRAMP_X86_CALL_IP;
 	img->save_nargs = img->save_ip || (flags & TRAMP_X86_CALL_NARGS);
 
 	pushed = 8 * (img->exit + img->slots);
 	img->g.ctx = -(s32)pushed;
+	img->g.ctx_addr = 0;
 	img->g.result = RESULT;
+	/* kprobe programs before these have had others */
+	img->g.run_ctx_flags = 0;
 	pushed += 8 * (img->save_nargs + img->save_ip);
 
 	if (flags & (TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_GUARDED)) {
@@ -190,13 +196,29 @@ static void lay_out(struct image *img)
 
 /* Code ------------------------------------------------------------------ */
 
+/* They see the registers as they are at the site, and have a frame of their own. */
+static void emit_kprobes(struct image *img)
+{
+	const struct tramp_x86_fentry_req *req = img->req;
+	struct tramp_regs regs = {
+		.progs = req->kprobe,
+		.nr_progs = req->nr_kprobe,
+		.read = req->regs,
+		.ip = (s32)(req->site + 1),
+	};
+
+	if (!req->nr_kprobe)
+		return;
+	tramp_regs_lay_out(&regs, &img->g);
+	tramp_regs_emit(&regs, &img->g, img->out->call_off);
+}
+
 static void emit_prologue(struct image *img)
 {
 	const struct tramp_x86_fentry_req *req = img->req;
 	struct tramp_part *p = &img->g.hot;
 	u32 i;
 
-	tramp_guard_count_call(&img->g, p);
 	tasm_push(&p->a, TASM_RBP);
 	tasm_mov(&p->a, TASM_RBP, TASM_RSP);
 	if (img->exit)
@@ -251,6 +273,7 @@ static void skip_if_set(struct image *img, struct tasm_label *to)
 /* The guard that the next program needs. @index is its place among all programs. */
 static void switch_guard(struct image *img, const struct tramp_x86_call *c, u32 index)
 {
+	index += img->req->nr_kprobe;
 	img->g.call_off = img->out->call_off ? img->out->call_off + 2 * index : NULL;
 	if (img->g.call_off)
 		img->g.call_off[0] = img->g.call_off[1] = 0;
@@ -361,20 +384,25 @@ static void emit_epilogue(struct image *img)
 		restore_arg_regs(img);
 		tasm_op(&p->a, TASM_LEAVE);
 	}
+}
+
+static void emit_return(struct image *img)
+{
+	struct tasm *a = &img->g.hot.a;
 
 	if (img->g.env->return_thunk) {
-		tasm_branch(&p->a, TASM_JMP, img->g.env->return_thunk);
+		tasm_branch(a, TASM_JMP, img->g.env->return_thunk);
 	} else {
-		tasm_op(&p->a, TASM_RET);
+		tasm_op(a, TASM_RET);
 		/* no straight-line speculation into the cold part */
-		tasm_op(&p->a, TASM_INT3);
+		tasm_op(a, TASM_INT3);
 	}
 }
 
-static enum tramp_x86_err emit_image(void *arg)
+/* The programs of tracing type. */
+static void emit_tracing(struct image *img)
 {
-	struct image *img = arg;
-
+	lay_out(img);
 	img->skipped = TASM_LABEL_INIT;
 	emit_prologue(img);
 	emit_fentry_progs(img);
@@ -385,6 +413,18 @@ static enum tramp_x86_err emit_image(void *arg)
 	emit_fexit_progs(img);
 	tramp_guard_close(&img->g);
 	emit_epilogue(img);
+}
+
+static enum tramp_x86_err emit_image(void *arg)
+{
+	struct image *img = arg;
+	const struct tramp_x86_fentry_req *req = img->req;
+
+	tramp_guard_count_call(&img->g, &img->g.hot);
+	emit_kprobes(img);
+	if (req->nr_fentry || req->nr_fmod_ret || req->nr_fexit)
+		emit_tracing(img);
+	emit_return(img);
 	return TRAMP_X86_OK;
 }
 
@@ -392,7 +432,12 @@ enum tramp_x86_err tramp_x86_emit_fentry(const struct tramp_x86_fentry_req *req,
 					 u8 *buf, size_t len, u64 addr,
 					 struct tramp_x86_fentry_out *out)
 {
-	struct image img = { .req = req, .out = out, .g.env = req->env };
+	struct image img = {
+		.req = req,
+		.out = out,
+		.g.env = req->env,
+		.g.check_rcu = req->check_rcu,
+	};
 	enum tramp_x86_err err;
 
 	out->size = 0;
@@ -400,6 +445,5 @@ enum tramp_x86_err tramp_x86_emit_fentry(const struct tramp_x86_fentry_req *req,
 	err = tramp_x86_check_fentry(req);
 	if (err)
 		return err;
-	lay_out(&img);
 	return tramp_guard_emit(&img.g, emit_image, &img, buf, len, addr, &out->size);
 }

@@ -188,14 +188,19 @@ struct tramp_x86_env {
  *	that has CALL_SLEEPABLE; unused otherwise)
  * @check_rcu: the function may be called where RCU does not watch the CPU: each program is
  *	missed there
+ * @site: the patched NOP5; one more is pt_regs.ip of kprobe programs
+ * @kprobe: kprobe programs, which run first; see struct tramp_x86_detour_req
+ * @regs: what they read of pt_regs, see there
  * @fentry: entry programs, in the order they run
  * @fmod_ret: programs that may replace the result
  * @fexit: exit programs
+ * @nr_kprobe: entries in @kprobe
  * @nr_fentry: entries in @fentry
  * @nr_fmod_ret: entries in @fmod_ret
  * @nr_fexit: entries in @fexit
  *
- * With any fmod_ret or fexit program it becomes an exit image.
+ * With any fmod_ret or fexit program it becomes an exit image. With kprobe programs alone
+ * @model does not matter.
  */
 struct tramp_x86_fentry_req {
 	const struct tramp_x86_env *env;
@@ -204,8 +209,11 @@ struct tramp_x86_fentry_req {
 	u64 orig;
 	u64 inflight;
 	bool check_rcu;
+	u64 site;
+	const struct tramp_x86_call *kprobe;
+	u32 regs;
 	const struct tramp_x86_call *fentry, *fmod_ret, *fexit;
-	u32 nr_fentry, nr_fmod_ret, nr_fexit;
+	u32 nr_kprobe, nr_fentry, nr_fmod_ret, nr_fexit;
 };
 
 /**
@@ -219,9 +227,9 @@ struct tramp_x86_fentry_req {
  *	for calls that return from then on. At most nr_fexit entries are written
  *	to the caller's array (may be NULL).
  * @skip_to: for each exit program, offset of what follows it
- * @call_off: for each program, in the order fentry, fmod_ret, fexit, two offsets
- *	of near calls that run it: the hot one, and the one under statistics (0 if
- *	there is none). Patched to call something else that returns 0, they leave
+ * @call_off: for each program, in the order kprobe, fentry, fmod_ret, fexit, two offsets.
+ *	Each is of a near call that runs it: the hot one, and the one under statistics
+ *	(0 if there is none). Patched to call something else that returns 0, they leave
  *	the program out with all counters balanced. May be NULL.
  */
 struct tramp_x86_fentry_out {

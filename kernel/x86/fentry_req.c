@@ -8,6 +8,7 @@
  * fentry_image.h.
  */
 #include "fentry_req.h"
+#include "regs.h"
 
 u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack)
 {
@@ -94,14 +95,18 @@ bool tramp_x86_check_env(const struct tramp_x86_env *env)
 enum tramp_x86_err tramp_x86_check_fentry(const struct tramp_x86_fentry_req *req)
 {
 	const struct tramp_x86_env *env = req->env;
-	u64 nr = (u64)req->nr_fentry + req->nr_fmod_ret + req->nr_fexit;
+	u64 nr_tracing = (u64)req->nr_fentry + req->nr_fmod_ret + req->nr_fexit;
+	u64 nr = nr_tracing + req->nr_kprobe;
 
-	if (nr == 0 || nr > TRAMP_X86_MAX_PROGS || (nr > req->nr_fentry && !req->orig))
+	if (nr == 0 || nr > TRAMP_X86_MAX_PROGS || (nr_tracing > req->nr_fentry && !req->orig))
+		return TRAMP_X86_BAD_REQUEST;
+	if (!tramp_regs_check(env, req->kprobe, req->nr_kprobe, req->regs) ||
+	    !tasm_fits_s32((s64)(req->site + 1)))
 		return TRAMP_X86_BAD_REQUEST;
 	if (!tramp_x86_check_env(env) || (req->check_rcu && !env->rcu_watching) ||
 	    !check_calls(env, req->fentry, req->nr_fentry) ||
 	    !check_calls(env, req->fmod_ret, req->nr_fmod_ret) ||
 	    !check_calls(env, req->fexit, req->nr_fexit))
 		return TRAMP_X86_BAD_REQUEST;
-	return check_model(req->model);
+	return nr_tracing ? check_model(req->model) : TRAMP_X86_OK;
 }

@@ -60,9 +60,10 @@
  *     "preemption is on again" and "somebody wants the CPU". Whatever matters
  *     at that point is on the stack, not in a register.
  *
- * Programs of probes share a recursion counter that is not theirs alone, so they have
- * no run words. And they run as in the kernel's own int3, whatever led to them: with
- * interrupts off, which the image sees to, and with an NMI counted:
+ * Kprobe programs share a recursion counter that is not theirs alone, so they have no run
+ * words. Those of probes also run as in the kernel's own int3, whatever led to them: with
+ * interrupts off, which the image sees to, and with an NMI counted. (Those at a function's
+ * entry have (1) and (4) instead of (5) and (8), and no probe_enter and probe_exit.)
  *
  *	addl	$nmi_count, %gs:preempt_count	(5)
  *
@@ -224,7 +225,7 @@ void tramp_guard_open(struct tramp_guard *g)
 		return;
 	g->open = true;
 	g->out = TASM_LABEL_INIT;
-	if (g->probe) {
+	if (g->nmi) {
 		tasm_mem_op(&hot->a, TASM_ADD_IMM32, false,
 			    tramp_part_percpu(hot, env->preempt_count), env->nmi_count);
 		return;
@@ -243,7 +244,7 @@ void tramp_guard_close(struct tramp_guard *g)
 		return;
 	g->open = false;
 	tramp_part_bind(hot, &g->out);
-	if (g->probe) {
+	if (g->nmi) {
 		tasm_mem_op(&hot->a, TASM_SUB_IMM32, false,
 			    tramp_part_percpu(hot, env->preempt_count), env->nmi_count);
 		return;
@@ -344,7 +345,7 @@ static void take_counter(struct tramp_guard *g, struct tramp_part *p,
 			 const struct tramp_x86_call *c)
 {
 	tasm_mem_op(&p->a, TASM_INC, false, tramp_part_percpu(p, c->active), 0);
-	if (g->env->probe_enter)
+	if (g->nmi && g->env->probe_enter)
 		tramp_guard_call(g, p, g->env->probe_enter);
 	if (g->in_run_ctx)
 		enter_run_ctx(g, p);
@@ -357,7 +358,7 @@ static void release_counter(struct tramp_guard *g, const struct tramp_x86_call *
 
 	if (g->in_run_ctx)
 		leave_run_ctx(g, hot);
-	if (g->env->probe_exit)
+	if (g->nmi && g->env->probe_exit)
 		tramp_guard_call(g, hot, g->env->probe_exit);
 	tasm_mem_op(&hot->a, TASM_DEC, false, tramp_part_percpu(hot, c->active), 0);
 	tramp_part_bind(hot, next);
@@ -389,6 +390,20 @@ static void ask_stats(struct tramp_guard *g, const struct tramp_x86_call *c, boo
 	tasm_mem_op(&g->hot.a, TASM_CMP_IMM8, false, tasm_rip(g->env->stats_key), 0);
 	begin_cold(g, TASM_JNE);
 	run_timed(g, c, keep_result, hits, done);
+}
+
+/* Idle functions: where RCU does not watch @nr programs are missed, and it goes on at @to. */
+static void ask_rcu(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr,
+		    struct tasm_label *to)
+{
+	struct tramp_part *hot = &g->hot;
+
+	if (!g->check_rcu)
+		return;
+	tramp_guard_call(g, hot, g->env->rcu_watching);
+	tasm_test(&hot->a, TASM_RAX, TASM_RAX);
+	begin_cold(g, TASM_JE);
+	miss(g, c, nr, to);
 }
 
 /*
@@ -429,6 +444,7 @@ void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c,
 
 	for (i = 0; i < nr; i++)
 		g->in_run_ctx |= needs_run_ctx(g, &c[i]);
+	ask_rcu(g, c, nr, &next);
 	for (i = 0; i < nr; i++) {
 		struct tasm_label done = TASM_LABEL_INIT;
 
@@ -448,26 +464,13 @@ void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c,
 	g->in_run_ctx = false;
 }
 
-/* Idle functions: no program runs where RCU does not watch. It is missed, and it goes on at @to. */
-static void ask_rcu(struct tramp_guard *g, const struct tramp_x86_call *c, struct tasm_label *to)
-{
-	struct tramp_part *hot = &g->hot;
-
-	if (!g->check_rcu)
-		return;
-	tramp_guard_call(g, hot, g->env->rcu_watching);
-	tasm_test(&hot->a, TASM_RAX, TASM_RAX);
-	begin_cold(g, TASM_JE);
-	miss(g, c, 1, to);
-}
-
 /* A program with a run word of its own. */
 static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
 {
 	struct tasm_label done = TASM_LABEL_INIT, next = TASM_LABEL_INIT;
 	struct tramp_part *hot = &g->hot;
 
-	ask_rcu(g, c, &next);
+	ask_rcu(g, c, 1, &next);
 	tasm_mem_op(&hot->a, TASM_BTS_IMM8, true, tramp_part_percpu(hot, c->run), 0);
 	begin_cold(g, TASM_JC);
 	miss(g, c, 1, &next);
@@ -485,7 +488,7 @@ static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, 
 	struct tasm_label next = TASM_LABEL_INIT, skipped = TASM_LABEL_INIT;
 	struct tramp_part *hot = &g->hot;
 
-	ask_rcu(g, c, &skipped);
+	ask_rcu(g, c, 1, &skipped);
 	store_cookie(g, hot, c);
 	tasm_mov_imm(&hot->a, TASM_RDI, c->prog);
 	tasm_lea(&hot->a, TASM_RSI, tasm_at(TASM_RBP, g->run_ctx));

@@ -37,9 +37,8 @@ struct tramp_part {
  * @in_run_ctx: current->bpf_ctx points to the run context at this point of @hot
  * @start: a u64 for what enter() returned, from rbp; set if a program is guarded
  * @result: a u64 for an fmod_ret program's result, from rbp; set if there is one
- * @probe: the programs are those of a probe: they run as in an NMI, and what checkers
- *	want is called with the recursion counter up, since it may be probed itself.
- *	Interrupts are off around the guard (detour_image.c)
+ * @nmi: the programs run as in an NMI, and what checkers want is called with the recursion
+ *	counter up, since it may be probed itself. Interrupts are off around the guard (regs.c)
  * @check_rcu: programs are missed where RCU does not watch (entry and exit images)
  * @open: preemption is off at this point of @hot
  * @called: something was called already: the argument registers are lost
@@ -61,7 +60,7 @@ struct tramp_guard {
 	bool in_run_ctx;
 	s32 start;
 	s32 result;
-	bool probe;
+	bool nmi;
 	bool check_rcu;
 	bool open;
 	bool called;

@@ -93,6 +93,16 @@ static void ask_programs(const struct tramp_x86_call *c, u32 nr)
 	}
 }
 
+/* A request without them is digested as it was before there were any. */
+static void ask_kprobes(const struct tramp_x86_fentry_req *req)
+{
+	if (!req->nr_kprobe)
+		return;
+	ask_number(req->site);
+	ask_number(req->regs);
+	ask_programs(req->kprobe, req->nr_kprobe);
+}
+
 /* Whether the arrays of the request are as long as it says: otherwise it was refused. */
 static bool was_sound(enum tramp_x86_err err)
 {
@@ -138,6 +148,7 @@ enum tramp_x86_err __wrap_tramp_x86_emit_fentry(const struct tramp_x86_fentry_re
 		ask_programs(req->fentry, req->nr_fentry);
 		ask_programs(req->fmod_ret, req->nr_fmod_ret);
 		ask_programs(req->fexit, req->nr_fexit);
+		ask_kprobes(req);
 	}
 
 	answer_number(err);
@@ -147,7 +158,8 @@ enum tramp_x86_err __wrap_tramp_x86_emit_fentry(const struct tramp_x86_fentry_re
 	answer_number(out->after_call);
 	answer_offsets(out->skip_off, req->nr_fexit);
 	answer_offsets(out->skip_to, req->nr_fexit);
-	answer_offsets(out->call_off, 2 * (req->nr_fentry + req->nr_fmod_ret + req->nr_fexit));
+	answer_offsets(out->call_off, 2 * (req->nr_kprobe + req->nr_fentry + req->nr_fmod_ret +
+					   req->nr_fexit));
 	if (buf)
 		answer(buf, out->size);
 	return err;

@@ -49,10 +49,11 @@ static bool known_mnemonic(const struct lint *l, ZydisMnemonic m)
 		return l->copy_len && l->env->smap;
 	case ZYDIS_MNEMONIC_CLD:
 	case ZYDIS_MNEMONIC_CLI:
-	case ZYDIS_MNEMONIC_OR:
 	case ZYDIS_MNEMONIC_POPFQ:
-	case ZYDIS_MNEMONIC_PUSHFQ:
 		return l->copy_len;
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_PUSHFQ:
+		return l->copy_len || l->kprobes;
 	case ZYDIS_MNEMONIC_ADD:
 	case ZYDIS_MNEMONIC_BTS:
 	case ZYDIS_MNEMONIC_CALL:

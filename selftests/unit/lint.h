@@ -21,6 +21,7 @@ struct lint {
 	const struct tramp_x86_call *calls;
 	u32 nr;
 	const u32 *call_off;	/* two for each of the calls */
+	bool kprobes;		/* without a copy: kprobe programs are among the calls */
 	u64 orig;		/* may be called, too; 0: nothing */
 	bool counted;		/* @inflight may be referred to */
 	u64 inflight;

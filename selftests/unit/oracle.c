@@ -32,9 +32,14 @@ bool oracle_is_exit(const struct scene *s)
 	u32 i;
 
 	for (i = 0; i < s->nr; i++)
-		if (s->progs[i].kind != SCENE_FENTRY)
+		if (s->progs[i].kind == SCENE_FMOD_RET || s->progs[i].kind == SCENE_FEXIT)
 			return true;
 	return false;
+}
+
+bool oracle_is_plain(const struct scene *s)
+{
+	return s->nr && s->progs[s->nr - 1].kind == SCENE_KPROBE;
 }
 
 bool oracle_is_counted(const struct scene *s)
@@ -172,6 +177,45 @@ static void program(struct oracle *o, u32 i)
 	event(o, T_STATS_EXIT, c->prog, start);
 }
 
+/* Kprobe programs, whose recursion counter is asked once for all of them. */
+static u32 kprobes(struct oracle *o)
+{
+	const struct scene *s = o->s;
+	bool watching = true;
+	u64 start = 0;
+	u32 i;
+
+	if (!s->req.nr_kprobe)
+		return 0;
+	run_begins(o);
+	if (s->req.check_rcu) {
+		watching = !s->rcu_off;
+		event(o, T_RCU_WATCHING, 0, 0)->ret = watching;
+	}
+	for (i = 0; i < s->req.nr_kprobe; i++) {
+		const struct tramp_x86_call *c = &s->calls[i];
+		bool timed = s->env.stats_key && s->stats_on;
+
+		if (!watching || s->kprobes_taken) {
+			event(o, T_MISSED, c->missed_arg, 0);
+			continue;
+		}
+		if (timed) {
+			start = 0x5a5a000000000000 + o->nr;
+			event(o, T_STATS_ENTER, 0, 0)->ret = start;
+		}
+		program_runs(o, i);
+		if (timed)
+			event(o, T_STATS_EXIT, c->prog, start);
+	}
+	run_ends(o);
+	for (i = 0; i < o->nr; i++) {
+		o->log[i].inflight = false;
+		o->log[i].kprobe = true;
+	}
+	return s->req.nr_kprobe;
+}
+
 u32 oracle(const struct scene *s, struct expect *log)
 {
 	struct oracle o = { .s = s, .log = log, .preempt = s->preempt_start };
@@ -179,7 +223,7 @@ u32 oracle(const struct scene *s, struct expect *log)
 	struct expect *e;
 	u32 i;
 
-	for (i = 0; i < s->nr && s->progs[i].kind != SCENE_FEXIT; i++) {
+	for (i = kprobes(&o); i < s->nr && s->progs[i].kind != SCENE_FEXIT; i++) {
 		if (!original)
 			continue;
 		program(&o, i);

@@ -50,9 +50,9 @@ void scene_describe(const struct scene *s)
 		return;
 	for (i = 0; i < s->model.nr_args && i < TRAMP_X86_MAX_ARGS; i++)
 		p += snprintf(p, args + sizeof(args) - p, " %u", s->model.arg_size[i]);
-	ktap_note("scene %s: args%s; %u fentry %u fmod_ret %u fexit; image %p, %u bytes", s->name,
-		  args, s->req.nr_fentry, s->req.nr_fmod_ret, s->req.nr_fexit, (void *)s->image,
-		  s->out.size);
+	ktap_note("scene %s: args%s; %u kprobe (registers %#x) %u fentry %u fmod_ret %u fexit; image %p, %u bytes",
+		  s->name, args, s->req.nr_kprobe, s->req.regs, s->req.nr_fentry,
+		  s->req.nr_fmod_ret, s->req.nr_fexit, (void *)s->image, s->out.size);
 }
 
 /* Steps ----------------------------------------------------------------- */
@@ -97,6 +97,79 @@ static void check_ctx(const struct scene *s, const struct expect *e, u64 ctx, u3
 		SCENE_CHECK_EQ(s, v[-1], nr, "ctx[-1]");
 	if (flags & TRAMP_X86_CALL_IP)
 		SCENE_CHECK_EQ(s, v[-2], s->req.func_addr, "ctx[-2]");
+}
+
+/* The registers as they are where the image is called. */
+static void check_pt_regs(const struct scene *s, const u64 *pt)
+{
+	static const u8 gp_reg[] = {
+		R15, R14, R13, R12, RBP, RBX, R11, R10, R9, R8, RAX, RCX, RDX, RSI, RDI,
+	};
+	u64 want[21] = {}, flags = ~0UL;
+	u32 i;
+
+	for (i = 0; i < sizeof(gp_reg); i++)
+		want[i] = s->call.in[gp_reg[i]];
+	want[16] = s->req.site + 1;
+	want[17] = s->env.cs;
+	want[18] = s->call.in_flags;
+	want[19] = s->call.in[RSP] - 8;
+	want[20] = s->env.ss;
+	/* accounting for the call changes those of arithmetic */
+	if (s->env.has_call_depth)
+		flags = FLAG_DF | FLAG_IF | FLAG_ID;
+	for (i = 0; i < 21; i++)
+		if (s->req.regs >> i & 1)
+			SCENE_CHECK_EQ(s, pt[i] & (i == 18 ? flags : ~0UL),
+				       want[i] & (i == 18 ? flags : ~0UL), "member %u of pt_regs", i);
+}
+
+static bool needs_trace_ctx(const struct scene *s, u32 i)
+{
+	return s->calls[i].flags & (TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP);
+}
+
+/* All but the cookie is 0. */
+static void check_trace_ctx(const struct scene *s, u32 i, const struct thunk_frame *f)
+{
+	const struct tramp_x86_call *c = &s->calls[i];
+	u64 addr = *bpf_ctx(s), want;
+	u32 off;
+
+	if (!CHECK(in_frame(f, addr, s->env.trace_ctx_size),
+		   "current->bpf_ctx %#lx is not in the frame", (long)addr))
+		return;
+	for (off = 0; off < s->env.trace_ctx_size; off += 8) {
+		want = off == s->env.trace_ctx_cookie && (c->flags & COOKIE) ? c->cookie : 0;
+		SCENE_CHECK_EQ(s, run_ctx_member(addr, off), want,
+			       "byte %u of the run context of program %u", off, i);
+	}
+}
+
+static void check_kprobe(struct scene *s, u32 i, const struct thunk_frame *f)
+{
+	u64 ctx = f->regs[RDI];
+	bool any = false;
+	u32 j;
+
+	if (s->req.regs)
+		SCENE_CHECK(s, ctx % 8 == 0 && ctx < f->regs[RBP], "ctx %#lx is not in the frame",
+			    (long)ctx);
+	else
+		SCENE_CHECK_EQ(s, ctx, s->env.no_regs, "ctx of a program that reads nothing");
+	check_pt_regs(s, (const u64 *)ctx);
+	if (s->calls[i].insns)
+		SCENE_CHECK_EQ(s, f->regs[RSI], s->calls[i].insns, "rsi of program %u", i);
+	SCENE_CHECK_EQ(s, *s->active, 1, "recursion counter of program %u", i);
+	for (j = 0; j < s->req.nr_kprobe; j++)
+		any |= needs_trace_ctx(s, j);
+	if (needs_trace_ctx(s, i))
+		check_trace_ctx(s, i, f);
+	else if (!any)
+		SCENE_CHECK_EQ(s, *bpf_ctx(s), s->outer_ctx, "current->bpf_ctx in program %u", i);
+	s->ran[i]++;
+	if (s->progs[i].resched_due)
+		*s->preempt_count &= ~NEED_RESCHED_INVERTED;
 }
 
 static void check_program(struct scene *s, const struct expect *e, u32 i,
@@ -216,6 +289,12 @@ static void check_body(struct scene *s, const struct thunk_frame *f)
 		SCENE_CHECK_EQ(s, f->regs[RBP], s->call.in[RBP], "rbp in the function");
 		SCENE_CHECK_EQ(s, f->ret, (u64)machine_back, "the function's return address");
 	}
+	if (oracle_is_plain(s)) {
+		for (i = 0; i < sizeof(arg_regs); i++)
+			SCENE_CHECK_EQ(s, f->regs[arg_regs[i]], s->call.in[arg_regs[i]],
+				       "register %u in the function", arg_regs[i]);
+		SCENE_CHECK_EQ(s, f->regs[RAX], s->call.in[RAX], "rax in the function");
+	}
 	s->body_ran++;
 	if (s->patch_in_body)
 		patch_left_out(s);
@@ -258,6 +337,8 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 			check_exit(s, e, f);
 		else if (thunk >= T_ENTER)
 			check_enter(s, thunk - T_ENTER, f);
+		else if (thunk >= T_PROG && e->kprobe)
+			check_kprobe(s, thunk - T_PROG, f);
 		else if (thunk >= T_PROG)
 			check_program(s, e, thunk - T_PROG, f);
 		else if (thunk == T_RESCHED)
@@ -295,6 +376,8 @@ static void prepare_state(struct scene *s)
 	*(u32 *)machine_word(0) = s->stats_on;
 	((u32 *)machine_word(0))[1] = 0xffffffff;	/* not part of it */
 	*s->thunk_count = 0;
+	if (s->active)
+		*s->active = s->kprobes_taken;
 	for (i = 0; i < s->nr; i++) {
 		*s->progs[i].run = HITS_START(i) * 2 + s->progs[i].taken;
 		*s->progs[i].hits = HITS_START(i);
@@ -343,6 +426,8 @@ static void check_end(struct scene *s)
 	SCENE_CHECK_EQ(s, *s->preempt_count, end->preempt, "preemption count afterwards");
 	SCENE_CHECK_EQ(s, *s->inflight, INFLIGHT_START, "in-flight count afterwards");
 	SCENE_CHECK_EQ(s, *bpf_ctx(s), s->outer_ctx, "current->bpf_ctx afterwards");
+	if (s->active)
+		SCENE_CHECK_EQ(s, *s->active, s->kprobes_taken, "recursion counter afterwards");
 	if (s->env.has_call_depth)
 		SCENE_CHECK_EQ(s, *s->call_depth, (u64)((s64)(1UL << 63) >> 5),
 			       "call depth afterwards, less the image's own return");
@@ -350,12 +435,13 @@ static void check_end(struct scene *s)
 		SCENE_CHECK_EQ(s, *s->thunk_count, 1, "returns through the thunk");
 	for (i = 0; i < s->nr; i++) {
 		u64 runs = s->ran[i] + s->did_nothing[i];
-		bool guarded = s->calls[i].flags & TRAMP_X86_CALL_GUARDED;
+		bool counted = s->progs[i].kind == SCENE_KPROBE ||
+			       (s->calls[i].flags & TRAMP_X86_CALL_GUARDED);
 
 		SCENE_CHECK_EQ(s, *s->progs[i].run,
-			       (HITS_START(i) + (guarded ? 0 : runs)) * 2 + s->progs[i].taken,
+			       (HITS_START(i) + (counted ? 0 : runs)) * 2 + s->progs[i].taken,
 			       "run word of program %u afterwards", i);
-		SCENE_CHECK_EQ(s, *s->progs[i].hits, HITS_START(i) + (guarded ? runs : 0),
+		SCENE_CHECK_EQ(s, *s->progs[i].hits, HITS_START(i) + (counted ? runs : 0),
 			       "hits of program %u", i);
 	}
 	s->rax = s->call.out[RAX];
@@ -367,6 +453,7 @@ void scene_emit(struct scene *s)
 
 	s->image = machine_area + AREA_IMAGES + s->image_off;
 	s->req.orig = machine_site_after(0, s->endbr);
+	s->req.site = s->req.orig - 5;
 	if (s->return_thunk)
 		s->env.return_thunk = machine_return_thunk(s->thunk_count);
 	s->out = (struct tramp_x86_fentry_out){

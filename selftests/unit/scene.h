@@ -5,7 +5,7 @@
  * calls the function and holds each step against what oracle.c says should happen.
  *
  * Set a scene up in this order: scene_init(), the prototype and behaviour by
- * assignment, scene_add() for each program (entry, then fmod_ret, then exit
+ * assignment, scene_add() for each program (kprobe, then entry, then fmod_ret, then exit
  * programs), scene_run().
  */
 #ifndef SELFTESTS_UNIT_SCENE_H
@@ -40,13 +40,14 @@ enum {
 #define NARGS		TRAMP_X86_CALL_NARGS
 #define SLEEPABLE	(TRAMP_X86_CALL_GUARDED | TRAMP_X86_CALL_SLEEPABLE)
 
-enum scene_kind { SCENE_FENTRY, SCENE_FMOD_RET, SCENE_FEXIT };
+/* The last of them run first. */
+enum scene_kind { SCENE_FENTRY, SCENE_FMOD_RET, SCENE_FEXIT, SCENE_KPROBE };
 
 /* One program: what it is and how it behaves. */
 struct scene_prog {
 	enum scene_kind kind;
 	u64 *run;		/* its run word (inline policy) */
-	u64 *hits;		/* (kernel policy) */
+	u64 *hits;		/* (kernel policy, kprobe programs) */
 	u64 result;		/* what it returns */
 	u64 start;		/* what its enter() returns (kernel policy); 0: missed */
 	bool taken;		/* it is running further up already (inline policy) */
@@ -71,6 +72,7 @@ struct scene {
 	u32 preempt_start;
 	u32 stats_on;		/* value of the stats key's counter */
 	bool rcu_off;		/* RCU does not watch */
+	u32 kprobes_taken;	/* the recursion counter of kprobe programs at the call */
 	u64 slot[TRAMP_X86_MAX_SLOTS];
 	u64 orig_result;
 	u64 regs[NR_REGS];	/* those that are not arguments */
@@ -83,6 +85,8 @@ struct scene {
 	u64 *current_task;
 	u64 *inflight;
 	u64 *call_depth;
+	u32 *active;		/* the recursion counter of kprobe programs, once there is one */
+	u64 active_off;
 	u8 *task;
 	u64 outer_ctx;		/* current->bpf_ctx outside */
 	u64 *thunk_count;
@@ -115,6 +119,7 @@ struct expect {
 	u32 preempt;		/* the preemption counter */
 	u64 result_slot;	/* ctx[n] of an exit image */
 	bool inflight;
+	bool kprobe;		/* the frame is that of kprobe programs */
 	u32 depth;		/* calls accounted for */
 	u64 ret;		/* what the thunk returns */
 };
@@ -136,6 +141,8 @@ struct oracle_slot {
 };
 u32 oracle_slots(const struct scene *s, struct oracle_slot *slots, u32 *nr_stack);
 bool oracle_is_exit(const struct scene *s);
+/* Kprobe programs only. */
+bool oracle_is_plain(const struct scene *s);
 bool oracle_is_counted(const struct scene *s);
 
 /*
@@ -152,6 +159,8 @@ void scene_scatter(struct scene *s, struct rng *rng);
  */
 struct scene_prog *scene_add(struct scene *s, enum scene_kind kind, u32 flags,
 			     enum percpu_where where);
+/* Add a kprobe program. All that are added have a recursion counter in common, near. */
+struct scene_prog *scene_add_kprobe(struct scene *s, u32 flags, enum percpu_where where);
 /* The call of a program. */
 struct tramp_x86_call *scene_call(struct scene *s, const struct scene_prog *p);
 

@@ -16,6 +16,7 @@ static struct lint lint_of(const struct scene *s)
 		.calls = s->calls,
 		.nr = s->nr,
 		.call_off = s->call_off,
+		.kprobes = s->req.nr_kprobe,
 		.orig = oracle_is_exit(s) ? s->req.orig : 0,
 		.counted = oracle_is_counted(s),
 		.inflight = s->req.inflight,

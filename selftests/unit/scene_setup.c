@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../kernel/x86/detour_image.h"
 #include "../lib/ktap.h"
 
 #define NEED_RESCHED_INVERTED	0x80000000u
@@ -17,6 +18,9 @@
 #define RUN_CTX_SIZE	24
 #define RUN_CTX_COOKIE	8
 #define RUN_CTX_SAVED	16
+/* And a bpf_trace_run_ctx. */
+#define TRACE_CTX_SIZE	32
+#define TRACE_CTX_COOKIE 16
 
 static void set_variables(struct scene *s, const enum percpu_where *where)
 {
@@ -92,7 +96,9 @@ struct scene_prog *scene_add(struct scene *s, enum scene_kind kind, u32 flags,
 	struct scene_prog *p = &s->progs[i];
 
 	REQUIRE(i < SCENE_MAX_PROGS, "too many programs");
-	REQUIRE(i == 0 || s->progs[i - 1].kind <= kind, "programs in the wrong order");
+	REQUIRE(i == 0 || s->progs[i - 1].kind == SCENE_KPROBE ||
+		(kind != SCENE_KPROBE && s->progs[i - 1].kind <= kind),
+		"programs in the wrong order");
 	c->func = machine_thunk(T_PROG + i);
 	c->enter = machine_thunk(T_ENTER + i);
 	c->exit = machine_thunk(T_EXIT + i);
@@ -117,7 +123,37 @@ struct scene_prog *scene_add(struct scene *s, enum scene_kind kind, u32 flags,
 		break;
 	case SCENE_FEXIT:
 		s->req.nr_fexit++;
+		break;
+	case SCENE_KPROBE:
+		s->req.nr_kprobe++;
+		s->req.fentry++;
+		s->req.fmod_ret++;
+		s->req.fexit++;
 	}
+	return p;
+}
+
+/* All other requests are without these, as before there were kprobe programs. */
+static void first_kprobe(struct scene *s)
+{
+	s->env.trace_ctx_size = TRACE_CTX_SIZE;
+	s->env.trace_ctx_cookie = TRACE_CTX_COOKIE;
+	s->env.no_regs = MACHINE_ZEROS;
+	s->env.cs = 0x10;
+	s->env.ss = 0x18;
+	s->active = machine_percpu(PERCPU_NEAR, 4, &s->active_off);
+	s->req.kprobe = s->calls;
+	s->req.regs = TRAMP_X86_REGS_ALL;
+}
+
+struct scene_prog *scene_add_kprobe(struct scene *s, u32 flags, enum percpu_where where)
+{
+	struct scene_prog *p;
+
+	if (!s->req.nr_kprobe)
+		first_kprobe(s);
+	p = scene_add(s, SCENE_KPROBE, flags, where);
+	scene_call(s, p)->active = s->active_off;
 	return p;
 }
 
