@@ -37,6 +37,7 @@ static int fill(struct tramp_info *info)
 	info->links = tramp_link_count();
 	info->targets = tramp_target_count();
 	tramp_probe_totals(&info->probes, &info->optimised);
+	info->probes += tramp_target_probes();
 	mutex_unlock(&tramp_mutex);
 	if (tramp_ksyms.has_probes)
 		info->features |= TRAMP_FEAT_KPROBE | TRAMP_FEAT_JUMP;

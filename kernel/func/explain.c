@@ -24,7 +24,7 @@ static void explain_programs(struct tramp_explain *ex, const struct tramp_func *
 	int err;
 
 	mutex_lock(&tramp_mutex);
-	target = func->key ? tramp_target_find(func->key) : NULL;
+	target = tramp_target_find(func->addr, func->key);
 	if (target)
 		ex->nr_progs = tramp_target_nr(target);
 	err = tramp_target_check(func, target, TRAMP_LIST_FENTRY, sleeps, 0, &mode, &entry);

@@ -58,6 +58,10 @@ static int func_prepare(struct tramp_image *base, const void *arg, struct tramp_
 	INIT_LIST_HEAD(&image->older);
 	image->target = req->target;
 	image->nr_fexit = nr;
+	/* Their target holds it, too. */
+	if (base->set->nr > req->nr[TRAMP_LIST_KPROBE])
+		image->module = req->func->owner;
+	__module_get(image->module);
 	image->skip_off = kcalloc(3 * nr, sizeof(u32), GFP_KERNEL);
 	image->skip_to = image->skip_off + nr;
 	image->exit_state = image->skip_to + nr;
@@ -78,6 +82,7 @@ static void func_release(struct tramp_image *base)
 	tramp_died_forget(&image->died);
 	free_percpu(image->inflight);
 	kfree(image->skip_off);
+	module_put(image->module);
 }
 
 static int func_emit(struct tramp_image *base, const void *arg,
@@ -86,6 +91,7 @@ static int func_emit(struct tramp_image *base, const void *arg,
 {
 	struct tramp_func_image *image = to_func(base);
 	const struct tramp_func_image_req *req = arg;
+	u32 nr_kprobe = req->nr[TRAMP_LIST_KPROBE];
 	const struct tramp_x86_fentry_req x86 = {
 		.env = &tramp_env,
 		.model = &req->func->model,
@@ -93,9 +99,13 @@ static int func_emit(struct tramp_image *base, const void *arg,
 		.orig = req->func->site + MCOUNT_INSN_SIZE,
 		.inflight = (unsigned long)image->inflight,
 		.check_rcu = req->func->idle,
-		.fentry = calls,
+		.site = req->func->site,
+		.kprobe = calls,
+		.nr_kprobe = nr_kprobe,
+		.regs = tramp_set_regs(base->set, nr_kprobe),
+		.fentry = calls + nr_kprobe,
 		.nr_fentry = req->nr[TRAMP_LIST_FENTRY],
-		.fmod_ret = calls + req->nr[TRAMP_LIST_FENTRY],
+		.fmod_ret = calls + nr_kprobe + req->nr[TRAMP_LIST_FENTRY],
 		.nr_fmod_ret = req->nr[TRAMP_LIST_FMOD_RET],
 		.fexit = calls + first_exit(image),
 		.nr_fexit = image->nr_fexit,

@@ -23,8 +23,9 @@ enum tramp_exit_state {
 
 /**
  * struct tramp_func_image - one published or about to be published image
- * @image: its code, name and programs, in the order entry, fmod_ret, exit; first
+ * @image: its code, name and programs, in the order kprobe, entry, fmod_ret, exit; first
  * @target: what it was made for; a reference of it is dropped when it has retired
+ * @module: its function's, with a reference, if it has programs of tracing type
  * @inflight: calls that are inside (up: in, down: out; the sum over all CPUs
  *	counts); NULL for an image that no task can sleep in
  * @after_call: where the original returns to in it, 0 for an entry image
@@ -38,6 +39,7 @@ enum tramp_exit_state {
 struct tramp_func_image {
 	struct tramp_image image;
 	struct tramp_target *target;
+	struct module *module;
 	u64 __percpu *inflight;
 	u32 after_call;
 	struct tramp_died died;

@@ -36,7 +36,7 @@ static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
 			    "a tracing program goes to the function that it was loaded for");
 }
 
-static void describe(const struct tramp_member *member, struct tramp_described *d)
+void tramp_target_describe(const struct tramp_member *member, struct tramp_described *d)
 {
 	static const char * const modes[] = { "NONE", "DIRECT", "OPS" };
 	const struct tramp_target *target = tramp_target_of(member);
@@ -46,6 +46,7 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 	/* Without a site: ftrace has shut down under it. */
 	d->mode = target->site ? tramp_site_mode(target->site) : TRAMP_MODE_NONE;
 	d->mode_name = modes[d->mode];
+	d->key = func->key;
 	d->index = target->index;
 	d->nr_progs = tramp_target_nr(target);
 	d->pos = tramp_members_before(&target->members, member);
@@ -67,7 +68,6 @@ static int fill_link_info(const struct tramp_member *member, struct bpf_link_inf
 	return 0;
 }
 
-/* Without module_gone: a target holds a reference to its module. */
 const struct tramp_point_ops tramp_func_ops = {
 	.prog_type = BPF_PROG_TYPE_TRACING,
 	.link_type = BPF_LINK_TYPE_TRACING,
@@ -76,6 +76,7 @@ const struct tramp_point_ops tramp_func_ops = {
 	.attach = tramp_target_attach,
 	.detach = tramp_target_detach,
 	.replace = tramp_target_replace,
-	.describe = describe,
+	.describe = tramp_target_describe,
+	.module_gone = tramp_target_module_gone,
 	.fill_link_info = fill_link_info,
 };

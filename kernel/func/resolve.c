@@ -85,7 +85,7 @@ static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *
 		return tramp_refuse(why, TRAMP_REASON_OWN_MODULE, func->addr, "%s", func->name);
 	if (mod && !got)
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, func->addr, "%s", func->name);
-	func->module = got ? mod : NULL;
+	func->owner = func->module = got ? mod : NULL;
 	if (got)
 		strscpy(func->module_name, name, sizeof(func->module_name));
 	return 0;
@@ -114,6 +114,22 @@ static void finish(struct tramp_func *func)
 		     tramp_text_idle(&sym);
 	if (!func->module && is_noreturn(func->name))
 		func->exit_reason = TRAMP_REASON_NORETURN;
+}
+
+void tramp_resolve_entry(const struct tramp_symbol *sym, unsigned long site,
+			 struct module *owner, struct tramp_func *func)
+{
+	char name[KSYM_NAME_LEN];
+
+	memset(func, 0, sizeof(*func));
+	func->addr = sym->start;
+	func->site = site;
+	func->owner = owner;
+	if (owner)
+		strscpy(func->module_name, owner->name, sizeof(func->module_name));
+	func->idle = tramp_text_idle(sym);
+	if (tramp_text_name(sym->start, name, NULL))
+		strscpy(func->name, name, sizeof(func->name));
 }
 
 static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,

@@ -8,6 +8,7 @@
 #include <linux/bpf.h>
 #include <linux/module.h>
 #include "base/tramp.h"
+#include "text/symbol.h"
 #include "x86/fentry_image.h"
 
 /**
@@ -18,7 +19,8 @@
  * @btf_id: its type there
  * @addr: its first instruction
  * @site: its patchable NOP5, which is behind the ENDBR where there is one; 0: none
- * @module: the module it is in, with a reference; NULL for the kernel proper
+ * @owner: the module it is in, without a reference; NULL for the kernel proper
+ * @module: the same with a reference, until tramp_func_put(); NULL if there is none
  * @model: its prototype, valid with @key
  * @exit_reason: enum tramp_reason: why it cannot have exit programs, 0 if it can
  * @idle: it may be called where RCU does not watch
@@ -31,6 +33,7 @@ struct tramp_func {
 	u32 btf_id;
 	unsigned long addr;
 	unsigned long site;
+	struct module *owner;
 	struct module *module;
 	struct tramp_x86_model model;
 	enum tramp_reason exit_reason;
@@ -58,6 +61,18 @@ int tramp_resolve_btf(u32 btf_obj_id, u32 btf_id, struct tramp_func *func,
 /* Likewise: a function by name in @module, "" for any. Without BTF @func has no @key. */
 int tramp_resolve_name(const char *name, const char *module, struct tramp_func *func,
 		       struct tramp_refusal *why);
+
+/**
+ * tramp_resolve_entry() - a function by its symbol
+ * @sym: the symbol
+ * @site: its patchable NOP5
+ * @owner: the module it is in, NULL for the kernel proper; no reference is taken
+ * @func: (out) the function, without a @key and a prototype
+ *
+ * Context: may sleep; in a module only while that cannot be freed (tramp_mutex held).
+ */
+void tramp_resolve_entry(const struct tramp_symbol *sym, unsigned long site,
+			 struct module *owner, struct tramp_func *func);
 
 /* Drops the module's reference. */
 void tramp_func_put(struct tramp_func *func);

@@ -24,6 +24,7 @@ static struct kmem_cache *cache;
 static enum tramp_list list_of(enum tramp_kind kind)
 {
 	static const enum tramp_list lists[] = {
+		[TRAMP_KIND_KPROBE] = TRAMP_LIST_KPROBE,
 		[TRAMP_KIND_FENTRY] = TRAMP_LIST_FENTRY,
 		[TRAMP_KIND_FMOD_RET] = TRAMP_LIST_FMOD_RET,
 		[TRAMP_KIND_FEXIT] = TRAMP_LIST_FEXIT,
@@ -32,16 +33,25 @@ static enum tramp_list list_of(enum tramp_kind kind)
 	return lists[kind];
 }
 
-struct tramp_target *tramp_target_find(u64 key)
+static bool is_direct(const struct tramp_target *target)
 {
-	struct tramp_target *target;
+	return target->site && tramp_site_mode(target->site) == TRAMP_MODE_DIRECT;
+}
+
+struct tramp_target *tramp_target_find(unsigned long addr, u64 key)
+{
+	struct tramp_target *target, *found = NULL;
 
 	lockdep_assert_held(&tramp_mutex);
-	hash_for_each_possible(targets, target, hash, key) {
-		if (target->func.key == key)
+	hash_for_each_possible(targets, target, hash, addr) {
+		if (target->func.addr != addr)
+			continue;
+		if (key ? !target->func.btf_id || target->func.key == key : is_direct(target))
 			return target;
+		if (!key)
+			found = target;
 	}
-	return NULL;
+	return found;
 }
 
 u32 tramp_target_count(void)
@@ -52,7 +62,19 @@ u32 tramp_target_count(void)
 
 	lockdep_assert_held(&tramp_mutex);
 	hash_for_each(targets, bkt, target, hash)
-		n += tramp_target_nr(target) != 0;
+		n += tramp_target_nr_tracing(target) != 0;
+	return n;
+}
+
+u32 tramp_target_probes(void)
+{
+	struct tramp_target *target;
+	u32 n = 0;
+	int bkt;
+
+	lockdep_assert_held(&tramp_mutex);
+	hash_for_each(targets, bkt, target, hash)
+		n += target->nr[TRAMP_LIST_KPROBE] != 0;
 	return n;
 }
 
@@ -61,7 +83,6 @@ static void put_locked(struct tramp_target *target)
 	if (--target->refs)
 		return;
 	hash_del(&target->hash);
-	tramp_func_put(&target->func);
 	kmem_cache_free(cache, target);
 }
 
@@ -72,27 +93,36 @@ void tramp_target_put(struct tramp_target *target)
 	mutex_unlock(&tramp_mutex);
 }
 
-/* Find or make the target of @func, whose reference to a module it takes over. */
-static struct tramp_target *get_target(struct tramp_func *func, struct tramp_refusal *why)
+/* A copy of @func that holds no reference. */
+static void set_func(struct tramp_target *target, const struct tramp_func *func)
 {
-	struct tramp_target *target = tramp_target_find(func->key);
+	target->func = *func;
+	target->func.module = NULL;
+}
+
+/*
+ * Find or make the target of @func. One that has had kprobe programs only knows nothing of the
+ * function's BTF: add_member() tells it.
+ */
+static struct tramp_target *get_target(const struct tramp_func *func, struct tramp_refusal *why)
+{
+	struct tramp_target *target = tramp_target_find(func->addr, func->key);
 
 	if (target) {
-		tramp_func_put(func);
 		target->refs++;
 		return target;
 	}
 	target = kmem_cache_zalloc(cache, GFP_KERNEL);
-	if (!target) {
-		tramp_func_put(func);
+	if (!target)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
-	}
 	target->point.ops = &tramp_func_ops;
-	target->func = *func;
+	set_func(target, func);
+	if (!func->key)
+		target->func.key = tramp_image_new_key();
 	target->refs = 1;
 	INIT_LIST_HEAD(&target->older);
 	INIT_LIST_HEAD(&target->members);
-	hash_add(targets, &target->hash, func->key);
+	hash_add(targets, &target->hash, func->addr);
 	return target;
 }
 
@@ -160,14 +190,18 @@ static void silence(struct tramp_target *target, struct tramp_slot *slot)
 		WRITE_ONCE(slot->muted, true);
 }
 
-/* The site goes back to what it was without us; @last is the slot of the last program. */
+/*
+ * The site goes back to what it was without us; @last is the slot of the last program, NULL if
+ * nobody can come here any more.
+ */
 static void remove_site(struct tramp_target *target, struct tramp_slot *last)
 {
 	struct tramp_func_image *image = target->image;
 
 	if (!tramp_site_detach(target->site, image ? image->image.exec.code : 0)) {
 		/* It leads here for ever: image, slots and target are never freed. */
-		silence(target, last);
+		if (last)
+			silence(target, last);
 		target->refs++;
 	} else if (image) {
 		tramp_func_image_retire(image, NULL, NULL);
@@ -204,6 +238,14 @@ static int choose_mode(const struct tramp_func *func, const struct tramp_site *s
 	return err;
 }
 
+static int check_room(const struct tramp_target *target, struct tramp_refusal *why)
+{
+	if (tramp_target_nr(target) < TRAMP_MAX_PROGS)
+		return 0;
+	return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, target->func.addr,
+			    "%s has %u programs", target->func.name, TRAMP_MAX_PROGS);
+}
+
 int tramp_target_check(const struct tramp_func *func, const struct tramp_target *target,
 		       enum tramp_list list, bool sleeps, u32 flags, enum tramp_mode *mode,
 		       struct tramp_refusal *why)
@@ -216,11 +258,11 @@ int tramp_target_check(const struct tramp_func *func, const struct tramp_target 
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func->addr, "%s", func->name);
 	if (!func->key)
 		return tramp_refuse(why, TRAMP_REASON_NO_BTF, func->addr, "%s", func->name);
-	if (list != TRAMP_LIST_FENTRY && func->exit_reason)
+	if (list > TRAMP_LIST_FENTRY && func->exit_reason)
 		return tramp_refuse(why, func->exit_reason, func->addr, "%s", func->name);
-	if (target && tramp_target_nr(target) >= TRAMP_MAX_PROGS)
-		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, func->addr,
-				    "%s has %u programs", func->name, TRAMP_MAX_PROGS);
+	err = target ? check_room(target, why) : 0;
+	if (err)
+		return err;
 	err = choose_mode(func, target ? target->site : NULL, list, sleeps, flags, mode, &held);
 	/* Also with success: EXPLAIN tells who has the site, if a callback is the way. */
 	if (why && !why->reason)
@@ -228,17 +270,80 @@ int tramp_target_check(const struct tramp_func *func, const struct tramp_target 
 	return err;
 }
 
-/* The newest of its kind runs first, as with the kernel's trampolines (hlist_add_head()). */
+/* Around the number of programs of a list: the first one of tracing type, and the last one. */
+static void hold_module(struct tramp_target *target, enum tramp_list list)
+{
+	if (list != TRAMP_LIST_KPROBE && !tramp_target_nr_tracing(target))
+		__module_get(target->func.owner);	/* NULL is fine */
+}
+
+static void release_module(struct tramp_target *target, enum tramp_list list)
+{
+	if (list != TRAMP_LIST_KPROBE && !tramp_target_nr_tracing(target))
+		module_put(target->func.owner);
+}
+
+/*
+ * The newest of its kind runs first, as with the kernel's trampolines (hlist_add_head()). Of
+ * kprobe programs the oldest does, as with the kernel's kprobes.
+ */
 static void insert(struct tramp_target *target, struct tramp_member *member, enum tramp_list list)
 {
 	struct tramp_member *next;
 
 	list_for_each_entry(next, &target->members, node) {
-		if (list_of(next->kind) >= list)
+		if (list_of(next->kind) >= list + (list == TRAMP_LIST_KPROBE))
 			break;
 	}
 	list_add_tail(&member->node, &next->node);
+	hold_module(target, list);
 	target->nr[list]++;
+}
+
+static void take_out(struct tramp_target *target, struct tramp_member *member)
+{
+	enum tramp_list list = list_of(member->kind);
+
+	list_del(&member->node);
+	target->nr[list]--;
+	release_module(target, list);
+}
+
+/* Kprobe programs only, as before: the image that is left has this key. */
+static void forget_btf(struct tramp_target *target, u64 key)
+{
+	target->func.key = key;
+	target->func.btf_obj_id = 0;
+	target->func.btf_id = 0;
+}
+
+/*
+ * Run one more program. @func is what it knows of its function. A target that has had kprobe
+ * programs only knows less: its images have the other key from now on.
+ */
+static int add_member(struct tramp_target *target, struct tramp_member *member,
+		      const struct tramp_func *func, enum tramp_mode mode,
+		      struct tramp_refusal *why)
+{
+	enum tramp_list list = list_of(member->kind);
+	u64 key = target->func.key;
+	bool learned = func->btf_id && !target->func.btf_id;
+	int err;
+
+	if (learned)
+		set_func(target, func);
+	insert(target, member, list);
+	err = update(target, mode, NULL, why);
+	if (err) {
+		take_out(target, member);
+		if (learned)
+			forget_btf(target, key);
+		return err;
+	}
+	member->point = &target->point;
+	list_for_each_entry(member, &target->members, node)
+		member->key = target->func.key;
+	return 0;
 }
 
 int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *req,
@@ -256,30 +361,54 @@ int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *
 	if (err)
 		return err;
 	target = get_target(&func, why);
+	if (IS_ERR(target)) {
+		err = PTR_ERR(target);
+		goto put_func;
+	}
+
+	err = tramp_members_check(&target->members, member->slot->prog, func.addr, why) ?:
+	      tramp_target_check(&func, target, list, !tramp_ops_possible(member->slot),
+				 req->flags, &mode, &held);
+	if (!err)
+		err = add_member(target, member, &func, mode, why);
+	else if (why && !why->reason)
+		*why = held;
+	if (err)
+		put_locked(target);
+put_func:
+	/* The target holds the module itself by now. */
+	tramp_func_put(&func);
+	return err;
+}
+
+enum tramp_mode tramp_target_entry_mode(unsigned long addr, unsigned long site)
+{
+	const struct tramp_target *target = tramp_target_find(addr, 0);
+
+	if (target && target->site)
+		return tramp_site_mode(target->site);
+	return tramp_site_check(site, NULL) ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT;
+}
+
+int tramp_target_attach_kprobe(struct tramp_member *member, const struct tramp_func *func,
+			       struct tramp_refusal *why)
+{
+	struct tramp_target *target;
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	target = get_target(func, why);
 	if (IS_ERR(target))
 		return PTR_ERR(target);
-
-	err = tramp_members_check(&target->members, member->slot->prog, target->func.addr, why) ?:
-	      tramp_target_check(&target->func, target, list, !tramp_ops_possible(member->slot),
-				 req->flags, &mode, &held);
-	if (err) {
-		if (why && !why->reason)
-			*why = held;
-		goto put;
-	}
-
-	insert(target, member, list);
-	err = update(target, mode, NULL, why);
-	if (err) {
-		list_del(&member->node);
-		target->nr[list]--;
-		goto put;
-	}
-	member->point = &target->point;
-	member->key = target->func.key;
-	return 0;
-put:
-	put_locked(target);
+	if (target->site && !is_direct(target))
+		err = tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
+	else
+		err = check_room(target, why) ?:
+		      tramp_members_check(&target->members, member->slot->prog,
+					  target->func.addr, why) ?:
+		      add_member(target, member, func, TRAMP_MODE_DIRECT, why);
+	if (err)
+		put_locked(target);
 	return err;
 }
 
@@ -289,14 +418,13 @@ void tramp_target_detach(struct tramp_member *member)
 	struct tramp_func_image *image;
 
 	lockdep_assert_held(&tramp_mutex);
-	list_del(&member->node);
-	target->nr[list_of(member->kind)]--;
+	take_out(target, member);
 	member->point = NULL;
 	list_for_each_entry(image, &target->older, older)
 		tramp_func_image_leave_out(image, member->counts);
 
 	if (!target->site) {
-		/* ftrace has shut down, see remove_site(). */
+		/* ftrace has shut down, see remove_site(); or the module has gone. */
 	} else if (!tramp_target_nr(target)) {
 		remove_site(target, member->slot);
 	} else if (update(target, tramp_site_mode(target->site), NULL, NULL)) {
@@ -318,7 +446,8 @@ int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 
 	lockdep_assert_held(&tramp_mutex);
 	if (!target->site)
-		return tramp_refuse(why, TRAMP_REASON_LINK_GONE, 0, NULL);
+		return tramp_refuse(why, target->gone ? TRAMP_REASON_MODULE_GONE :
+				    TRAMP_REASON_LINK_GONE, 0, NULL);
 	if (tramp_site_mode(target->site) == TRAMP_MODE_FTRACE_OPS && !tramp_ops_possible(slot))
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
 	err = tramp_members_check(&target->members, slot->prog, target->func.addr, why);
@@ -332,6 +461,28 @@ int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 	}
 	tramp_slot_put(old);
 	return 0;
+}
+
+/*
+ * GOING comes when nobody executes the module's code any more, and before ftrace forgets its
+ * functions. Programs of tracing type hold the module: there are none.
+ */
+void tramp_target_module_gone(const struct module *mod)
+{
+	struct tramp_target *target;
+	struct hlist_node *next;
+	int bkt;
+
+	lockdep_assert_held(&tramp_mutex);
+	hash_for_each_safe(targets, bkt, next, target, hash) {
+		if (target->func.owner != mod)
+			continue;
+		hash_del(&target->hash);
+		target->gone = true;
+		target->func.owner = NULL;
+		if (target->site)
+			remove_site(target, NULL);
+	}
 }
 
 int __init tramp_target_init(void)

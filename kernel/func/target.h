@@ -15,6 +15,7 @@ struct tramp_func_image;
 
 /* The kinds in the order their programs run. */
 enum tramp_list {
+	TRAMP_LIST_KPROBE,
 	TRAMP_LIST_FENTRY,
 	TRAMP_LIST_FMOD_RET,
 	TRAMP_LIST_FEXIT,
@@ -24,16 +25,22 @@ enum tramp_list {
 /**
  * struct tramp_target - one function with programs
  * @point: what it is to its members
- * @hash: in the table of targets, by key
- * @func: the function, with a reference to its module
+ * @hash: in the table of targets, by address
+ * @func: the function. While it has had kprobe programs only, it has no BTF and no model, and
+ *	a key from tramp_image_new_key()
+ * @gone: its module has gone: no hit comes, and the target is not in the table any more
  * @refs: members and images; the last one frees it
  * @index: of the newest image. It goes on counting while any image is left, so
  *	that no two names are alike.
- * @members: the programs in the order they run: by enum tramp_list, then the newest first
+ * @members: the programs in the order they run: by enum tramp_list, then the newest first,
+ *	but of kprobe programs the oldest
  * @nr: how many there are of each of these kinds
  * @image: what the site calls; NULL without programs or in mode FTRACE_OPS
  * @site: NULL without programs
  * @older: retired images that calls may still be in
+ *
+ * While it has programs of tracing type it holds a reference to its function's module, and so
+ * does each image with such programs. Kprobe programs go with the module.
  *
  * Everything is protected by tramp_mutex.
  */
@@ -41,6 +48,7 @@ struct tramp_target {
 	struct tramp_point point;
 	struct hlist_node hash;
 	struct tramp_func func;
+	bool gone;
 	u32 refs;
 	u32 index;
 	struct list_head members;
@@ -83,18 +91,56 @@ int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *
 void tramp_target_detach(struct tramp_member *member);
 int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 			 struct tramp_refusal *why);
+void tramp_target_module_gone(const struct module *mod);
 
-/* The target with a key, NULL if no program is or was there. tramp_mutex held. */
-struct tramp_target *tramp_target_find(u64 key);
+/**
+ * tramp_target_attach_kprobe() - attach a kprobe program to a function's entry
+ * @member: as for struct tramp_point_ops
+ * @func: the function, from tramp_resolve_entry()
+ * @why: why not: the site cannot be had (then another way may be tried), or TOO_MANY_PROGS,
+ *	ALREADY_ATTACHED, FTRACE_DISABLED, NO_MEMORY
+ *
+ * In mode DIRECT or not at all. tramp_target_detach() detaches the member.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int tramp_target_attach_kprobe(struct tramp_member *member, const struct tramp_func *func,
+			       struct tramp_refusal *why);
 
-static inline u32 tramp_target_nr(const struct tramp_target *target)
+/* DIRECT if a kprobe program at a function's entry would have that mode, or FTRACE_OPS. */
+enum tramp_mode tramp_target_entry_mode(unsigned long addr, unsigned long site);
+
+/* Describe a member, also one of a kprobe program; see struct tramp_point_ops. */
+void tramp_target_describe(const struct tramp_member *member, struct tramp_described *d);
+
+/**
+ * tramp_target_find() - the target of a function
+ * @addr: its address
+ * @key: its key. 0: of any name that the function has; the one that its site calls, if any
+ *
+ * Aliases have an address in common and may differ in their prototypes: each has a target of
+ * its own, of which one can have the site. Kprobe programs share that of any name.
+ *
+ * Context: tramp_mutex held.
+ * Return: the target, NULL if no program is or was there.
+ */
+struct tramp_target *tramp_target_find(unsigned long addr, u64 key);
+
+/* How many programs there are of tracing type, and how many in all. */
+static inline u32 tramp_target_nr_tracing(const struct tramp_target *target)
 {
 	return target->nr[TRAMP_LIST_FENTRY] + target->nr[TRAMP_LIST_FMOD_RET] +
 	       target->nr[TRAMP_LIST_FEXIT];
 }
 
-/* Functions with at least one program; for INFO. tramp_mutex held. */
+static inline u32 tramp_target_nr(const struct tramp_target *target)
+{
+	return target->nr[TRAMP_LIST_KPROBE] + tramp_target_nr_tracing(target);
+}
+
+/* Functions with a program of tracing type, and with a kprobe program. tramp_mutex held. */
 u32 tramp_target_count(void);
+u32 tramp_target_probes(void);
 
 /* The slab cache of targets. Module init and exit; see base/cache.h. */
 int tramp_target_init(void);

@@ -13,6 +13,7 @@
 #include <linux/uaccess.h>
 #include "base/ksyms.h"
 #include "base/rights.h"
+#include "func/target.h"
 #include "internal.h"
 #include "text/map.h"
 #include "trap.h"
@@ -62,6 +63,20 @@ static void explain_one(struct tramp_place *place, struct tramp_insn_info *info)
 	info->region_len = info->reason ? 0 : len;
 	if (where >= start && where < start + place->sym.size)
 		info->where = where - start;
+}
+
+/* A function's entry: whether its own image runs the program (probe.c: attach_direct()). */
+static void explain_entry(const struct tramp_place *place, struct tramp_insn_info *info)
+{
+	const struct tramp_target *target = tramp_target_find(place->sym.start, 0);
+
+	if (place->addr != tramp_place_entry(place->sym.start))
+		return;
+	if (target && target->nr[TRAMP_LIST_KPROBE])
+		info->flags |= TRAMP_INSN_F_PROBED;
+	/* One more program joins those that came by a callback. */
+	if (!tramp_probe_lookup(place->addr))
+		info->mode = tramp_target_entry_mode(place->sym.start, place->addr);
 }
 
 /*
@@ -162,6 +177,9 @@ static int explain_all(struct explained *e, bool one, struct tramp_refusal *why)
 		tramp_text_lock();
 		explain_one(&e->place, info);
 		tramp_text_unlock();
+		/* ftrace's locks are outside of the text's. */
+		if (info->mode == TRAMP_MODE_FTRACE_OPS)
+			explain_entry(&e->place, info);
 		if (entry) {
 			info->offset = 0;
 			info->len = entry;

@@ -27,11 +27,8 @@ static int detour_prepare(struct tramp_image *base, const void *arg, struct tram
 {
 	struct tramp_probe_image *image = to_probe_image(base);
 	const struct detour_req *req = arg;
-	u32 i;
 
 	image->len = req->len;
-	for (i = 0; i < base->set->nr; i++)
-		image->regs |= base->set->slots[i]->regs;
 	return 0;
 }
 
@@ -48,7 +45,7 @@ static int detour_emit(struct tramp_image *base, const void *arg,
 		.len = image->len,
 		.progs = calls,
 		.nr_progs = base->set->nr,
-		.regs = image->regs,
+		.regs = tramp_set_regs(base->set, base->set->nr),
 	};
 	struct tramp_x86_detour_out out = { .call_off = base->call_off };
 	enum tramp_x86_err err = tramp_x86_emit_detour(&req, buf, len, code, &out);

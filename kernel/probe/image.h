@@ -12,7 +12,6 @@
 struct tramp_probe_image {
 	struct tramp_image image;	/* its code, name and programs; first */
 	u32 len;			/* bytes of the original instructions that it executes */
-	u32 regs;			/* members of struct pt_regs that it builds */
 	unsigned long copy;		/* where it executes them, without any program */
 };
 

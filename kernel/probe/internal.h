@@ -23,10 +23,12 @@
  */
 int tramp_probe_prepare(const struct tramp_probe_at *at, struct tramp_refusal *why);
 
-/* The probe that a member is at; NULL once detached. */
+/* The probe that a member is at; NULL once detached, and for one in a function's image. */
 static inline struct tramp_probe *tramp_probe_of(const struct tramp_member *member)
 {
-	return member->point ? container_of(member->point, struct tramp_probe, point) : NULL;
+	if (!member->point || member->point->ops != &tramp_probe_ops)
+		return NULL;
+	return container_of(member->point, struct tramp_probe, point);
 }
 
 /* For point.c's table; see struct tramp_point_ops. */

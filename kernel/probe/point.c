@@ -6,6 +6,7 @@
 #include <linux/uaccess.h>
 #include "base/compat.h"
 #include "base/rights.h"
+#include "func/target.h"
 #include "image.h"
 #include "internal.h"
 
@@ -30,9 +31,58 @@ static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
 	return tramp_place_check_syntax(&at, why) ?: tramp_probe_prepare(&at, why);
 }
 
+/* At a function's entry the member may be one of the function's (probe.c: attach_direct()). */
+static void detach(struct tramp_member *member)
+{
+	if (tramp_probe_of(member))
+		tramp_probe_detach(member);
+	else
+		tramp_target_detach(member);
+}
+
+static int replace(struct tramp_member *member, struct tramp_slot *slot,
+		   struct tramp_refusal *why)
+{
+	if (tramp_probe_of(member))
+		return tramp_probe_replace(member, slot, why);
+	if (slot->func_ip)
+		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, 0, NULL);
+	return tramp_target_replace(member, slot, why);
+}
+
 static u64 misses(const struct tramp_member *member)
 {
-	return tramp_probe_callback_missed(tramp_probe_of(member)) - member->missed_before;
+	const struct tramp_probe *probe = tramp_probe_of(member);
+
+	return probe ? tramp_probe_callback_missed(probe) - member->missed_before : 0;
+}
+
+/* It went with its module: something else may be there now. */
+static void describe_gone(struct tramp_described *d)
+{
+	d->reason = TRAMP_REASON_MODULE_GONE;
+	d->addr = d->func_addr = 0;
+	d->btf_obj_id = d->btf_id = 0;
+	d->module = "";
+	*d->name = 0;
+}
+
+/* In the function's image: as a probe, which knows no BTF and may have another of its names. */
+static void describe_entry(const struct tramp_member *member, struct tramp_described *d)
+{
+	unsigned long offset;
+
+	tramp_target_describe(member, d);
+	if (tramp_target_of(member)->gone) {
+		describe_gone(d);
+		return;
+	}
+	d->btf_obj_id = 0;
+	d->btf_id = 0;
+	d->addr = tramp_target_of(member)->func.site;
+	d->offset = d->addr - d->func_addr;
+	if (tramp_text_name(d->addr, d->name, &offset))
+		d->offset = offset;
 }
 
 static void describe(const struct tramp_member *member, struct tramp_described *d)
@@ -49,6 +99,10 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 
 	lockdep_assert_held(&tramp_mutex);
 	d->instruction = true;
+	if (!probe) {
+		describe_entry(member, d);
+		return;
+	}
 	d->mode = probe->mode;
 	if (probe->mode == TRAMP_MODE_INT3 && probe->text == TRAMP_TEXT_JUMP)
 		d->mode = TRAMP_MODE_JUMP;
@@ -78,17 +132,18 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 /* Where a probe is, as it is written when one is attached: an entry is at +0. */
 static void name_probe(const struct tramp_member *member, char *symbol, u32 *offset, u64 *addr)
 {
-	const struct tramp_probe *probe = tramp_probe_of(member);
-	unsigned long off;
+	struct tramp_described d = {};
 
 	*symbol = 0;
+	if (member->point)
+		describe(member, &d);
 	/* Detached, or gone with its module. */
-	if (!probe || probe->mode == TRAMP_MODE_NONE ||
-	    !tramp_text_name(probe->addr, symbol, &off))
+	if (!d.addr || !*d.name)
 		return;
-	*offset = probe->addr == tramp_place_entry(probe->addr - off) ? 0 : off;
+	strscpy(symbol, d.name, KSYM_NAME_LEN);
+	*offset = d.addr == tramp_place_entry(d.func_addr) ? 0 : d.offset;
 	if (tramp_may_see_addresses(current_cred()))
-		*addr = probe->addr;
+		*addr = d.addr;
 }
 
 /* As much of a name as there is room for, as the kernel's own links do (bpf_copy_to_user()). */
@@ -147,8 +202,8 @@ const struct tramp_point_ops tramp_probe_ops = {
 	.check_prog = check_prog,
 	.prepare = prepare,
 	.attach = tramp_probe_attach,
-	.detach = tramp_probe_detach,
-	.replace = tramp_probe_replace,
+	.detach = detach,
+	.replace = replace,
 	.misses = misses,
 	.describe = describe,
 	.module_gone = tramp_probe_module_gone,

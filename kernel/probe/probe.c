@@ -28,13 +28,12 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "base/ksyms.h"
+#include "func/target.h"
 #include "image.h"
 #include "internal.h"
 #include "poke.h"
 #include "text/map.h"
 #include "trap.h"
-
-static u64 last_key = TRAMP_PROBE_KEY;		/* tramp_mutex */
 
 /* Programs ------------------------------------------------------------------- */
 
@@ -110,7 +109,7 @@ static struct tramp_probe *new_probe(struct tramp_place *place, struct tramp_ref
 		return NULL;
 	}
 	probe->addr = place->addr;
-	probe->key = ++last_key;
+	probe->key = tramp_image_new_key();
 	probe->module = place->module;
 	probe->entry = place->entry || place->ftrace;
 	probe->insn_len = place->insn.len;
@@ -283,6 +282,36 @@ static int join(struct tramp_probe *probe, const struct tramp_member *member, u3
 	return tramp_members_check(&probe->members, member->slot->prog, probe->addr, why);
 }
 
+/*
+ * A function's entry whose site is free, or ours: the function's own image runs the program
+ * (func/target.c). Not if the program must find a kprobe of the kernel running.
+ *
+ * Return: 0 or a negative errno, which is final. 1: try another way.
+ */
+static int attach_direct(struct tramp_member *member, const struct tramp_place *place,
+			 struct tramp_refusal *why)
+{
+	struct tramp_refusal own = {};
+	struct tramp_func func;
+	int err;
+
+	if (!place->ftrace || !place->entry || member->slot->func_ip)
+		return 1;
+	tramp_resolve_entry(&place->sym, place->addr, place->module, &func);
+	err = tramp_target_attach_kprobe(member, &func, &own);
+	switch (own.reason) {
+	case TRAMP_REASON_TOO_MANY_PROGS:
+	case TRAMP_REASON_ALREADY_ATTACHED:
+	case TRAMP_REASON_FTRACE_DISABLED:
+	case TRAMP_REASON_NO_MEMORY:
+		if (why)
+			*why = own;
+		return err;
+	default:
+		return err ? 1 : 0;
+	}
+}
+
 int tramp_probe_attach(struct tramp_member *member, const struct tramp_attach *req,
 		       struct tramp_refusal *why)
 {
@@ -298,8 +327,12 @@ int tramp_probe_attach(struct tramp_member *member, const struct tramp_attach *r
 		return err;
 	probe = tramp_probe_lookup(place.addr);
 	fresh = !probe;
-	if (fresh)
+	if (fresh) {
+		err = attach_direct(member, &place, why);
+		if (err <= 0)
+			return err;
 		probe = new_probe(&place, why);
+	}
 	if (!probe)
 		return -ENOMEM;
 	err = fresh ? 0 : join(probe, member, req->flags, why);

@@ -14,9 +14,6 @@
 struct tramp_probe_image;
 struct tramp_probe_kp;
 
-/* Keys of probed addresses: this and a number. A BTF key has no such bit. */
-#define TRAMP_PROBE_KEY		(1ULL << 62)
-
 /* The bytes that stand in the text at a probe's address. */
 enum tramp_probe_text {
 	TRAMP_TEXT_ORIGINAL,	/* nothing of ours */

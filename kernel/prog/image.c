@@ -135,6 +135,14 @@ static int emit(struct tramp_image *image, const struct tramp_image_req *req, co
 	return err;
 }
 
+u64 tramp_image_new_key(void)
+{
+	static u64 last = TRAMP_IMAGE_KEY;
+
+	lockdep_assert_held(&tramp_mutex);
+	return ++last;
+}
+
 struct tramp_image *tramp_image_create(const struct tramp_image_kind *kind,
 				       const struct tramp_image_req *req, const void *arg,
 				       struct tramp_refusal *why)

@@ -71,6 +71,12 @@ struct tramp_image {
 	};
 };
 
+/* Keys of places without BTF: this and a number. A BTF key has no such bit. */
+#define TRAMP_IMAGE_KEY		(1ULL << 62)
+
+/* A key that no place has had. tramp_mutex held. */
+u64 tramp_image_new_key(void);
+
 /**
  * struct tramp_image_req - what an image is made of, and called
  * @members: its programs: a list of members in the order they run

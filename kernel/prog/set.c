@@ -29,6 +29,15 @@ struct tramp_set *tramp_set_collect(const struct list_head *members)
 	return set;
 }
 
+u32 tramp_set_regs(const struct tramp_set *set, u32 nr)
+{
+	u32 regs = 0;
+
+	while (nr--)
+		regs |= set->slots[nr]->regs;
+	return regs;
+}
+
 void tramp_set_free(struct tramp_set *set)
 {
 	if (!set)

@@ -60,6 +60,8 @@ struct tramp_set {
  * Return: the set, NULL without memory. tramp_set_free() puts its references.
  */
 struct tramp_set *tramp_set_collect(const struct list_head *members);
+/* The members of pt_regs that any of the first @nr programs, kprobe programs, reads. */
+u32 tramp_set_regs(const struct tramp_set *set, u32 nr);
 /* Nobody can have it any more. May sleep; @set may be NULL. */
 void tramp_set_free(struct tramp_set *set);
 bool tramp_set_has(const struct tramp_set *set, const struct tramp_slot *slot);

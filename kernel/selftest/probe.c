@@ -27,7 +27,7 @@ static DEFINE_PER_CPU(int, test_active);
 
 /* Not allocated: readers of the table may have it for a moment after it was taken out. */
 static struct tramp_probe probe = {
-	.key = TRAMP_PROBE_KEY,
+	.key = TRAMP_IMAGE_KEY,
 	.mode = TRAMP_MODE_INT3,
 	.insn_len = 4,
 	.nr = 1,

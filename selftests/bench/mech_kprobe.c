@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kprobe: programs at an instruction in the middle of a function, by a jump and
- * by an int3, and at a function's entry, where both sides go through ftrace.
+ * kprobe: programs at an instruction in the middle of a function, by a jump and by an int3,
+ * and at a function's entry. There the kernel's go through ftrace, ours are called directly.
  *
  * Each program of the kernel's gets a perf event of its own, as libbpf does it.
  */
@@ -115,9 +115,9 @@ static const char *all_in_mode(const struct bench_att *a, unsigned int nr, uint3
 	return NULL;
 }
 
-static const char *our_ops(const struct bench_att *a, unsigned int nr)
+static const char *our_direct_calls(const struct bench_att *a, unsigned int nr)
 {
-	return all_in_mode(a, nr, TRAMP_MODE_FTRACE_OPS);
+	return all_in_mode(a, nr, TRAMP_MODE_DIRECT);
 }
 
 static const char *our_jumps(const struct bench_att *a, unsigned int nr)
@@ -133,7 +133,7 @@ static const char *our_int3s(const struct bench_att *a, unsigned int nr)
 BENCH_MECH(our_probe_entry) = {
 	.name = "kprobe-entry", .title = "probe at the entry", .side = BENCH_OURS,
 	.rank = 40, .target = BENCH_FUNCTION, .progs = BENCH_ALL, .as = as_kprobe,
-	.attach = attach_probe, .settled = our_ops, .missing = no_probes,
+	.attach = attach_probe, .settled = our_direct_calls, .missing = no_probes,
 };
 
 BENCH_MECH(our_probe_jump) = {

@@ -153,8 +153,8 @@ t_completion_completes() {
 	trampctl() {
 		[ "$*" = "explain --code some_func" ] || return 3
 		printf '%s\n' 'some_func: 9 bytes, 4 instructions' 'OFFSET  MODE  COVERS' \
-			'+0x0    ops        -' '+0x4*   jump       5' '+0x5    no         -' \
-			'+0x8    int3       -' 'jump 1, int3 1, ops 1, refused 1'
+			'+0x0    direct     -' '+0x4*   jump       5' '+0x5    no         -' \
+			'+0x8    int3       -' 'jump 1, int3 1, direct 1, refused 1'
 	}
 	[ "$(offered explain some_func+)" = "some_func+0x0 some_func+0x4 some_func+0x8" ] ||
 		fail "explain some_func+: $(offered explain some_func+)"

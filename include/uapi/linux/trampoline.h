@@ -198,7 +198,7 @@ enum tramp_mode {
  * @missing_len: in: bytes at @missing; out: bytes needed for all names
  * @features: (out) TRAMP_FEAT_*
  * @links: (out) links that are attached now
- * @targets: (out) functions with at least one program
+ * @targets: (out) functions with at least one program of tracing type
  * @images: (out) images that exist, those waiting to be freed included
  * @retiring: (out) images waiting to be freed
  * @image_bytes: (out) executable memory of all images

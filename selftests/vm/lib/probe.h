@@ -41,6 +41,11 @@ struct probe_func {
 };
 /* Of the function at @addr, or named @symbol; 0 or a negative errno. */
 int probe_explain(struct probe_func *f, uint64_t addr, const char *symbol, bool with_code);
+/* Whether that mode is one of a function's entry. */
+static inline bool probe_is_entry(uint32_t mode)
+{
+	return mode == TRAMP_MODE_DIRECT || mode == TRAMP_MODE_FTRACE_OPS;
+}
 void probe_func_free(struct probe_func *f);
 
 /* --------------------------------------------------------- the test module -- */

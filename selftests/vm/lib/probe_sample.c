@@ -33,7 +33,7 @@ static void take_code(struct sample *s, const struct probe_func *f, uint32_t i)
 			break;
 		for (k = 0; k < f->insns[i].len; k++) {
 			bool patched = f->insns[i].reason == TRAMP_REASON_RESERVED ||
-				       f->insns[i].mode == TRAMP_MODE_FTRACE_OPS;
+				       probe_is_entry(f->insns[i].mode);
 
 			s->code[at + k] = f->code[f->insns[i].offset + k];
 			s->mask[at + k] = patched ? 0 : 0xff;

@@ -274,7 +274,7 @@ static void test_dense(void)
 	for (i = 0; i < f.nr && nr < PROBE_COUNTERS; i++) {
 		/* A probe on ENDBR is one on what is behind it. */
 		if (f.insns[i].mode == TRAMP_MODE_NONE ||
-		    (!f.insns[i].offset && f.insns[1].mode == TRAMP_MODE_FTRACE_OPS))
+		    (!f.insns[i].offset && probe_is_entry(f.insns[1].mode)))
 			continue;
 		all[nr] = attach_insn(OURS, prog, f.addr + f.insns[i].offset, 0, nr);
 		nr++;

@@ -128,7 +128,7 @@ static bool is_refused(const struct walk *w, size_t func)
 		return true;	/* text of init, our own module */
 	for (i = 0; i < f.nr && refused; i++)
 		refused = f.insns[i].mode == TRAMP_MODE_NONE ||
-			  f.insns[i].mode == TRAMP_MODE_FTRACE_OPS ||
+			  probe_is_entry(f.insns[i].mode) ||
 			  (f.insns[i].mode == TRAMP_MODE_KPROBE && w->gate->kprobe_will_do &&
 			   (f.insns[i].reason == TRAMP_REASON_BLACKLISTED ||
 			    f.insns[i].reason == TRAMP_REASON_RCU_IDLE));

@@ -115,7 +115,7 @@ static void test_coverage(void)
 		const struct sample *s = &sample[i];
 		/* At an ftrace site the kernel's kprobe needs no jump, nor do we. */
 		bool jump = s->mode == TRAMP_MODE_JUMP;
-		bool they = !reg[i] && !optimise[i] && s->mode != TRAMP_MODE_FTRACE_OPS;
+		bool they = !reg[i] && !optimise[i] && !probe_is_entry(s->mode);
 
 		mode[s->mode & 7]++;
 		why[s->mode & 7][s->reason]++;
@@ -128,6 +128,7 @@ static void test_coverage(void)
 	}
 	ktap_note("%d instructions of the kernel's and modules' text:", nr);
 	share("jump", mode[TRAMP_MODE_JUMP]);
+	share("entry, by its image", mode[TRAMP_MODE_DIRECT]);
 	share("entry, through ftrace", mode[TRAMP_MODE_FTRACE_OPS]);
 	share("int3", mode[TRAMP_MODE_INT3]);
 	list_reasons("int3", why[TRAMP_MODE_INT3]);
@@ -146,7 +147,7 @@ static void test_coverage(void)
 	for (i = 0; i < nr && listed < 30; i++)
 		if (!reg[i] && !optimise[i] && sample[i].mode != TRAMP_MODE_JUMP &&
 		    sample[i].reason != TRAMP_REASON_NOTRACE &&
-		    sample[i].mode != TRAMP_MODE_FTRACE_OPS) {
+		    !probe_is_entry(sample[i].mode)) {
 			char where[128];
 
 			listed++;

@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include "fixture.h"
 #include "probe.h"
+#include "record.h"
+#include "selftests/vm/lib/record.skel.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
 #define MODULE	"trampoline_test"
@@ -18,7 +20,7 @@ static int dev, prog;
 static uint64_t addr[KINDS];
 static const char *const kind[KINDS] = { "int3", "jump", "entry", "kernel's kprobe" };
 static const uint32_t mode[KINDS] = {
-	TRAMP_MODE_INT3, TRAMP_MODE_JUMP, TRAMP_MODE_FTRACE_OPS, TRAMP_MODE_KPROBE,
+	TRAMP_MODE_INT3, TRAMP_MODE_JUMP, TRAMP_MODE_DIRECT, TRAMP_MODE_KPROBE,
 };
 
 /* A place of each kind in the module as it is loaded now. */
@@ -83,6 +85,55 @@ static void unload(void)
 		usleep(100000);
 	}
 	REQUIRE(!err, "unloading %s: %s", MODULE, strerror(-err));
+}
+
+/*
+ * A function's image runs a probe's program beside one of fentry type. The module is held for
+ * that one as long as it is there, and as long as its image is. The probe alone goes with it.
+ */
+static void test_beside_fentry(void)
+{
+	struct record *record;
+	struct attachment probe, entry;
+	struct tramp_query q;
+	int fd;
+
+	setup();
+	record = FIXTURE_LOAD(record);
+	probe = attach_insn(OURS, prog, addr[2], 0, 7);
+	fd = prog_clone(record->progs.count_entry, "tt_hot0", BPF_TRACE_FENTRY);
+	entry = attach_func(OURS, fd, NULL);
+	q = attachment_query(&probe);
+	CHECK_EQ(q.mode, TRAMP_MODE_DIRECT, "beside it");
+	CHECK_EQ(q.nr_progs, 2, "programs there");
+	tt_call(dev, "tt_hot0 1");
+	CHECK_EQ(probe_skel->bss->counted[7], 1, "beside it");
+	close(fd);
+	close(dev);
+	CHECK_EQ(module_unload(MODULE), -EAGAIN, "with a program of fentry type");
+	detach(&entry);
+	unload();
+	q = attachment_query(&probe);
+	CHECK_EQ(q.mode, TRAMP_MODE_NONE, "mode");
+	CHECK_EQ(q.mode_reason, TRAMP_REASON_MODULE_GONE, "%s", tramp_reason_name(q.mode_reason));
+	CHECK_EQ(q.hits, 1, "hits");
+	CHECK_EQ(q.probe_addr, 0, "address");
+	CHECK(!*q.func_name, "name %s", q.func_name);
+	CHECK(bpf_link_update(probe.fd, bpf_program__fd(probe_skel->progs.count_too), NULL) ==
+	      -ENXIO, "update: %s", strerror(errno));
+	/* The function comes again, perhaps where it was. */
+	find_places();
+	entry = attach_insn(OURS, prog, addr[2], 0, 8);
+	CHECK_EQ(attachment_query(&entry).mode, TRAMP_MODE_DIRECT, "again");
+	tt_call(dev, "tt_hot0 1");
+	CHECK_EQ(probe_skel->bss->counted[7], 1, "the one that has gone");
+	CHECK_EQ(probe_skel->bss->counted[8], 1, "again");
+	detach(&probe);
+	tt_call(dev, "tt_hot0 1");
+	CHECK_EQ(probe_skel->bss->counted[8], 2, "when the old one is detached");
+	detach(&entry);
+	record__destroy(record);
+	close(dev);
 }
 
 /* The links stay, and say what happened; detaching them is as always. */
@@ -210,6 +261,7 @@ static void test_names(void)
 }
 
 static const struct ktap_test tests[] = {
+	{ "beside_fentry", test_beside_fentry, 60 },
 	{ "unload", test_unload, 120 },
 	{ "pending", test_pending, 120 },
 	{ "names", test_names, 60 },

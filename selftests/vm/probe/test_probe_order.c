@@ -65,8 +65,8 @@ static void setup(void)
 	places[0] = (struct place){ "int3", inc.probe, TRAMP_ATTACH_F_NO_JUMP, TRAMP_MODE_INT3,
 				    TRAMP_REASON_OPT_OFF, inc.index, NULL };
 	places[1] = (struct place){ "jump", inc.probe, 0, TRAMP_MODE_JUMP, 0, inc.index, NULL };
-	places[2] = (struct place){ "entry", inc.func, 0, TRAMP_MODE_FTRACE_OPS, 0, inc.index,
-				    NULL };
+	places[2] = (struct place){ "entry", ksym_addr("tt_extable"), 0, TRAMP_MODE_DIRECT, 0, 0,
+				    "tt_extable n=%d %#lx" };
 	places[3] = (struct place){ "kernel's kprobe", faulting_insn(), 0, TRAMP_MODE_KPROBE,
 				    TRAMP_REASON_INSN_FIXUP, 0, "tt_extable n=%d %#lx" };
 	for (i = 0; i < MANY; i++) {

@@ -396,9 +396,10 @@ static void test_sweep(void)
 	workload(1);
 	for (done = 0; done < wanted; done += size)
 		batch(size, &state);
-	ktap_note("%d instructions in %lu s: %u jumps, %u int3s, %u through ftrace, %u kprobes, "
-		  "%u refused", done, (now_ns() - start) / 1000000000, total.mode[TRAMP_MODE_JUMP],
-		  total.mode[TRAMP_MODE_INT3], total.mode[TRAMP_MODE_FTRACE_OPS],
+	ktap_note("%d instructions in %lu s: %u jumps, %u int3s, %u direct, "
+		  "%u through ftrace, %u kprobes, %u refused", done, (now_ns() - start) / 1000000000, total.mode[TRAMP_MODE_JUMP],
+		  total.mode[TRAMP_MODE_INT3], total.mode[TRAMP_MODE_DIRECT],
+		  total.mode[TRAMP_MODE_FTRACE_OPS],
 		  total.mode[TRAMP_MODE_KPROBE], total.refused);
 	for (i = 1; i < TRAMP_REASON_COUNT; i++)
 		if (total.reason[i])

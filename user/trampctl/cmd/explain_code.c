@@ -87,6 +87,7 @@ static void print_sum(const struct tramp_code *c)
 	} modes[] = {
 		{ TRAMP_MODE_JUMP, "jump" },
 		{ TRAMP_MODE_INT3, "int3" },
+		{ TRAMP_MODE_DIRECT, "direct" },
 		{ TRAMP_MODE_FTRACE_OPS, "ops" },
 		{ TRAMP_MODE_KPROBE, "kprobe" },
 		{ TRAMP_MODE_NONE, "refused" },
@@ -144,6 +145,9 @@ static void print_mode(const struct tramp_insn_info *insn)
 	case TRAMP_MODE_JUMP:
 		printf("yes, by a jump that covers %u bytes, up to +0x%x\n", insn->region_len,
 		       insn->offset + insn->region_len);
+		return;
+	case TRAMP_MODE_DIRECT:
+		printf("yes, by a direct call, at the function's entry\n");
 		return;
 	case TRAMP_MODE_FTRACE_OPS:
 		printf("yes, through ftrace, at the function's entry\n");

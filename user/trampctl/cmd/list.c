@@ -61,7 +61,7 @@ const struct cmd cmd_list = {
 	.details =
 		"One line a link: its id, kind, mode, function, program, hits, misses, and the image's\n"
 		"name in /proc/kallsyms. The mode says how hits reach the program. direct: the function\n"
-		"calls our image. ops: through ftrace, since another direct caller holds the function or\n"
-		"a probe is at its entry. jump, int3, kprobe: a probe; after a colon, why it is no jump.\n",
+		"calls our image. ops: through ftrace, since another direct caller holds the function.\n"
+		"jump, int3, kprobe: a probe; after a colon, why it is no jump.\n",
 	.run = list_run,
 };
