@@ -163,7 +163,7 @@ enum tramp_kind {
 enum tramp_mode {
 	TRAMP_MODE_NONE		= 0,	/* detached */
 	TRAMP_MODE_DIRECT	= 1,	/* the site calls our image */
-	/* through ftrace: the site's direct call is another's, or it is a probe at an entry */
+	/* through ftrace: the site's direct call is another's */
 	TRAMP_MODE_FTRACE_OPS	= 2,
 	TRAMP_MODE_JUMP		= 3,	/* a probe: a jump to a detour buffer */
 	TRAMP_MODE_INT3		= 4,	/* a probe: an int3; the reason says why no jump */
@@ -461,9 +461,9 @@ struct tramp_query {
  * @offset: the instruction, in bytes from the function
  * @len: its length
  * @mode: enum tramp_mode a probe would have in the end: JUMP, INT3, KPROBE (unless the
- *	kernel refuses that), FTRACE_OPS, or NONE: refused
+ *	kernel refuses that), DIRECT or FTRACE_OPS (a function's entry), or NONE: refused
  * @flags: TRAMP_INSN_F_*
- * @reason: enum tramp_reason: why no jump, or why refused; 0 with JUMP and FTRACE_OPS
+ * @reason: enum tramp_reason: why no jump, or why refused; 0 with JUMP, DIRECT, FTRACE_OPS
  * @region_len: with JUMP: bytes that the jump would cover
  * @where: the offset that the reason is about, @offset if there is none
  *
