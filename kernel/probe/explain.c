@@ -228,7 +228,7 @@ static int check_request(struct tramp_explain_code *ex, const struct tramp_probe
 	if (ex->offset && !(ex->flags & TRAMP_CODE_F_ONE))
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
 				    "an offset without TRAMP_CODE_F_ONE");
-	return tramp_may_name_address(ex->addr, why) ?: tramp_probe_prepare(at, why);
+	return tramp_may_name_address(ex->addr, why) ?: tramp_probe_prepare(at, true, why);
 }
 
 static void name_place(struct tramp_explain_code *ex, const struct tramp_place *place, bool show)

@@ -14,14 +14,15 @@
 /**
  * tramp_probe_prepare() - what has to be known before a probe is attached
  * @at: where
+ * @all: of the whole function, not of this place alone
  * @why: why not
  *
  * Reads what branches where in the text around, unless that is known: takes around a second
- * for the kernel proper.
+ * for the kernel proper. At an ftrace site nobody needs to know.
  * Context: may sleep, without tramp_mutex.
  * Return: 0 or a negative errno.
  */
-int tramp_probe_prepare(const struct tramp_probe_at *at, struct tramp_refusal *why);
+int tramp_probe_prepare(const struct tramp_probe_at *at, bool all, struct tramp_refusal *why);
 
 /* The probe that a member is at; NULL once detached, and for one in a function's image. */
 static inline struct tramp_probe *tramp_probe_of(const struct tramp_member *member)

@@ -61,6 +61,11 @@ unsigned long tramp_place_entry(unsigned long addr)
 	return addr + sizeof(endbr);
 }
 
+bool tramp_place_is_site(unsigned long addr)
+{
+	return KSYM(ftrace_location)(addr) == addr;
+}
+
 static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 		   struct tramp_refusal *why)
 {
@@ -97,10 +102,11 @@ static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 static int read_code(struct tramp_place *place, struct tramp_refusal *why)
 {
 	unsigned long before, addr = place->addr, start = place->sym.start;
+	bool site = tramp_place_is_site(addr);
 
-	if (!tramp_map_ready(addr))	/* another module than when it was read */
+	if (!site && !tramp_map_ready(addr))	/* another module than when it was read */
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, NULL);
-	if (!tramp_map_start(addr, &before)) {
+	if (!site && !tramp_map_start(addr, &before)) {
 		if (before < start || before > addr)	/* nothing in it could be decoded */
 			before = start;
 		return tramp_refuse(why, TRAMP_REASON_NOT_BOUNDARY, before,

@@ -47,6 +47,9 @@ struct tramp_place {
 /* Whether a request says where: by an address, or by a symbol. Return: 0 or a negative errno. */
 int tramp_place_check_syntax(const struct tramp_probe_at *at, struct tramp_refusal *why);
 
+/* Whether an address is that of ftrace's NOP5, or of the call in its place: an instruction. */
+bool tramp_place_is_site(unsigned long addr);
+
 /* Where a function begins behind its ENDBR; @addr itself if there is none. */
 unsigned long tramp_place_entry(unsigned long addr);
 

@@ -28,7 +28,7 @@ static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
 {
 	const struct tramp_probe_at at = tramp_probe_at(req);
 
-	return tramp_place_check_syntax(&at, why) ?: tramp_probe_prepare(&at, why);
+	return tramp_place_check_syntax(&at, why) ?: tramp_probe_prepare(&at, false, why);
 }
 
 /* At a function's entry the member may be one of the function's (probe.c: attach_direct()). */

@@ -80,7 +80,7 @@ static int update(struct tramp_probe *probe, struct tramp_refusal *why)
 	return tramp_set_switch(&probe->set, &probe->members, why);
 }
 
-int tramp_probe_prepare(const struct tramp_probe_at *at, struct tramp_refusal *why)
+int tramp_probe_prepare(const struct tramp_probe_at *at, bool all, struct tramp_refusal *why)
 {
 	struct tramp_place place;
 	int err;
@@ -90,7 +90,7 @@ int tramp_probe_prepare(const struct tramp_probe_at *at, struct tramp_refusal *w
 	mutex_lock(&tramp_mutex);
 	err = tramp_place_locate(at, &place, false, why);
 	mutex_unlock(&tramp_mutex);
-	if (err)
+	if (err || (!all && tramp_place_is_site(place.addr)))
 		return err;
 	err = tramp_map_read(place.addr);
 	if (err == -ENOENT)

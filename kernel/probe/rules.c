@@ -69,7 +69,7 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	/* The kernel's kprobes accept these, and do harm: deny.c. */
 	if (place->untraced)
 		return tramp_refuse(why, TRAMP_REASON_NOTRACE, addr, NULL);
-	place->ftrace = KSYM(ftrace_location)(addr) == addr;
+	place->ftrace = tramp_place_is_site(addr);
 	if (place->ftrace)
 		return 0;
 	if (place->refuse)

@@ -297,20 +297,22 @@ static void test_ftrace(void)
 		/* The tracer first, then last. */
 		if (!rounds)
 			function_tracer("tt_steps");
+		/* Ours would keep it out: test_probe_entry. */
+		kernel = attach_func(KERNEL, bpf_program__fd(fentry_skel->progs.fentry_kernel),
+				     NULL);
 		entry = attach_insn(OURS, prog, addr, 0, ENTRY);
+		attachment_expect(&entry, TRAMP_MODE_FTRACE_OPS, 0, "beside the kernel's fentry");
 		mid = attach_insn(OURS, prog, middle, 0, MIDDLE);
 		probe_flush();
 		attachment_expect(&mid, TRAMP_MODE_JUMP, 0, "middle");
 		if (rounds)
 			function_tracer("tt_steps");
 		traced();
-		expect_steps("tracer and probes", 1 << ENTRY | 1 << MIDDLE);
-		CHECK_EQ(traced(), TIMES, "the tracer");
-		kernel = attach_func(KERNEL, bpf_program__fd(fentry_skel->progs.fentry_kernel),
-				     NULL);
 		expect_steps("the kernel's fentry too", 1 << ENTRY | 1 << MIDDLE |
 			     1 << KERNEL_FENTRY);
+		CHECK_EQ(traced(), TIMES, "the tracer");
 		detach(&kernel);
+		expect_steps("tracer and probes", 1 << ENTRY | 1 << MIDDLE);
 		ours = attach_func(OURS, fentry, NULL);
 		expect_steps("our fentry too", 1 << ENTRY | 1 << MIDDLE | 1 << FENTRY);
 		detach(&entry);
@@ -318,6 +320,7 @@ static void test_ftrace(void)
 		function_tracer(NULL);
 		expect_steps("without the tracer", 1 << MIDDLE | 1 << FENTRY);
 		entry = attach_insn(OURS, prog, addr, 0, ENTRY);
+		attachment_expect(&entry, TRAMP_MODE_DIRECT, 0, "in the image of our fentry");
 		expect_steps("the entry probe again", 1 << ENTRY | 1 << MIDDLE | 1 << FENTRY);
 		detach(&ours);
 		expect_steps("without our fentry", 1 << ENTRY | 1 << MIDDLE);

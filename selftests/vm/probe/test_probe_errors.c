@@ -369,9 +369,6 @@ static void test_conditions(void)
 	a.flags = TRAMP_ATTACH_F_NO_KPROBE;
 	refused("a fix-up, no kprobe", prog, a, EOPNOTSUPP, TRAMP_REASON_INSN_FIXUP);
 
-	a = at_symbol("tt_hot0", 0);
-	a.flags = TRAMP_ATTACH_F_NO_OPS;
-	refused("an entry, not through ftrace", prog, a, EBUSY, TRAMP_REASON_SITE_HELD);
 	other = bpf_program__fd(probe_skel->progs.ask_func_ip);
 	a = at_symbol("tt_hot0", 0);
 	a.flags = TRAMP_ATTACH_F_NO_KPROBE;
