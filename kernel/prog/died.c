@@ -10,9 +10,11 @@
  * inside and alive are those counted in, less those counted out, less the dead.
  *
  * Every task that dies goes through the tracepoint sched_process_exit, in do_exit(), once.
- * There its own stack is walked, as for any stack trace. Every frame in it belongs to a call
- * that will not return. Some frames return to an image's instruction behind the call of the
- * original. Each of those is a call that the image has counted in: its dead become one more.
+ * There its own stack is walked, as for any stack trace. Every frame from do_exit() on belongs
+ * to a call that will not return. Some frames return to an image's instruction behind the call
+ * of the original. Each of those is a call that the image has counted in: its dead become one
+ * more. Frames below do_exit() are alive, and may be in images as well: what walks the stack
+ * can be traced. So they do not count. Where do_exit() is not found, nothing counts.
  *
  * Why never one too many, by which an image would be freed with somebody inside: the unwinder
  * goes up the stack and reports the return address of each frame once. ORC tables or frame
@@ -35,6 +37,7 @@
 #include <linux/spinlock.h>
 #include <linux/stacktrace.h>
 #include <linux/tracepoint.h>
+#include "base/ksyms.h"
 #include "base/tramp.h"
 #include "died.h"
 
@@ -45,6 +48,7 @@ static DEFINE_HASHTABLE(watched, 8);
 static DEFINE_SPINLOCK(watched_lock);	/* for writing */
 static atomic_t nr_watched = ATOMIC_INIT(0);
 static struct tracepoint *exit_point;
+static unsigned long do_exit_start, do_exit_size;
 
 /* Not DEFINE_PER_CPU(): all modules together have 8 KiB for that. */
 static unsigned long __percpu *frames;
@@ -63,13 +67,15 @@ static void count_frame(unsigned long ret)
 static void on_exit(void *data, struct task_struct *task)
 {
 	unsigned long *ret = this_cpu_ptr(frames);
-	unsigned int i, nr;
+	unsigned int i = 0, nr;
 
 	if (task != current || !atomic_read(&nr_watched))
 		return;
 	nr = stack_trace_save(ret, MAX_FRAMES, 0);
+	while (i < nr && ret[i] - do_exit_start >= do_exit_size)
+		i++;
 	rcu_read_lock();
-	for (i = 0; i < nr; i++)
+	for (; i < nr; i++)
 		count_frame(ret[i]);
 	rcu_read_unlock();
 }
@@ -102,12 +108,16 @@ static void find_point(struct tracepoint *tp, void *arg)
 
 int __init tramp_died_init(void)
 {
+	unsigned long offset;
 	int err;
 
 	for_each_kernel_tracepoint(find_point, NULL);
-	if (!exit_point || IS_ENABLED(CONFIG_UNWINDER_GUESS)) {
+	do_exit_start = tramp_ksym_lookup("do_exit");
+	if (!exit_point || IS_ENABLED(CONFIG_UNWINDER_GUESS) || !do_exit_start ||
+	    !tramp_ksyms.has_probes ||
+	    !KSYM(kallsyms_lookup_size_offset)(do_exit_start, &do_exit_size, &offset)) {
 		exit_point = NULL;
-		pr_info("this kernel lacks sched_process_exit or a sure unwinder: a task that dies in a traced function keeps its image\n");
+		pr_info("this kernel lacks sched_process_exit, do_exit() or a sure unwinder: a task that dies in a traced function keeps its image\n");
 		return 0;
 	}
 	frames = __alloc_percpu(MAX_FRAMES * sizeof(long), sizeof(long));
