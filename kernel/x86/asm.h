@@ -53,6 +53,7 @@ enum tasm_mem_op {
 	TASM_ADD_IMM32 = TASM_MEM_OP(0x81, 0, 4),
 	TASM_SUB_IMM32 = TASM_MEM_OP(0x81, 5, 4),
 	TASM_ADD_IMM8 = TASM_MEM_OP(0x83, 0, 1),
+	TASM_CMP_IMM32 = TASM_MEM_OP(0x81, 7, 4),
 	TASM_CMP_IMM8 = TASM_MEM_OP(0x83, 7, 1),
 	TASM_SAR_IMM8 = TASM_MEM_OP(0xc1, 7, 1),
 	TASM_STORE_IMM32 = TASM_MEM_OP(0xc7, 0, 4),
@@ -399,6 +400,24 @@ static inline void tasm_bind(struct tasm *a, struct tasm_label *l)
 	}
 	l->pos = a->off;
 	l->chain = TASM_UNBOUND;
+}
+
+/* call *reg */
+static inline void tasm_call_reg(struct tasm *a, enum tasm_reg r)
+{
+	tasm_rex(a, false, 0, r);
+	tasm_byte(a, 0xff);
+	tasm_modrm(a, 3, 2, r);
+}
+
+/* The address of a label that is bound later. */
+static inline void tasm_lea_label(struct tasm *a, enum tasm_reg dst, struct tasm_label *l)
+{
+	tasm_rex(a, true, dst, 0);
+	tasm_byte(a, 0x8d);
+	tasm_modrm(a, 0, dst, 5);
+	tasm_imm(a, l->chain, TASM_REL32_SIZE);
+	l->chain = a->off - TASM_REL32_SIZE;
 }
 
 #endif /* TRAMP_X86_ASM_H */

@@ -113,7 +113,7 @@ static bool check_request(const struct tramp_x86_detour_req *req)
 		return false;
 	if (req->nr_progs && req->env->nmi_count <= 0)
 		return false;
-	return tramp_regs_check(req->env, req->progs, req->nr_progs, req->regs);
+	return tramp_regs_check(req->env, req->progs, req->nr_progs, req->regs, false);
 }
 
 enum tramp_x86_err tramp_x86_emit_detour(const struct tramp_x86_detour_req *req,

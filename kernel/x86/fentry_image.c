@@ -119,6 +119,7 @@
 #include "fentry_req.h"
 #include "guard.h"
 #include "regs.h"
+#include "ret.h"
 
 /* The argument registers in the order they are assigned. */
 static const u8 arg_reg[TRAMP_X86_ARG_REGS] = {
@@ -159,7 +160,7 @@ static void lay_out(struct image *img)
 
 	img->slots = tramp_x86_model_slots(m, img->from, &img->stack_slots);
 	img->small_stack_arg = img->stack_slots == 1 && m->arg_size[m->nr_args - 1] <= 4;
-	img->exit = req->nr_fmod_ret || req->nr_fexit;
+	img->exit = req->nr_fmod_ret || req->nr_fexit || req->nr_kret;
 	img->counted = img->exit || (flags & TRAMP_X86_CALL_SLEEPABLE);
 	img->save_ip = flags & TRAMP_X86_CALL_IP;
 	img->save_nargs = img->save_ip || (flags & TRAMP_X86_CALL_NARGS);
@@ -168,6 +169,7 @@ static void lay_out(struct image *img)
 	img->g.ctx = -(s32)pushed;
 	img->g.ctx_addr = 0;
 	img->g.result = RESULT;
+	img->g.keep_all = false;
 	/* kprobe programs before these have had others */
 	img->g.run_ctx_flags = 0;
 	pushed += 8 * (img->save_nargs + img->save_ip);
@@ -374,6 +376,7 @@ static void emit_epilogue(struct image *img)
 		tasm_mem_op(&p->a, TASM_DEC, true, tramp_part_percpu(p, img->req->inflight), 0);
 	if (img->exit) {
 		tasm_load(&p->a, TASM_RAX, tasm_at(TASM_RBP, RESULT));
+		tramp_part_forget_rax(p);
 		tasm_op(&p->a, TASM_LEAVE);
 		tasm_add_rsp(&p->a, 8);
 	} else if (poppable(img)) {
@@ -383,19 +386,6 @@ static void emit_epilogue(struct image *img)
 	} else {
 		restore_arg_regs(img);
 		tasm_op(&p->a, TASM_LEAVE);
-	}
-}
-
-static void emit_return(struct image *img)
-{
-	struct tasm *a = &img->g.hot.a;
-
-	if (img->g.env->return_thunk) {
-		tasm_branch(a, TASM_JMP, img->g.env->return_thunk);
-	} else {
-		tasm_op(a, TASM_RET);
-		/* no straight-line speculation into the cold part */
-		tasm_op(a, TASM_INT3);
 	}
 }
 
@@ -421,10 +411,16 @@ static enum tramp_x86_err emit_image(void *arg)
 	const struct tramp_x86_fentry_req *req = img->req;
 
 	tramp_guard_count_call(&img->g, &img->g.hot);
+	if (req->many) {
+		tramp_many_emit(req, &img->g, img->out);
+		tramp_guard_return(&img->g);
+		return TRAMP_X86_OK;
+	}
 	emit_kprobes(img);
-	if (req->nr_fentry || req->nr_fmod_ret || req->nr_fexit)
+	if (req->nr_fentry || req->nr_fmod_ret || req->nr_fexit || req->nr_kret)
 		emit_tracing(img);
-	emit_return(img);
+	tramp_ret_emit(req, &img->g, img->out);
+	tramp_guard_return(&img->g);
 	return TRAMP_X86_OK;
 }
 

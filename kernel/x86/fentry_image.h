@@ -56,14 +56,16 @@ struct tramp_x86_model {
 /*
  * tramp_x86_call::flags. COOKIE, IP and NARGS belong to what the program, its
  * subprograms and whatever it may tail-call can do: without COOKIE, for one,
- * current->bpf_ctx is not theirs.
+ * current->bpf_ctx is not theirs. One with MULTI finds its data in a struct
+ * bpf_kprobe_multi_run_ctx (kernel/trace/bpf_trace.c): only in images of many functions.
  */
 #define TRAMP_X86_CALL_COOKIE	(1u << 0)	/* the program may read its cookie */
 #define TRAMP_X86_CALL_IP	(1u << 1)	/* ... ctx[-2], the function's address */
 #define TRAMP_X86_CALL_NARGS	(1u << 2)	/* ... ctx[-1], the number of slots */
 #define TRAMP_X86_CALL_GUARDED	(1u << 3)	/* kernel policy: @enter, @exit around it */
 #define TRAMP_X86_CALL_SLEEPABLE (1u << 4)	/* it may block; needs CALL_GUARDED */
-#define TRAMP_X86_CALL_ALL	((1u << 5) - 1)
+#define TRAMP_X86_CALL_MULTI	(1u << 5)	/* loaded for many functions, see below */
+#define TRAMP_X86_CALL_ALL	((1u << 6) - 1)
 
 /**
  * struct tramp_x86_call - one program to call
@@ -78,6 +80,7 @@ struct tramp_x86_model {
  * @active: per-CPU offset of an int recursion counter that is shared with others
  *	(probes)
  * @hits: per-CPU offset of a u64 counted up once for each run (kernel policy, probes)
+ * @link: of many functions: what run contexts and @multi_cookie of the environment get
  * @cookie: what bpf_tramp_run_ctx::bpf_cookie is set to with CALL_COOKIE
  * @enter: kernel policy: u64 enter(prog, run_ctx); 0 returned: skip the program
  * @exit: kernel policy: void exit(prog, u64 start, run_ctx)
@@ -96,6 +99,7 @@ struct tramp_x86_call {
 	u64 active;
 	u64 hits;
 	u64 cookie;
+	u64 link;
 	u64 enter;
 	u64 exit;
 };
@@ -138,6 +142,18 @@ struct tramp_x86_call {
  *	@has_call_depth: then every call is preceded by `sarq $5, %gs:call_depth`,
  *	and the image starts with one for the call that reached it; @return_thunk counts
  *	returns then
+ * @multi_cookie: u64 multi_cookie(u64 link, u64 func): the cookie of one of many functions, for
+ *	programs without CALL_MULTI
+ * @multi_ctx_size: sizeof(struct bpf_kprobe_multi_run_ctx), a multiple of 8, at most 64; 0:
+ *	there is none, and no program with CALL_MULTI
+ * @multi_ctx_is_return: with @has_session: offset of the bool session_ctx.is_return in it
+ * @multi_ctx_data: with @has_session: offset of the pointer session_ctx.data
+ * @multi_ctx_link: offset of link in it
+ * @multi_ctx_ip: offset of entry_ip in it
+ * @endbr: the ENDBR in front of a NOP5 as a little-endian u32, 0 if there can be none
+ * @endbr_poison: what the kernel writes over an ENDBR that it does not want
+ * @has_session: programs can be sessions
+ * @no_indirect: this CPU must execute no indirect call (IBT, or a mitigation)
  * @no_regs: address of a struct pt_regs of zeros, the context of a probe's programs if they
  *	read no member; 0: such programs get an address in the frame
  * @cs: the kernel's code segment selector, for the pt_regs of probes
@@ -170,6 +186,16 @@ struct tramp_x86_env {
 	u64 indirect_thunk[16];
 	u64 call_depth;
 	u64 no_regs;
+	u64 multi_cookie;
+	u32 multi_ctx_size;
+	u32 multi_ctx_is_return;
+	u32 multi_ctx_data;
+	u32 multi_ctx_link;
+	u32 multi_ctx_ip;
+	u32 endbr;
+	u32 endbr_poison;
+	bool has_session;
+	bool no_indirect;
 	bool has_indirect_thunks;
 	bool has_call_depth;
 	u16 cs;
@@ -199,8 +225,19 @@ struct tramp_x86_env {
  * @nr_fmod_ret: entries in @fmod_ret
  * @nr_fexit: entries in @fexit
  *
- * With any fmod_ret or fexit program it becomes an exit image. With kprobe programs alone
- * @model does not matter.
+ * @kret: kprobe programs that run when the function returns, behind those in @fexit
+ * @session: one that runs both at the entry and at the return, unless it returned other than 0
+ *	at the entry; only with @many, alone
+ * @nr_kret: entries in @kret
+ * @nr_session: entries in @session
+ * @ret_regs: what those in @kret and @session read of pt_regs at the return
+ * @many: the image is that of many functions (many_image.c). There are only kprobe programs,
+ *	in one of @kprobe, @kret and @session. All of the function comes from the return address:
+ *	@model, @func_addr, @orig, @site and @check_rcu do not matter. With @kret or @session no
+ *	function may take arguments on the stack: it would not find them
+ *
+ * With any fmod_ret, fexit or kret program it becomes an exit image. With programs in @kprobe
+ * alone @model does not matter.
  */
 struct tramp_x86_fentry_req {
 	const struct tramp_x86_env *env;
@@ -214,6 +251,10 @@ struct tramp_x86_fentry_req {
 	u32 regs;
 	const struct tramp_x86_call *fentry, *fmod_ret, *fexit;
 	u32 nr_kprobe, nr_fentry, nr_fmod_ret, nr_fexit;
+	const struct tramp_x86_call *kret, *session;
+	u32 nr_kret, nr_session;
+	u32 ret_regs;
+	bool many;
 };
 
 /**
@@ -222,14 +263,15 @@ struct tramp_x86_fentry_req {
  *	0 with any other error
  * @after_call: offset of the instruction behind the call of the original: from
  *	there on a task is only "in flight"; 0 for an entry image
- * @skip_off: for each exit program, offset of a 5-byte NOP in front of its
- *	guard. A near JMP to skip_to[i], patched over it, leaves the program out
- *	for calls that return from then on. At most nr_fexit entries are written
- *	to the caller's array (may be NULL).
- * @skip_to: for each exit program, offset of what follows it
- * @call_off: for each program, in the order kprobe, fentry, fmod_ret, fexit, two offsets.
- *	Each is of a near call that runs it: the hot one, and the one under statistics
- *	(0 if there is none). Patched to call something else that returns 0, they leave
+ * @skip_off: for each program that runs when the original has returned (fexit, kret, session,
+ *	in this order), offset of a 5-byte NOP in front of its guard. A near JMP to
+ *	skip_to[i], patched over it, leaves the program out for calls that return from then
+ *	on. May be NULL.
+ * @skip_to: for each of them, offset of what follows it
+ * @call_off: for each program, in the order kprobe, fentry, fmod_ret, fexit, kret, two offsets
+ *	(for a session four: those at the entry, then those at the return). Each is of a
+ *	near call that runs it: the hot one, and the one under statistics (0 if
+ *	there is none). Patched to call something else that returns 0, they leave
  *	the program out with all counters balanced. May be NULL.
  */
 struct tramp_x86_fentry_out {

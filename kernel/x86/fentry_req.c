@@ -9,6 +9,7 @@
  */
 #include "fentry_req.h"
 #include "regs.h"
+#include "ret.h"
 
 u32 tramp_x86_model_slots(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack)
 {
@@ -95,12 +96,17 @@ bool tramp_x86_check_env(const struct tramp_x86_env *env)
 enum tramp_x86_err tramp_x86_check_fentry(const struct tramp_x86_fentry_req *req)
 {
 	const struct tramp_x86_env *env = req->env;
-	u64 nr_tracing = (u64)req->nr_fentry + req->nr_fmod_ret + req->nr_fexit;
-	u64 nr = nr_tracing + req->nr_kprobe;
+	u64 nr_model = (u64)req->nr_fentry + req->nr_fmod_ret + req->nr_fexit + req->nr_kret;
+	u64 nr = nr_model + req->nr_kprobe;
 
-	if (nr == 0 || nr > TRAMP_X86_MAX_PROGS || (nr_tracing > req->nr_fentry && !req->orig))
+	if (req->many)
+		return tramp_x86_check_env(env) && tramp_many_check(req) ? TRAMP_X86_OK :
+									    TRAMP_X86_BAD_REQUEST;
+	if (nr == 0 || nr > TRAMP_X86_MAX_PROGS || (nr_model > req->nr_fentry && !req->orig) ||
+	    req->nr_session)
 		return TRAMP_X86_BAD_REQUEST;
-	if (!tramp_regs_check(env, req->kprobe, req->nr_kprobe, req->regs) ||
+	if (!tramp_regs_check(env, req->kprobe, req->nr_kprobe, req->regs, false) ||
+	    !tramp_regs_check(env, req->kret, req->nr_kret, req->ret_regs, false) ||
 	    !tasm_fits_s32((s64)(req->site + 1)))
 		return TRAMP_X86_BAD_REQUEST;
 	if (!tramp_x86_check_env(env) || (req->check_rcu && !env->rcu_watching) ||
@@ -108,5 +114,5 @@ enum tramp_x86_err tramp_x86_check_fentry(const struct tramp_x86_fentry_req *req
 	    !check_calls(env, req->fmod_ret, req->nr_fmod_ret) ||
 	    !check_calls(env, req->fexit, req->nr_fexit))
 		return TRAMP_X86_BAD_REQUEST;
-	return nr_tracing ? check_model(req->model) : TRAMP_X86_OK;
+	return nr_model ? check_model(req->model) : TRAMP_X86_OK;
 }

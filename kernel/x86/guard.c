@@ -208,6 +208,19 @@ void tramp_guard_call(struct tramp_guard *g, struct tramp_part *p, u64 target)
 	g->called = true;
 }
 
+void tramp_guard_return(struct tramp_guard *g)
+{
+	struct tasm *a = &g->hot.a;
+
+	if (g->env->return_thunk) {
+		tasm_branch(a, TASM_JMP, g->env->return_thunk);
+	} else {
+		tasm_op(a, TASM_RET);
+		/* no straight-line speculation into what follows */
+		tasm_op(a, TASM_INT3);
+	}
+}
+
 /* A piece of cold code begins, and the hot part goes there by @op. */
 static struct tramp_part *begin_cold(struct tramp_guard *g, enum tasm_branch op)
 {
@@ -266,6 +279,8 @@ static void store_cookie(struct tramp_guard *g, struct tramp_part *p,
 	u64 cookie = c->flags & TRAMP_X86_CALL_COOKIE ? c->cookie : 0;
 	struct tasm_mem m = tasm_at(TASM_RBP, g->cookie);
 
+	if (!g->cookie)
+		return;
 	if (tasm_fits_s32((s64)cookie)) {
 		tasm_mem_op(&p->a, TASM_STORE_IMM32, true, m, (s32)cookie);
 	} else {
@@ -374,7 +389,7 @@ static void run_timed(struct tramp_guard *g, const struct tramp_x86_call *c, boo
 	tasm_push(&cold->a, TASM_RAX);
 	if (hits)
 		tasm_mem_op(&cold->a, TASM_INC, true, tramp_part_percpu(cold, hits), 0);
-	run_program(g, cold, c, keep_result);
+	run_program(g, cold, c, keep_result || g->keep_all);
 	tasm_pop(&cold->a, TASM_RSI);
 	tasm_mov_imm(&cold->a, TASM_RDI, c->prog);
 	tramp_guard_call(g, cold, g->env->stats_exit);
@@ -455,7 +470,7 @@ void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c,
 			ask_stats(g, &c[i], false, c[i].hits, &done);
 		}
 		tasm_mem_op(&hot->a, TASM_INC, true, tramp_part_percpu(hot, c[i].hits), 0);
-		run_program(g, hot, &c[i], false);
+		run_program(g, hot, &c[i], g->keep_all);
 		tramp_part_bind(hot, &done);
 		if (g->call_off)
 			g->call_off += 2;

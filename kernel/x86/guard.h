@@ -30,13 +30,14 @@ struct tramp_part {
  * @ctx_addr: or its address, if it is not in the frame; 0: it is
  * @run_ctx: the run context that programs find their cookie in, from rbp; set if a
  *	program needs one, as are the next two
- * @cookie: its bpf_cookie, from rbp
+ * @cookie: its bpf_cookie, from rbp; 0: it is there already
  * @saved: a u64 for the outer current->bpf_ctx, in the run context or apart, from rbp
  * @run_ctx_flags: TRAMP_X86_CALL_*: an inline-policy program with any of them needs
  *	the run context
  * @in_run_ctx: current->bpf_ctx points to the run context at this point of @hot
  * @start: a u64 for what enter() returned, from rbp; set if a program is guarded
  * @result: a u64 for an fmod_ret program's result, from rbp; set if there is one
+ * @keep_all: whatever a program under a shared counter returns goes to @result
  * @nmi: the programs run as in an NMI, and what checkers want is called with the recursion
  *	counter up, since it may be probed itself. Interrupts are off around the guard (regs.c)
  * @check_rcu: programs are missed where RCU does not watch (entry and exit images)
@@ -60,6 +61,7 @@ struct tramp_guard {
 	bool in_run_ctx;
 	s32 start;
 	s32 result;
+	bool keep_all;
 	bool nmi;
 	bool check_rcu;
 	bool open;
@@ -118,6 +120,9 @@ void tramp_guard_count_call(struct tramp_guard *g, struct tramp_part *p);
 
 /* Call an address outside of the image. */
 void tramp_guard_call(struct tramp_guard *g, struct tramp_part *p, u64 target);
+
+/* Return, as this kernel does. */
+void tramp_guard_return(struct tramp_guard *g);
 
 /* Preemption off for the inline programs that follow, and on again; neither a second time. */
 void tramp_guard_open(struct tramp_guard *g);

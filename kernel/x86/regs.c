@@ -97,6 +97,8 @@
 /* Registers that a call may change, and those of them that mean something at an entry. */
 #define CALL_SAVED	(MEMBER(TRAMP_M_DI + 1) - MEMBER(TRAMP_M_R11))
 #define ENTRY_SAVED	(CALL_SAVED & -MEMBER(TRAMP_M_R9))
+/* Where a function's result may be. */
+#define RET_SAVED	(MEMBER(TRAMP_M_AX) | MEMBER(TRAMP_M_DX))
 
 /* The general-purpose ones among them; 0 (rax) where there is none. */
 static const u8 reg_of[TRAMP_NR_MEMBERS] = {
@@ -107,6 +109,9 @@ static const u8 reg_of[TRAMP_NR_MEMBERS] = {
 /* Programs that look into their run context; newer kernels' bpf_get_func_ip() does. */
 #define NEED_RUN_CTX	(TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP)
 #define CALL_FLAGS	(NEED_RUN_CTX | TRAMP_X86_CALL_NARGS)
+
+/* Of a session, from rbp: what the program returned. Its cookie is above. */
+#define SESSION_RESULT	(-24)
 
 /* The frame ------------------------------------------------------------- */
 
@@ -148,7 +153,7 @@ static void place_all(struct tramp_regs *r, struct tramp_guard *g, u32 read, u32
 /* The form that needs the fewest instructions; see above. */
 static void place_members(struct tramp_regs *r, struct tramp_guard *g)
 {
-	u32 regs = r->any ? CALL_SAVED : ENTRY_SAVED;
+	u32 regs = r->any ? CALL_SAVED : r->ret ? RET_SAVED : ENTRY_SAVED;
 	u32 flags_at = TRAMP_M_ORIG_AX;
 	bool ends_in_flags = r->any && (r->read & MEMBER(TRAMP_M_FLAGS)) &&
 			     !(r->read & (MEMBER(TRAMP_M_FLAGS) - 1));
@@ -163,19 +168,35 @@ static void place_members(struct tramp_regs *r, struct tramp_guard *g)
 	place_all(r, g, apart ? 0 : r->read, regs);
 }
 
+/* Above the members are room for the outer context, a session's words, the run context. */
+static void place_run_ctx(struct tramp_regs *r, struct tramp_guard *g)
+{
+	const struct tramp_x86_env *env = g->env;
+	u32 flags = tramp_x86_flags_of(r->progs, r->nr_progs);
+	bool multi = flags & TRAMP_X86_CALL_MULTI;
+
+	g->run_ctx_flags = NEED_RUN_CTX | (r->session ? TRAMP_X86_CALL_MULTI : 0);
+	g->keep_all = r->session && !r->ret;
+	if (!(flags & g->run_ctx_flags))
+		return;
+	r->run_ctx_words = 1 + (r->session ? 2 : 0) +
+			   (multi ? env->multi_ctx_size : env->trace_ctx_size) / 8;
+	r->session_cookie = -16;
+	r->bottom = -8 * (s32)r->run_ctx_words;
+	g->saved = -8;
+	g->result = SESSION_RESULT;
+	g->run_ctx = r->bottom;
+	/* Of many functions each has its own, see fill_run_ctx(). */
+	g->cookie = r->many ? 0 : g->run_ctx + (s32)env->trace_ctx_cookie;
+}
+
 void tramp_regs_lay_out(struct tramp_regs *r, struct tramp_guard *g)
 {
 	const struct tramp_x86_env *env = g->env;
 
 	g->nmi = r->any;
-	g->run_ctx_flags = NEED_RUN_CTX;
-	if (tramp_x86_flags_of(r->progs, r->nr_progs) & NEED_RUN_CTX) {
-		r->run_ctx_words = 1 + env->trace_ctx_size / 8;
-		r->bottom = -8 * (s32)r->run_ctx_words;
-		g->saved = -8;
-		g->run_ctx = r->bottom;
-		g->cookie = g->run_ctx + (s32)env->trace_ctx_cookie;
-	}
+	g->ctx_addr = 0;
+	place_run_ctx(r, g);
 	place_members(r, g);
 	g->ctx_addr = 0;
 	/* programs that read nothing get a context all the same */
@@ -236,7 +257,10 @@ static void push_member(const struct tramp_regs *r, const struct tramp_guard *g,
 		tasm_push_imm(a, g->env->cs);
 		break;
 	case TRAMP_M_IP:
-		tasm_push_imm(a, r->ip);
+		if (r->many || r->ret)
+			tasm_mem_op(a, TASM_PUSH_MEM, false, tasm_at(TASM_RBP, 8), 0);
+		else
+			tasm_push_imm(a, r->ip);
 		break;
 	case TRAMP_M_ORIG_AX:
 		tasm_push_imm(a, r->orig_ax);
@@ -262,6 +286,79 @@ static void emit_save(const struct tramp_regs *r, struct tramp_guard *g)
 		move_rsp(a, -(s32)r->stack[i].room);
 		push_member(r, g, a, &r->stack[i]);
 	}
+}
+
+/*
+ * rcx = the function's address. Its entry is 5 bytes before the return address, and an ENDBR
+ * may be in front of that, which the kernel may have made another instruction.
+ */
+static void load_func(const struct tramp_regs *r, struct tramp_guard *g)
+{
+	const struct tramp_x86_env *env = g->env;
+	struct tasm_label found = TASM_LABEL_INIT;
+	struct tramp_part *p = &g->hot;
+	struct tasm *a = &p->a;
+
+	if (r->ret)
+		tasm_mov(a, TASM_RCX, TASM_R11);
+	else
+		tasm_load(a, TASM_RCX, tasm_at(TASM_RBP, 8));
+	if (env->endbr) {
+		tasm_lea(a, TASM_RCX, tasm_at(TASM_RCX, -9));
+		tasm_mem_op(a, TASM_CMP_IMM32, false, tasm_at(TASM_RCX, 0), (s32)env->endbr);
+		tasm_branch_label(a, TASM_JE, &found);
+		tasm_mem_op(a, TASM_CMP_IMM32, false, tasm_at(TASM_RCX, 0),
+			    (s32)env->endbr_poison);
+		tasm_branch_label(a, TASM_JE, &found);
+		tasm_lea(a, TASM_RCX, tasm_at(TASM_RCX, 4));
+	} else {
+		tasm_lea(a, TASM_RCX, tasm_at(TASM_RCX, -5));
+	}
+	tramp_part_bind(p, &found);
+}
+
+static void fill_multi_ctx(const struct tramp_regs *r, struct tramp_guard *g)
+{
+	const struct tramp_x86_env *env = g->env;
+	struct tasm *a = &g->hot.a;
+	s32 ctx = g->run_ctx;
+
+	tasm_store(a, tasm_at(TASM_RBP, ctx + (s32)env->multi_ctx_ip), TASM_RCX);
+	tasm_mov_imm(a, TASM_RAX, r->link);
+	tasm_store(a, tasm_at(TASM_RBP, ctx + (s32)env->multi_ctx_link), TASM_RAX);
+	tramp_part_forget_rax(&g->hot);
+	if (!r->session)
+		return;
+	if (r->ret) {
+		tasm_store(a, tasm_at(TASM_RBP, r->session_cookie), TASM_R10);
+		tasm_mem_op(a, TASM_STORE_IMM32, false,
+			    tasm_at(TASM_RBP, ctx + (s32)env->multi_ctx_is_return), 1);
+	}
+	tasm_lea(a, TASM_RAX, tasm_at(TASM_RBP, r->session_cookie));
+	tasm_store(a, tasm_at(TASM_RBP, ctx + (s32)env->multi_ctx_data), TASM_RAX);
+}
+
+/*
+ * Of many functions: what helpers find in the run context. Everything that matters has been
+ * pushed, so registers are free.
+ */
+static void fill_run_ctx(const struct tramp_regs *r, struct tramp_guard *g)
+{
+	u32 flags = tramp_x86_flags_of(r->progs, r->nr_progs);
+	const struct tramp_x86_env *env = g->env;
+	struct tasm *a = &g->hot.a;
+
+	if (!r->many || !r->run_ctx_words)
+		return;
+	load_func(r, g);
+	if (flags & TRAMP_X86_CALL_MULTI) {
+		fill_multi_ctx(r, g);
+		return;
+	}
+	tasm_mov(a, TASM_RSI, TASM_RCX);
+	tasm_mov_imm(a, TASM_RDI, r->link);
+	tramp_guard_call(g, &g->hot, env->multi_cookie);
+	tasm_store(a, tasm_at(TASM_RBP, g->run_ctx + (s32)env->trace_ctx_cookie), TASM_RAX);
 }
 
 static void emit_programs(const struct tramp_regs *r, struct tramp_guard *g, u32 *call_off)
@@ -360,7 +457,12 @@ static void emit_restore(const struct tramp_regs *r, struct tramp_guard *g)
 void tramp_regs_emit(const struct tramp_regs *r, struct tramp_guard *g, u32 *call_off)
 {
 	emit_save(r, g);
+	fill_run_ctx(r, g);
 	emit_programs(r, g, call_off);
+	if (r->session && !r->ret) {
+		tasm_load(&g->hot.a, TASM_R10, tasm_at(TASM_RBP, r->session_cookie));
+		tasm_load(&g->hot.a, TASM_R11, tasm_at(TASM_RBP, SESSION_RESULT));
+	}
 	emit_restore(r, g);
 }
 
@@ -374,20 +476,52 @@ static bool check_run_ctx(const struct tramp_x86_env *env)
 	       env->task_bpf_ctx <= 0x7fffffff;
 }
 
-bool tramp_regs_check(const struct tramp_x86_env *env, const struct tramp_x86_call *progs,
-		      u32 nr, u32 read)
+static bool multi_ctx_has(const struct tramp_x86_env *env, u32 offset)
 {
-	u32 i;
+	return offset <= env->multi_ctx_size && env->multi_ctx_size - offset >= 8;
+}
+
+/* is_return is written as 4 bytes: behind it is room before data. */
+static bool check_multi_ctx(const struct tramp_x86_env *env)
+{
+	return env->multi_ctx_size && env->multi_ctx_size <= TRAMP_X86_MAX_RUN_CTX &&
+	       env->multi_ctx_size % 8 == 0 && multi_ctx_has(env, env->multi_ctx_ip) &&
+	       multi_ctx_has(env, env->multi_ctx_link) &&
+	       (!env->has_session || (multi_ctx_has(env, env->multi_ctx_data) &&
+				      env->multi_ctx_is_return + 8 <= env->multi_ctx_data)) &&
+	       env->task_bpf_ctx <= 0x7fffffff;
+}
+
+/* Programs of many functions: all find their data in the same way. */
+static bool check_many(const struct tramp_x86_env *env, const struct tramp_x86_call *progs, u32 nr)
+{
+	u32 i, flags = 0;
+
+	for (i = 0; i < nr; i++) {
+		flags |= progs[i].flags;
+		if ((progs[i].flags ^ progs[0].flags) & TRAMP_X86_CALL_MULTI ||
+		    progs[i].link != progs[0].link)
+			return false;
+	}
+	if (flags & TRAMP_X86_CALL_MULTI)
+		return check_multi_ctx(env);
+	return !(flags & NEED_RUN_CTX) || env->multi_cookie;
+}
+
+bool tramp_regs_check(const struct tramp_x86_env *env, const struct tramp_x86_call *progs,
+		      u32 nr, u32 read, bool many)
+{
+	u32 i, known = CALL_FLAGS | (many ? TRAMP_X86_CALL_MULTI : 0);
 
 	if (nr > TRAMP_X86_MAX_PROGS || (read & ~TRAMP_X86_REGS_ALL))
 		return false;
 	if (nr && !tramp_x86_check_env(env))
 		return false;
 	for (i = 0; i < nr; i++) {
-		if ((progs[i].flags & ~CALL_FLAGS) || !progs[i].func)
+		if ((progs[i].flags & ~known) || !progs[i].func)
 			return false;
 		if ((progs[i].flags & NEED_RUN_CTX) && !check_run_ctx(env))
 			return false;
 	}
-	return true;
+	return !many || check_many(env, progs, nr);
 }

@@ -42,7 +42,7 @@ BENCH_NATIVE	= $(O)/$(BENCH_DIR)/bench-native
 BENCH_NATIVE_OBJS = $(patsubst %,$(O)/%.o,$(BENCH_DIR)/native $(BENCH_DIR)/native_outside \
 		    selftests/unit/machine selftests/unit/stubs selftests/lib/ktap \
 		    kernel/x86/fentry_image kernel/x86/fentry_req kernel/x86/guard \
-		    kernel/x86/regs)
+		    kernel/x86/regs kernel/x86/ret)
 
 $(BENCH_NATIVE): $(BENCH_NATIVE_OBJS)
 	$(call msg,LINK,$@)

@@ -4,7 +4,7 @@
 # it emits. The core is compiled with the undefined behaviour sanitizer, and a
 # finding ends the test.
 
-UNIT_X86_CORE	= $(patsubst %,$(O)/kernel/x86/%.o,fentry_image fentry_req guard detour_image regs insn relocate \
+UNIT_X86_CORE	= $(patsubst %,$(O)/kernel/x86/%.o,fentry_image fentry_req guard detour_image regs ret insn relocate \
 		  safety form plan)
 UNIT_X86_LIB	= $(patsubst %,$(O)/selftests/unit/%.o,machine stubs oracle scene scene_setup scene_lint lint hit twice \
 		  emission patched) \
