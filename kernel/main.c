@@ -19,9 +19,11 @@
 #include "base/retire.h"
 #include "base/tramp.h"
 #include "ftrace/hold.h"
+#include "ftrace/room.h"
 #include "func/image.h"
 #include "func/target.h"
 #include "link/link.h"
+#include "multi/layout.h"
 #include "probe/image.h"
 #include "probe/probe.h"
 #include "prog/died.h"
@@ -55,7 +57,9 @@ static void device_exit(void)
 #define PARTS(X) \
 	X(tramp_ksyms_init, NULL) \
 	X(tramp_btf_id_init, NULL) \
+	X(tramp_ftrace_room_init, NULL) \
 	X(tramp_helpers_init, NULL) \
+	X(tramp_multi_layout_init, NULL) \
 	X(tramp_target_init, tramp_target_exit) \
 	X(tramp_func_image_init, tramp_func_image_exit) \
 	X(tramp_probe_image_init, tramp_probe_image_exit) \

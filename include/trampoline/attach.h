@@ -22,14 +22,17 @@ struct tramp_links;
  * @flags: TRAMP_ATTACH_F_COOKIE: @cookie is meant even if 0;
  *	TRAMP_ATTACH_F_NO_OPS: refuse rather than go through ftrace_ops;
  *	TRAMP_ATTACH_F_NO_JUMP: a probe stays an int3;
- *	TRAMP_ATTACH_F_NO_KPROBE: refuse rather than use a kprobe of the kernel
+ *	TRAMP_ATTACH_F_NO_KPROBE: refuse rather than use a kprobe of the kernel.
+ *	TRAMP_ATTACH_F_RETURN: a return probe. SEC("kretprobe") sets it by itself
  * @symbol: a probe: the function to use instead of the section name's
  * @module: a probe: the module to look in, "vmlinux" for the kernel proper. With @symbol,
  *	or for the function that the section names
  * @offset: a probe: bytes from @symbol; not without it
  * @addr: a probe: its address, instead of all of the above and of the section name
+ * @maxactive: a return probe in mode RETHOOK: how many calls may be inside the function at a
+ *	time, up to TRAMP_MAX_MAXACTIVE. Further ones are missed. 0: the kernel's default
  *
- * The last four are for kprobe programs only (trampoline/probe.h).
+ * The last five are for kprobe programs only (trampoline/probe.h).
  */
 struct tramp_attach_opts {
 	size_t sz;
@@ -39,27 +42,29 @@ struct tramp_attach_opts {
 	const char *module;
 	uint64_t offset;
 	uint64_t addr;
+	uint32_t maxactive;
 };
-#define tramp_attach_opts__last_field addr
+#define tramp_attach_opts__last_field maxactive
 
 /**
  * tramp_attach() - attach a loaded program where its section name says
  * @prog: loaded by libbpf (bpf_object__load()) and not attached by it. Its kind comes from the
  *	program: SEC("fentry/FUNC"), SEC("fexit/FUNC"), SEC("fmod_ret/FUNC") and their sleepable
- *	forms; SEC("kprobe/FUNC") and SEC("kprobe/FUNC+OFFSET"). Its function comes from the
- *	section name. For a tracing program it may also come from
+ *	forms; SEC("kprobe/FUNC"), SEC("kprobe/FUNC+OFFSET") and SEC("kretprobe/FUNC"). Its
+ *	function comes from the section name. For a tracing program it may also come from
  *	bpf_program__set_attach_target() before loading, for a probe also from @opts.
  * @opts: options, or NULL
  *
  * A tracing program runs on every call of the function that enters after this returned. A probe
- * runs whenever its instruction is about to be executed. Both end when the link is destroyed,
+ * runs whenever its instruction is about to be executed, a return probe when a call returns that
+ * entered the function after this returned. All of them end when the link is destroyed,
  * detached or (if pinned) unpinned.
  *
  * Errors, besides those of TRAMP_IOC_ATTACH (linux/trampoline.h), which come
  * with the reasons listed there:
  *  -EINVAL      @prog is NULL or not loaded, unknown flag, bad @sz; a probe without or
  *               with a malformed place (TRAMP_LIB_BAD_PLACE)
- *  -EOPNOTSUPP  a kind this version cannot attach (NOT_BUILT), e.g. SEC("kretprobe/...")
+ *  -EOPNOTSUPP  a kind this version cannot attach (NOT_BUILT), e.g. SEC("kprobe.multi/...")
  *  -EBUSY       the program is attached already (ALREADY_ATTACHED; for exit programs
  *               also TRAMP_LIB_KERNEL_ATTACHED), or the place is taken
  *  -ENODEV      the module is not loaded (TRAMP_LIB_NO_DEVICE)
@@ -106,6 +111,7 @@ struct tramp_prog_cookie {
  * @attach_flags: tramp_attach_opts::flags for every program that they apply to
  * @cookie_cnt: entries in @cookies
  * @cookies: cookies by program name; programs not named get none
+ * @maxactive: tramp_attach_opts::maxactive for every return probe
  */
 struct tramp_object_attach_opts {
 	size_t sz;
@@ -113,8 +119,9 @@ struct tramp_object_attach_opts {
 	uint32_t attach_flags;
 	size_t cookie_cnt;
 	const struct tramp_prog_cookie *cookies;
+	uint32_t maxactive;
 };
-#define tramp_object_attach_opts__last_field cookies
+#define tramp_object_attach_opts__last_field maxactive
 
 /**
  * tramp_object__attach() - attach all programs of an object, all or nothing
@@ -125,7 +132,8 @@ struct tramp_object_attach_opts {
  * default), in the order they stand in the object. If one cannot be attached,
  * those attached before it are detached again, and tramp_last_error()->subject
  * names the program. Programs that are not loaded because autoload is off are
- * passed over, and so are those in a bare SEC("kprobe"), which names no place.
+ * passed over, and so are those in a bare SEC("kprobe") or SEC("kretprobe"), which name no
+ * place.
  *
  * Errors: as tramp_attach(); -EINVAL with TRAMP_LIB_NOT_LOADED if the object was
  * not loaded, -ENOENT with TRAMP_LIB_NO_PROGRAMS if nothing is left to attach.

@@ -205,7 +205,7 @@ TRAMP_API int tramp_reason_by_name(const char *name);
  * tramp_kind_name() - the name of a kind
  * @kind: enum tramp_kind
  *
- * Return: "fentry", "fexit", "fmod_ret", "kprobe"; "none", "unknown".
+ * Return: "fentry", "fexit", "fmod_ret", "kprobe", "kretprobe"; "none", "unknown".
  */
 TRAMP_API const char *tramp_kind_name(unsigned int kind);
 
@@ -213,7 +213,7 @@ TRAMP_API const char *tramp_kind_name(unsigned int kind);
  * tramp_mode_name() - the name of a mode
  * @mode: enum tramp_mode
  *
- * Return: "direct", "ops", "jump", "int3", "kprobe"; "none", "unknown".
+ * Return: "direct", "ops", "jump", "int3", "kprobe", "rethook"; "none", "unknown".
  */
 TRAMP_API const char *tramp_mode_name(unsigned int mode);
 

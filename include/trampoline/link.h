@@ -148,6 +148,7 @@ TRAMP_API int tramp_link__destroy(struct tramp_link *link);
  * @mode_reason: a probe that is no jump: enum tramp_reason why not, OPT_PENDING if it may
  *	become one; MODULE_GONE if it went with its module
  * @region_len: a probe that is a jump: bytes that the jump covers
+ * @nr_funcs: a program on many functions: how many; @func_name is the first of them
  */
 struct tramp_link_info {
 	size_t sz;
@@ -176,8 +177,10 @@ struct tramp_link_info {
 	uint64_t reason_addr;
 	uint32_t mode_reason;
 	uint32_t region_len;
+	uint32_t nr_funcs;
+	size_t :0;
 };
-#define tramp_link_info__last_field region_len
+#define tramp_link_info__last_field nr_funcs
 
 /**
  * tramp_link__info() - what is known of a link

@@ -51,6 +51,7 @@
 #include <trampoline/module.h>
 #include <trampoline/symbols.h>
 #include <trampoline/select.h>
+#include <trampoline/multi.h>
 #include <trampoline/proto.h>
 #include <trampoline/explain.h>
 #include <trampoline/probe.h>

@@ -7,18 +7,25 @@
 #include "link/link.h"
 
 #define KNOWN_FLAGS	(TRAMP_ATTACH_F_COOKIE | TRAMP_ATTACH_F_NO_OPS | \
-			 TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE)
+			 TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE | \
+			 TRAMP_ATTACH_F_RETURN)
 
 static int check(const struct tramp_attach *attach, struct tramp_refusal *why)
 {
 	if (attach->flags & ~KNOWN_FLAGS)
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "unknown flags %#x",
 				    attach->flags);
-	if (attach->__reserved || attach->__reserved2)
+	if (attach->__reserved || attach->__reserved2 || attach->__reserved3)
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "a reserved member is not 0");
 	if (attach->cookie && !(attach->flags & TRAMP_ATTACH_F_COOKIE))
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
 				    "a cookie without TRAMP_ATTACH_F_COOKIE");
+	if (attach->maxactive && !(attach->flags & TRAMP_ATTACH_F_RETURN))
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "maxactive without TRAMP_ATTACH_F_RETURN");
+	if (attach->maxactive > TRAMP_MAX_MAXACTIVE)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "maxactive above %u",
+				    TRAMP_MAX_MAXACTIVE);
 	return tramp_check_name(attach->symbol, sizeof(attach->symbol), why) ?:
 	       tramp_check_name(attach->module, sizeof(attach->module), why) ?:
 	       tramp_may_name_address(attach->addr, why);
@@ -52,7 +59,7 @@ long tramp_run_attach(union tramp_arg *arg, const struct tramp_user *user)
 
 	arg->attach.link_fd = -1;
 	err = check(&arg->attach, user->why) ?:
-	      tramp_link_attach(&arg->attach, reply, &to, user->why);
+	      tramp_link_attach(NULL, &arg->attach, reply, &to, user->why);
 	/* reply() has copied it already: from then on the fd can be used. */
 	if (!err)
 		return 0;

@@ -12,8 +12,8 @@
  *
  * Fields: address (0 where kptr_restrict hides it), kind, symbol and offset, module if it has
  * one, mode, ids, counts, the current image if there is one. The mode says how hits reach the
- * program: [DIRECT], [OPS], [OPTIMIZED], [FTRACE], [INT3: why no jump] or [KPROBE: why]. It is
- * [NONE] when a link is detached or its module has gone.
+ * program: [DIRECT], [OPS], [OPTIMIZED], [FTRACE], [INT3: why no jump], [KPROBE: why] or, at a
+ * return, [RETHOOK: why not direct]. It is [NONE] when a link is detached or its module has gone.
  *
  * optimize: 0 or 1, whether probes become jumps. Writing returns when the optimiser has
  * caught up.

@@ -8,6 +8,7 @@
 #include "func/target.h"
 #include "internal.h"
 #include "link/link.h"
+#include "multi/layout.h"
 #include "probe/probe.h"
 #include "prog/runtime.h"
 
@@ -40,7 +41,12 @@ static int fill(struct tramp_info *info)
 	info->probes += tramp_target_probes();
 	mutex_unlock(&tramp_mutex);
 	if (tramp_ksyms.has_probes)
-		info->features |= TRAMP_FEAT_KPROBE | TRAMP_FEAT_JUMP;
+		info->features |= TRAMP_FEAT_KPROBE | TRAMP_FEAT_JUMP | TRAMP_FEAT_KRETPROBE;
+	if (tramp_ksyms.has_probes) {
+		info->features |= TRAMP_FEAT_MULTI;
+		if (tramp_multi_layout.known && tramp_env.has_session)
+			info->features |= TRAMP_FEAT_SESSION;
+	}
 	info->grace_periods = tramp_grace_periods();
 	tramp_image_totals(&info->images, &info->retiring, &info->image_bytes);
 

@@ -15,6 +15,7 @@ union tramp_arg {
 	struct tramp_explain explain;
 	struct tramp_query query;
 	struct tramp_explain_code code;
+	struct tramp_attach_multi multi;
 };
 
 /**
@@ -52,6 +53,7 @@ long tramp_run_info(union tramp_arg *arg, const struct tramp_user *user);
 long tramp_run_attach(union tramp_arg *arg, const struct tramp_user *user);
 long tramp_run_query(union tramp_arg *arg, const struct tramp_user *user);
 long tramp_run_explain(union tramp_arg *arg, const struct tramp_user *user);
+long tramp_run_attach_multi(union tramp_arg *arg, const struct tramp_user *user);
 long tramp_run_explain_code(union tramp_arg *arg, const struct tramp_user *user);
 
 /* Whether a name in a request has its terminating zero; a refusal in @why if not. */

@@ -68,6 +68,8 @@ static const struct tramp_cmd commands[] = {
 	  offsetof(struct tramp_query, refusal), NEED_CAPS, tramp_run_query },
 	{ TRAMP_IOC_EXPLAIN_CODE, TRAMP_EXPLAIN_CODE_MIN_SIZE, sizeof(struct tramp_explain_code),
 	  offsetof(struct tramp_explain_code, refusal), NEED_CAPS, tramp_run_explain_code },
+	{ TRAMP_IOC_ATTACH_MULTI, TRAMP_ATTACH_MULTI_MIN_SIZE, sizeof(struct tramp_attach_multi),
+	  offsetof(struct tramp_attach_multi, refusal), NEED_ATTACH, tramp_run_attach_multi },
 };
 
 static const struct tramp_cmd *find_command(unsigned int cmd)

@@ -21,6 +21,7 @@ static void fill(struct tramp_query *q, const struct tramp_described *d, bool sh
 	strscpy(q->prog_name, d->prog_name, sizeof(q->prog_name));
 	q->mode_reason = d->reason;
 	q->nr_progs = d->nr_progs;
+	q->nr_funcs = d->nr_funcs;
 	q->pos = d->pos;
 	q->index = d->index;
 	q->btf_obj_id = d->btf_obj_id;

@@ -101,3 +101,19 @@ struct btf *tramp_btf_get(u32 id, struct tramp_refusal *why)
 					    "no BTF object has the id %u", id));
 	return btf;
 }
+
+struct btf *tramp_btf_next(u32 *id)
+{
+	struct btf *btf;
+	int next = *id + 1;
+
+	if (refcnt_offset < 0)
+		return NULL;
+	rcu_read_lock();
+	while ((btf = idr_get_next((struct idr *)tramp_ksyms.btf_idr, &next)) &&
+	       !refcount_inc_not_zero((void *)btf + refcnt_offset))
+		next++;
+	rcu_read_unlock();
+	*id = next;
+	return btf;
+}

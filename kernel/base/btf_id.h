@@ -23,4 +23,14 @@ int tramp_btf_id_init(void);
  */
 struct btf *tramp_btf_get(u32 id, struct tramp_refusal *why);
 
+/**
+ * tramp_btf_next() - the BTF objects one after another
+ * @id: in: look above it; out: the id of the one found. Begin with 0
+ *
+ * Context: process.
+ * Return: the object, with a reference (btf_put()); NULL: there is no further one, or this
+ * kernel does not let us find them.
+ */
+struct btf *tramp_btf_next(u32 *id);
+
 #endif /* TRAMP_BTF_ID_H */

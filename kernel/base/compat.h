@@ -11,6 +11,7 @@
 #include <linux/ftrace.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
+#include <linux/rethook.h>
 #include <linux/version.h>
 #include <asm/current.h>
 
@@ -55,7 +56,8 @@ static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
  * goes with the ops, after the grace period.
  *
  * TRAMP_DIRECT_TABLE_READ: whether hits look the direct call up in a table whose
- * entries are freed as soon as an ops is unregistered (ftrace/site.c).
+ * entries are freed as soon as an ops is unregistered (ftrace/site.c). The same kernels let that
+ * table grow one entry at a time (ftrace/room.c).
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 #define tramp_register_direct(ops, addr)	register_ftrace_direct(ops, addr)
@@ -67,6 +69,17 @@ static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
 #define tramp_modify_direct(ops, addr)		modify_ftrace_direct_multi(ops, addr)
 #define tramp_unregister_direct(ops, addr)	unregister_ftrace_direct_multi(ops, addr)
 #define TRAMP_DIRECT_TABLE_READ			true
+#endif
+
+/* Whether kallsyms_on_each_symbol() tells its callback the symbol's module. */
+#define TRAMP_EACH_SYMBOL_HAS_MODULE	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0))
+
+/* Attach types of kprobe programs that are loaded for many functions; a kernel may lack some. */
+#define TRAMP_TYPE_KPROBE_MULTI		BPF_TRACE_KPROBE_MULTI
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define TRAMP_TYPE_KPROBE_SESSION	BPF_TRACE_KPROBE_SESSION
+#else
+#define TRAMP_TYPE_KPROBE_SESSION	(~0u)
 #endif
 
 /* Whether tracing programs can be attached to tracing programs. */
@@ -87,6 +100,20 @@ static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
 #define TRAMP_PACK_ALLOC_ARGS(size, fill)	(size), (fill), false
 #else
 #define TRAMP_PACK_ALLOC_ARGS(size, fill)	(size), (fill)
+#endif
+
+/*
+ * Rethooks: since 6.7 they come with their nodes, before that nodes are added one by one. Since
+ * 6.6 the handler gets the return address as well.
+ */
+#define TRAMP_RETHOOK_HAS_NODES	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0))
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define TRAMP_RETHOOK_HANDLER(name, data, regs)				\
+	name(struct rethook_node *node, void *data, unsigned long ret, struct pt_regs *regs)
+#else
+#define TRAMP_RETHOOK_HANDLER(name, data, regs)				\
+	name(struct rethook_node *node, void *data, struct pt_regs *regs)
 #endif
 
 /* A module's text: of several layouts until 6.3, of memory types from then on. */
@@ -115,6 +142,25 @@ static inline void tramp_link_info_more(struct bpf_link_info *info, u64 missed, 
 #endif
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
 	info->perf_event.kprobe.cookie = cookie;
+#endif
+}
+
+/* Since 6.6 bpf_link_info tells of links to many functions, since 6.9 their cookies. */
+#define TRAMP_LINK_INFO_MULTI (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0))
+
+static inline u64 tramp_link_info_cookies(const struct bpf_link_info *info)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+	return info->kprobe_multi.cookies;
+#else
+	return 0;
+#endif
+}
+
+static inline void tramp_link_info_missed(struct bpf_link_info *info, u64 missed)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	info->kprobe_multi.missed = missed;
 #endif
 }
 

@@ -22,10 +22,12 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/rethook.h>
 #include <linux/static_call.h>
 #include <asm/alternative.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
+#include "compat.h"
 
 /* Static in some kernels, so that no header has them. */
 s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
@@ -57,14 +59,26 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(text_poke_copy) \
 	X(__module_text_address)
 
+#if TRAMP_RETHOOK_HAS_NODES
+#define TRAMP_KSYM_RETHOOK_NODES(X)
+#else
+#define TRAMP_KSYM_RETHOOK_NODES(X)	X(rethook_add_node)
+#endif
+
 /* X(name): optional functions. A missing one turns a feature off, and INFO says so. */
 #define TRAMP_KSYM_OPTIONAL(X) \
 	X(bpf_find_btf_id) \
 	X(bpf_trampoline_get) \
 	X(bpf_trampoline_put) \
 	X(kallsyms_on_each_match_symbol) \
+	X(kallsyms_on_each_symbol) \
 	X(perf_event_ksymbol) \
-	X(perf_event_text_poke)
+	X(perf_event_text_poke) \
+	X(rethook_alloc) \
+	X(rethook_free) \
+	X(rethook_hook) \
+	X(rethook_try_get) \
+	TRAMP_KSYM_RETHOOK_NODES(X)
 
 /* X(name): functions that probes need; without any of them there are no probes. */
 #define TRAMP_KSYM_PROBE(X) \
@@ -100,6 +114,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(ftrace_enabled, true) \
 	X(direct_mutex, true) \
 	X(btf_idr, false) \
+	X(direct_functions, false) \
 	X(x86_return_thunk, false) \
 	X(__x86_indirect_its_thunk_array, false) \
 	X(__cpuidle_text_start, false) \
@@ -112,6 +127,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(_einittext, false) \
 	X(bpf_get_attach_cookie_trace, false) \
 	X(bpf_get_func_ip_kprobe, false) \
+	X(bpf_get_attach_cookie_kprobe_multi, false) \
 	X(bpf_get_attach_cookie_tracing, false)
 
 #define TRAMP_KSYM_DECLARE(name) DECLARE_STATIC_CALL(tramp_ks_##name, name);

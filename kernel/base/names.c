@@ -13,6 +13,10 @@ const char *tramp_kind_name(u32 kind)
 		[TRAMP_KIND_FEXIT] = "fexit",
 		[TRAMP_KIND_FMOD_RET] = "fmod_ret",
 		[TRAMP_KIND_KPROBE] = "kprobe",
+		[TRAMP_KIND_KRETPROBE] = "kretprobe",
+		[TRAMP_KIND_KPROBE_MULTI] = "kprobe.multi",
+		[TRAMP_KIND_KRETPROBE_MULTI] = "kretprobe.multi",
+		[TRAMP_KIND_KPROBE_SESSION] = "kprobe.session",
 	};
 
 	return kind < ARRAY_SIZE(names) ? names[kind] : "?";
@@ -27,6 +31,7 @@ const char *tramp_mode_name(u32 mode)
 		[TRAMP_MODE_JUMP] = "jump",
 		[TRAMP_MODE_INT3] = "int3",
 		[TRAMP_MODE_KPROBE] = "kprobe",
+		[TRAMP_MODE_RETHOOK] = "rethook",
 	};
 
 	return mode < ARRAY_SIZE(names) ? names[mode] : "?";

@@ -45,6 +45,7 @@
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "hold.h"
+#include "room.h"
 #include "site.h"
 
 int tramp_site_check(unsigned long ip, struct tramp_refusal *why)
@@ -80,20 +81,26 @@ int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
 	}
 }
 
-struct tramp_site *tramp_site_alloc(unsigned long ip, size_t size, struct tramp_refusal *why)
+static struct tramp_site *alloc_many(unsigned long *ips, u32 nr, size_t size,
+				     struct tramp_refusal *why)
 {
 	struct tramp_site *site = kzalloc(size, GFP_KERNEL);
 	int err;
 
 	if (!site)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
-	site->ip = ip;
-	err = ftrace_set_filter_ip(&site->ops, ip, 0, 0);
+	site->ip = ips[0];
+	err = ftrace_set_filter_ips(&site->ops, ips, nr, 0, 0);
 	if (err) {
 		tramp_site_free(site);
-		return ERR_PTR(tramp_site_error(err, ip, why));
+		return ERR_PTR(tramp_site_error(err, ips[0], why));
 	}
 	return site;
+}
+
+struct tramp_site *tramp_site_alloc(unsigned long ip, size_t size, struct tramp_refusal *why)
+{
+	return alloc_many(&ip, 1, size, why);
 }
 
 void tramp_site_free(struct tramp_site *site)
@@ -127,18 +134,38 @@ static bool calls(unsigned long ip, unsigned long code)
 	return *(const u8 *)ip == CALL_INSN_OPCODE && ip + CALL_INSN_SIZE + distance == code;
 }
 
-int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **out,
-		      bool *entered, struct tramp_refusal *why)
+/* Any of these functions, or sites. */
+static bool any_calls(const unsigned long *funcs, u32 nr, unsigned long code)
+{
+	while (nr--) {
+		if (calls(tramp_site_of(funcs[nr]), code))
+			return true;
+	}
+	return false;
+}
+
+static int check_many(const unsigned long *ips, u32 nr, struct tramp_refusal *why)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; !err && i < nr; i++)
+		err = tramp_site_check(ips[i], why);
+	return err;
+}
+
+int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
+			   struct tramp_site **out, bool *entered, struct tramp_refusal *why)
 {
 	struct tramp_site *site;
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
 	*entered = false;
-	err = tramp_site_check(ip, why) ?: tramp_ftrace_hold(why);
+	err = check_many(ips, nr, why) ?: tramp_ftrace_room(nr, why) ?: tramp_ftrace_hold(why);
 	if (err)
 		return err;
-	site = tramp_site_alloc(ip, sizeof(*site), why);
+	site = alloc_many(ips, nr, sizeof(*site), why);
 	if (IS_ERR(site)) {
 		tramp_ftrace_release();
 		return PTR_ERR(site);
@@ -146,16 +173,24 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 	err = tramp_register_direct(&site->ops, code);
 	site->ops.flags |= FTRACE_OPS_FL_PERMANENT;
 	tramp_ftrace_release();
-	/* If it is called after all, it is attached and stays: detaching copes with that. */
-	if (err && !calls(ip, code)) {
+	/* If one calls it after all, it is attached and stays: detaching copes with that. */
+	if (err && !any_calls(ips, nr, code)) {
 		/* For a moment the ops may have been on ftrace's list: free nothing here. */
-		err = tramp_site_error(err, ip, why);
+		if (err == -EBUSY)
+			check_many(ips, nr, why);
+		err = tramp_site_error(err, ips[0], why);
 		tramp_site_retire(site);
 		*entered = true;
 		return err;
 	}
 	*out = site;
 	return 0;
+}
+
+int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **out,
+		      bool *entered, struct tramp_refusal *why)
+{
+	return tramp_site_attach_many(&ip, 1, code, out, entered, why);
 }
 
 int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_refusal *why)
@@ -185,7 +220,8 @@ static void forget_direct(struct tramp_site *site, unsigned long flags, unsigned
 	tramp_unregister_direct(&stand_in, code);
 }
 
-bool tramp_site_detach(struct tramp_site *site, unsigned long code)
+bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs, u32 nr,
+			    unsigned long code)
 {
 	unsigned long flags = site->ops.flags;
 	int err;
@@ -194,7 +230,7 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
 		site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
 	err = unregister_ftrace_function(&site->ops);
-	if (!err && calls(site->ip, code))
+	if (!err && any_calls(funcs, nr, code))
 		err = -ENODEV;
 	if (err) {
 		/*
@@ -211,4 +247,9 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long code)
 		forget_direct(site, flags, code);
 	tramp_site_retire(site);
 	return true;
+}
+
+bool tramp_site_detach(struct tramp_site *site, unsigned long code)
+{
+	return tramp_site_detach_many(site, &site->ip, 1, code);
 }

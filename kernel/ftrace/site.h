@@ -11,14 +11,22 @@
 #define TRAMP_SITE_H
 
 #include <linux/ftrace.h>
+#include <asm/ibt.h>
 #include "base/retire.h"
 #include "base/tramp.h"
 #include "prog/set.h"
 
+/**
+ * struct tramp_site - the patched entry of one function, or those of many
+ * @ops: ftrace's part, with a filter of all of them
+ * @ip: the entry; of many, the first
+ * @set: mode FTRACE_OPS: what the callback runs; otherwise NULL
+ * @retire: how it goes
+ */
 struct tramp_site {
 	struct ftrace_ops ops;
 	unsigned long ip;
-	struct tramp_set __rcu *set;	/* mode FTRACE_OPS; otherwise NULL */
+	struct tramp_set __rcu *set;
 	struct tramp_retire retire;
 };
 
@@ -53,6 +61,35 @@ int tramp_site_check(unsigned long ip, struct tramp_refusal *why);
  */
 int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **site,
 		      bool *entered, struct tramp_refusal *why);
+
+/**
+ * tramp_site_attach_many() - make many functions call one image
+ * @ips: their sites, all different
+ * @nr: how many, at least 1
+ * @code: the image's address
+ * @site: (out) all of them as one
+ * @entered: as above
+ * @why: why not; its address is that of a function that somebody else holds
+ *
+ * One update of ftrace for all of them, and all of them or none.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
+			   struct tramp_site **site, bool *entered, struct tramp_refusal *why);
+
+/* Where a function has its patchable entry, if it has one. */
+static inline unsigned long tramp_site_of(unsigned long func)
+{
+	return func + (is_endbr(*(const u32 *)func) ? 4 : 0);
+}
+
+/*
+ * Take many back at once, like tramp_site_detach(). @funcs are the @nr functions, whose sites
+ * were given to the attach.
+ */
+bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs, u32 nr,
+			    unsigned long code);
 
 /**
  * tramp_site_switch() - make a site call another image

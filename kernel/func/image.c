@@ -34,7 +34,7 @@ static struct tramp_func_image *to_retired(struct tramp_retire *r)
 /* Exit programs are the last ones. */
 static u32 first_exit(const struct tramp_func_image *image)
 {
-	return image->image.set->nr - image->nr_fexit;
+	return image->image.set->nr - image->nr_exits;
 }
 
 static bool has_guarded(const struct tramp_set *set)
@@ -52,14 +52,17 @@ static int func_prepare(struct tramp_image *base, const void *arg, struct tramp_
 {
 	struct tramp_func_image *image = to_func(base);
 	const struct tramp_func_image_req *req = arg;
-	u32 nr = req->nr[TRAMP_LIST_FEXIT];
+	u32 nr = req->nr[TRAMP_LIST_FEXIT] + req->nr[TRAMP_LIST_KRET] +
+		 req->nr[TRAMP_LIST_SESSION];
 	bool sleeps;
 
 	INIT_LIST_HEAD(&image->older);
 	image->target = req->target;
-	image->nr_fexit = nr;
-	/* Their target holds it, too. */
-	if (base->set->nr > req->nr[TRAMP_LIST_KPROBE])
+	image->gone = req->gone;
+	image->arg = req->arg;
+	image->nr_exits = nr;
+	/* Their target holds it, too. Of many functions multi/ holds the modules. */
+	if (req->func && base->set->nr > req->nr[TRAMP_LIST_KPROBE])
 		image->module = req->func->owner;
 	__module_get(image->module);
 	image->skip_off = kcalloc(3 * nr, sizeof(u32), GFP_KERNEL);
@@ -85,41 +88,68 @@ static void func_release(struct tramp_image *base)
 	module_put(image->module);
 }
 
+/* Where in an image's set the programs of a kind begin. */
+static u32 first_of(const u32 *nr, enum tramp_list list)
+{
+	u32 first = 0;
+
+	while (list)
+		first += nr[--list];
+	return first;
+}
+
+/* The members of pt_regs that those of a kind, kprobe programs, read. */
+static u32 regs_of(const struct tramp_set *set, const u32 *nr, enum tramp_list list)
+{
+	return tramp_set_regs(set, first_of(nr, list), nr[list]);
+}
+
 static int func_emit(struct tramp_image *base, const void *arg,
 		     const struct tramp_x86_call *calls, u8 *buf, u32 len, unsigned long addr,
 		     struct tramp_refusal *why)
 {
 	struct tramp_func_image *image = to_func(base);
 	const struct tramp_func_image_req *req = arg;
-	u32 nr_kprobe = req->nr[TRAMP_LIST_KPROBE];
-	const struct tramp_x86_fentry_req x86 = {
+	const u32 *nr = req->nr;
+	struct tramp_x86_fentry_req x86 = {
 		.env = &tramp_env,
-		.model = &req->func->model,
-		.func_addr = req->func->addr,
-		.orig = req->func->site + MCOUNT_INSN_SIZE,
 		.inflight = (unsigned long)image->inflight,
-		.check_rcu = req->func->idle,
-		.site = req->func->site,
-		.kprobe = calls,
-		.nr_kprobe = nr_kprobe,
-		.regs = tramp_set_regs(base->set, nr_kprobe),
-		.fentry = calls + nr_kprobe,
-		.nr_fentry = req->nr[TRAMP_LIST_FENTRY],
-		.fmod_ret = calls + nr_kprobe + req->nr[TRAMP_LIST_FENTRY],
-		.nr_fmod_ret = req->nr[TRAMP_LIST_FMOD_RET],
-		.fexit = calls + first_exit(image),
-		.nr_fexit = image->nr_fexit,
+		.many = !req->func,
+		.regs = regs_of(base->set, nr, TRAMP_LIST_KPROBE) |
+			regs_of(base->set, nr, TRAMP_LIST_SESSION),
+		.ret_regs = regs_of(base->set, nr, TRAMP_LIST_KRET) |
+			    regs_of(base->set, nr, TRAMP_LIST_SESSION),
+		.kprobe = calls + first_of(nr, TRAMP_LIST_KPROBE),
+		.fentry = calls + first_of(nr, TRAMP_LIST_FENTRY),
+		.fmod_ret = calls + first_of(nr, TRAMP_LIST_FMOD_RET),
+		.fexit = calls + first_of(nr, TRAMP_LIST_FEXIT),
+		.kret = calls + first_of(nr, TRAMP_LIST_KRET),
+		.session = calls + first_of(nr, TRAMP_LIST_SESSION),
+		.nr_kprobe = nr[TRAMP_LIST_KPROBE],
+		.nr_fentry = nr[TRAMP_LIST_FENTRY],
+		.nr_fmod_ret = nr[TRAMP_LIST_FMOD_RET],
+		.nr_fexit = nr[TRAMP_LIST_FEXIT],
+		.nr_kret = nr[TRAMP_LIST_KRET],
+		.nr_session = nr[TRAMP_LIST_SESSION],
 	};
 	struct tramp_x86_fentry_out out = {
 		.skip_off = image->skip_off,
 		.skip_to = image->skip_to,
 		.call_off = base->call_off,
 	};
-	enum tramp_x86_err err = tramp_x86_emit_fentry(&x86, buf, len, addr, &out);
+	enum tramp_x86_err err;
 
+	if (req->func) {
+		x86.model = &req->func->model;
+		x86.func_addr = req->func->addr;
+		x86.site = req->func->site;
+		x86.orig = req->func->site + MCOUNT_INSN_SIZE;
+		x86.check_rcu = req->func->idle;
+	}
+	err = tramp_x86_emit_fentry(&x86, buf, len, addr, &out);
 	base->exec.size = out.size;
 	image->after_call = out.after_call;
-	return tramp_image_error(err, req->func->addr, why);
+	return tramp_image_error(err, x86.func_addr, why);
 }
 
 static struct tramp_image_kind func_kind __ro_after_init = {
@@ -152,7 +182,7 @@ static void image_before(struct tramp_retire *r)
 	u32 i;
 
 	mutex_lock(&tramp_mutex);
-	for (i = 0; i < image->nr_fexit; i++) {
+	for (i = 0; i < image->nr_exits; i++) {
 		if (image->exit_state[i] == TRAMP_EXIT_LEFT_OUT)
 			image->exit_state[i] = TRAMP_EXIT_AGED;
 	}
@@ -198,6 +228,8 @@ static void image_free(struct tramp_retire *r)
 {
 	struct tramp_func_image *image = to_retired(r);
 	struct tramp_target *target = image->target;
+	void (*gone)(void *arg) = image->gone;
+	void *gone_arg = image->arg;
 
 	mutex_lock(&tramp_mutex);
 	list_del(&image->older);
@@ -205,6 +237,8 @@ static void image_free(struct tramp_retire *r)
 	tramp_image_retired(&image->image);
 	if (target)
 		tramp_target_put(target);
+	if (gone)
+		gone(gone_arg);
 }
 
 static const struct tramp_retire_ops plain_ops = {
@@ -241,7 +275,7 @@ void tramp_func_image_leave_out(struct tramp_func_image *image,
 	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
-	for (i = 0; i < image->nr_fexit; i++) {
+	for (i = 0; i < image->nr_exits; i++) {
 		if (image->exit_state[i] == TRAMP_EXIT_LIVE && exits[i]->counts == counts)
 			leave_out(image, i);
 	}
@@ -255,14 +289,14 @@ void tramp_func_image_retire(struct tramp_func_image *image,
 	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
-	for (i = 0; i < image->nr_fexit; i++) {
+	for (i = 0; i < image->nr_exits; i++) {
 		if (!next || (exits[i] != replaced && !tramp_set_has(next->image.set, exits[i])))
 			leave_out(image, i);
 	}
 	if (image->target && image->inflight)
 		list_add(&image->older, &image->target->older);
 	/* Only the self-test calls its function. */
-	image->image.retire.holds_module = image->inflight && image->target;
+	image->image.retire.holds_module = image->inflight && (image->target || image->gone);
 	tramp_image_retire(&image->image, image->inflight ? &inflight_ops : &plain_ops);
 }
 

@@ -23,14 +23,16 @@ enum tramp_exit_state {
 
 /**
  * struct tramp_func_image - one published or about to be published image
- * @image: its code, name and programs, in the order kprobe, entry, fmod_ret, exit; first
+ * @image: its code, name and programs, in the order of enum tramp_list; first
  * @target: what it was made for; a reference of it is dropped when it has retired
+ * @gone: of many functions: called when it has retired
+ * @arg: passed to @gone
  * @module: its function's, with a reference, if it has programs of tracing type
  * @inflight: calls that are inside (up: in, down: out; the sum over all CPUs
  *	counts); NULL for an image that no task can sleep in
  * @after_call: where the original returns to in it, 0 for an entry image
  * @died: calls that are counted as inside for ever
- * @nr_fexit: how many of its programs are exit programs: the last ones
+ * @nr_exits: how many of its programs run when the original has returned: the last ones
  * @exit_state: enum tramp_exit_state of each exit program; in the memory of @skip_off
  * @older: in its target's list of images that calls may still be in
  * @skip_off: for each exit program, see struct tramp_x86_fentry_out
@@ -39,11 +41,13 @@ enum tramp_exit_state {
 struct tramp_func_image {
 	struct tramp_image image;
 	struct tramp_target *target;
+	void (*gone)(void *arg);
+	void *arg;
 	struct module *module;
 	u64 __percpu *inflight;
 	u32 after_call;
 	struct tramp_died died;
-	u32 nr_fexit;
+	u32 nr_exits;
 	u32 *exit_state;
 	struct list_head older;
 	u32 *skip_off;
@@ -55,14 +59,19 @@ struct tramp_func_image {
  * @image: name and programs, in the order of enum tramp_list
  * @target: NULL in the self-test. The caller takes a reference for the
  *	image once a site calls it
- * @func: the function
+ * @func: the function; NULL: many, with kprobe programs only
  * @nr: how many programs of each of these kinds
+ * @gone: many functions: called once nobody can be in the image any more, nor in what it
+ *	has called. May sleep; without tramp_mutex
+ * @arg: passed to @gone
  */
 struct tramp_func_image_req {
 	struct tramp_image_req image;
 	struct tramp_target *target;
 	const struct tramp_func *func;
 	const u32 *nr;
+	void (*gone)(void *arg);
+	void *arg;
 };
 
 /**

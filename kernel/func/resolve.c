@@ -37,7 +37,7 @@ static const char * const noreturns[] = {
 	"usercopy_abort", "xen_cpu_bringup_again",
 };
 
-static bool is_noreturn(const char *name)
+bool tramp_func_noreturn(const char *name)
 {
 	u32 i;
 
@@ -112,7 +112,7 @@ static void finish(struct tramp_func *func)
 		func->site = 0;
 	func->idle = tramp_ksyms.has_probes && tramp_text_symbol(func->addr, &sym) &&
 		     tramp_text_idle(&sym);
-	if (!func->module && is_noreturn(func->name))
+	if (!func->module && tramp_func_noreturn(func->name))
 		func->exit_reason = TRAMP_REASON_NORETURN;
 }
 

@@ -74,6 +74,9 @@ int tramp_resolve_name(const char *name, const char *module, struct tramp_func *
 void tramp_resolve_entry(const struct tramp_symbol *sym, unsigned long site,
 			 struct module *owner, struct tramp_func *func);
 
+/* Whether a function of the kernel proper never returns, by its name. */
+bool tramp_func_noreturn(const char *name);
+
 /* Drops the module's reference. */
 void tramp_func_put(struct tramp_func *func);
 

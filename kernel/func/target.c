@@ -28,6 +28,7 @@ static enum tramp_list list_of(enum tramp_kind kind)
 		[TRAMP_KIND_FENTRY] = TRAMP_LIST_FENTRY,
 		[TRAMP_KIND_FMOD_RET] = TRAMP_LIST_FMOD_RET,
 		[TRAMP_KIND_FEXIT] = TRAMP_LIST_FEXIT,
+		[TRAMP_KIND_KRETPROBE] = TRAMP_LIST_KRET,
 	};
 
 	return lists[kind];
@@ -366,7 +367,8 @@ int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *
 		goto put_func;
 	}
 
-	err = tramp_members_check(&target->members, member->slot->prog, func.addr, why) ?:
+	err = tramp_members_check(&target->members, member->slot->prog, member->kind, func.addr,
+				  why) ?:
 	      tramp_target_check(&func, target, list, !tramp_ops_possible(member->slot),
 				 req->flags, &mode, &held);
 	if (!err)
@@ -404,7 +406,7 @@ int tramp_target_attach_kprobe(struct tramp_member *member, const struct tramp_f
 		err = tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
 	else
 		err = check_room(target, why) ?:
-		      tramp_members_check(&target->members, member->slot->prog,
+		      tramp_members_check(&target->members, member->slot->prog, member->kind,
 					  target->func.addr, why) ?:
 		      add_member(target, member, func, TRAMP_MODE_DIRECT, why);
 	if (err)
@@ -450,7 +452,8 @@ int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 				    TRAMP_REASON_LINK_GONE, 0, NULL);
 	if (tramp_site_mode(target->site) == TRAMP_MODE_FTRACE_OPS && !tramp_ops_possible(slot))
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
-	err = tramp_members_check(&target->members, slot->prog, target->func.addr, why);
+	err = tramp_members_check(&target->members, slot->prog, member->kind, target->func.addr,
+				  why);
 	if (err)
 		return err;
 	member->slot = slot;

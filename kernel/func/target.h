@@ -19,6 +19,8 @@ enum tramp_list {
 	TRAMP_LIST_FENTRY,
 	TRAMP_LIST_FMOD_RET,
 	TRAMP_LIST_FEXIT,
+	TRAMP_LIST_KRET,
+	TRAMP_LIST_SESSION,	/* in images of many functions only (multi/) */
 	TRAMP_LISTS,
 };
 
@@ -94,9 +96,10 @@ int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 void tramp_target_module_gone(const struct module *mod);
 
 /**
- * tramp_target_attach_kprobe() - attach a kprobe program to a function's entry
+ * tramp_target_attach_kprobe() - attach a kprobe program to a function's entry or return
  * @member: as for struct tramp_point_ops
- * @func: the function, from tramp_resolve_entry()
+ * @func: the function: for an entry from tramp_resolve_entry(). For a return it has a @key, and
+ *	no @exit_reason
  * @why: why not: the site cannot be had (then another way may be tried), or TOO_MANY_PROGS,
  *	ALREADY_ATTACHED, FTRACE_DISABLED, NO_MEMORY
  *
@@ -126,11 +129,11 @@ void tramp_target_describe(const struct tramp_member *member, struct tramp_descr
  */
 struct tramp_target *tramp_target_find(unsigned long addr, u64 key);
 
-/* How many programs there are of tracing type, and how many in all. */
+/* How many programs may be in an image that holds its module, and how many there are in all. */
 static inline u32 tramp_target_nr_tracing(const struct tramp_target *target)
 {
 	return target->nr[TRAMP_LIST_FENTRY] + target->nr[TRAMP_LIST_FMOD_RET] +
-	       target->nr[TRAMP_LIST_FEXIT];
+	       target->nr[TRAMP_LIST_FEXIT] + target->nr[TRAMP_LIST_KRET];
 }
 
 static inline u32 tramp_target_nr(const struct tramp_target *target)

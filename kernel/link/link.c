@@ -42,7 +42,9 @@ struct tramp_link {
 	struct tramp_member members[];
 };
 
-static const struct tramp_point_ops * const kinds[] = { &tramp_func_ops, &tramp_probe_ops };
+static const struct tramp_point_ops * const kinds[] = {
+	&tramp_func_ops, &tramp_probe_ops, &tramp_ret_ops
+};
 
 /* By id, for QUERY and debugfs. Changed under tramp_mutex. */
 static DEFINE_XARRAY(links);
@@ -234,6 +236,10 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 static void show_place(const struct tramp_described *d, struct seq_file *seq)
 {
 	seq_printf(seq, "index:\t%u\n", d->index);
+	if (d->nr_funcs) {
+		seq_printf(seq, "funcs:\t%u\n", d->nr_funcs);
+		return;
+	}
 	if (!d->instruction) {
 		seq_printf(seq, "func:\t%s%s%s\n", d->module, *d->module ? ":" : "", d->name);
 		return;
@@ -276,36 +282,47 @@ static const struct bpf_link_ops tramp_link_ops = {
 	.fill_link_info = link_fill_info,
 };
 
-/* The kind of place that a program goes to, if it can go to one. */
-static const struct tramp_point_ops *find_kind(const struct bpf_prog *prog, u8 *kind,
+/*
+ * The kind of place that a program goes to, if it can go to one: @ops, or that of its type and
+ * the request's flags.
+ */
+static const struct tramp_point_ops *find_kind(const struct tramp_point_ops *ops,
+					       const struct bpf_prog *prog, u32 flags, u8 *kind,
 					       struct tramp_refusal *why)
 {
+	bool returns = flags & TRAMP_ATTACH_F_RETURN;
 	int err;
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (kinds[i]->prog_type != prog->type)
-			continue;
-		err = kinds[i]->check_prog(prog, kind, why);
+	for (i = 0; !ops && i < ARRAY_SIZE(kinds); i++) {
+		if (kinds[i]->prog_type == prog->type && kinds[i]->returns == returns)
+			ops = kinds[i];
+	}
+	if (ops && ops->prog_type == prog->type) {
+		err = ops->check_prog(prog, kind, why);
 		if (!err && !prog->jited && IS_ENABLED(CONFIG_BPF_JIT_ALWAYS_ON))
 			err = tramp_refuse(why, TRAMP_REASON_PROG_NOT_JITED, 0, "%s",
 					   prog->aux->name);
-		return err ? ERR_PTR(err) : kinds[i];
+		return err ? ERR_PTR(err) : ops;
 	}
+	if (returns)
+		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
+					    "program type %u at a return, not kprobe (%u)",
+					    prog->type, BPF_PROG_TYPE_KPROBE));
 	return ERR_PTR(tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
 				    "program type %u, neither tracing (%u) nor kprobe (%u)",
 				    prog->type, BPF_PROG_TYPE_TRACING, BPF_PROG_TYPE_KPROBE));
 }
 
 /* Everything of a link but its attachment. Its caller keeps the reference to @prog. */
-static struct tramp_link *alloc_link(struct bpf_prog *prog, u64 cookie, struct tramp_refusal *why)
+static struct tramp_link *alloc_link(const struct tramp_point_ops *ops, struct bpf_prog *prog,
+				     const struct tramp_attach *req, struct tramp_refusal *why)
 {
-	const struct tramp_point_ops *ops;
 	struct tramp_member *member;
 	struct tramp_link *link;
 	u8 kind;
 
-	ops = find_kind(prog, &kind, why);
+	ops = find_kind(ops, prog, req->flags, &kind, why);
 	if (IS_ERR(ops))
 		return ERR_CAST(ops);
 	link = kzalloc(struct_size(link, members, 1), GFP_KERNEL);
@@ -318,7 +335,7 @@ static struct tramp_link *alloc_link(struct bpf_prog *prog, u64 cookie, struct t
 	member->kind = kind;
 	member->counts = link->counts;
 	if (link->counts)
-		member->slot = tramp_slot_alloc(prog, link->counts, cookie);
+		member->slot = tramp_slot_alloc(prog, link->counts, req->cookie);
 	if (!member->slot) {
 		free_link(link);
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
@@ -352,8 +369,8 @@ static int attach(struct tramp_link *link, const struct tramp_attach *req,
 	return err;
 }
 
-int tramp_link_attach(const struct tramp_attach *req, tramp_link_reply_t *reply, void *arg,
-		      struct tramp_refusal *why)
+int tramp_link_attach(const struct tramp_point_ops *ops, const struct tramp_attach *req,
+		      tramp_link_reply_t *reply, void *arg, struct tramp_refusal *why)
 {
 	struct bpf_link_primer primer;
 	struct tramp_described d;
@@ -364,7 +381,7 @@ int tramp_link_attach(const struct tramp_attach *req, tramp_link_reply_t *reply,
 	prog = KSYM(bpf_prog_get)(req->prog_fd);
 	if (IS_ERR(prog))
 		return tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0, "fd %d", req->prog_fd);
-	link = alloc_link(prog, req->cookie, why);
+	link = alloc_link(ops, prog, req, why);
 	if (IS_ERR(link)) {
 		err = PTR_ERR(link);
 		goto put_prog;

@@ -23,6 +23,7 @@ typedef int tramp_link_reply_t(const struct tramp_described *d, int fd, void *ar
 
 /**
  * tramp_link_attach() - attach a program
+ * @ops: the kind of place; NULL: the one that programs of its type go to
  * @req: the request, checked for its form
  * @reply: hands the result back, before the fd can be used
  * @arg: passed to @reply
@@ -31,8 +32,8 @@ typedef int tramp_link_reply_t(const struct tramp_described *d, int fd, void *ar
  * Context: process, no locks, may sleep.
  * Return: 0 or a negative errno, see the UAPI header.
  */
-int tramp_link_attach(const struct tramp_attach *req, tramp_link_reply_t *reply, void *arg,
-		      struct tramp_refusal *why);
+int tramp_link_attach(const struct tramp_point_ops *ops, const struct tramp_attach *req,
+		      tramp_link_reply_t *reply, void *arg, struct tramp_refusal *why);
 
 /**
  * tramp_link_find() - a link by its id

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The attach point: a table of functions for each kind of place. Functions (func/point.c) and
- * instructions (probe/point.c) are the two kinds; link/ and api/ know only this interface.
+ * The attach point: a table of functions for each kind of place. Functions (func/point.c),
+ * instructions (probe/point.c) and returns (ret/point.c) are the kinds; link/ and api/ know only
+ * this interface.
  * Kinds include this header from above: it has no code.
  *
  * Attach, detach, update and query go through the table, a hit never does.
@@ -44,6 +45,7 @@ struct tramp_point {
  * @instruction: the place is an instruction, not a function
  * @index: of the newest image
  * @nr_progs: programs there
+ * @nr_funcs: many functions: how many; otherwise 0
  * @pos: how many of its kind run before it there
  * @addr: the address that was attached to
  * @func_addr: the function
@@ -71,7 +73,7 @@ struct tramp_described {
 	u64 reason_addr;
 	bool instruction;
 	u32 index;
-	u32 nr_progs, pos;
+	u32 nr_progs, nr_funcs, pos;
 	u64 addr;
 	u64 func_addr, offset;
 	u32 btf_obj_id, btf_id;
@@ -84,6 +86,7 @@ struct tramp_described {
 /**
  * struct tramp_point_ops - a kind of place
  * @prog_type: programs of this type go to such places
+ * @returns: with TRAMP_ATTACH_F_RETURN; the others without
  * @link_type: type of their links in the BPF core
  * @check_prog: whether a program can be attached, wherever; tells its kind. No locks;
  *	must not sleep. Return: 0 or a negative errno
@@ -106,6 +109,7 @@ struct tramp_described {
  */
 struct tramp_point_ops {
 	enum bpf_prog_type prog_type;
+	bool returns;
 	enum bpf_link_type link_type;
 	int (*check_prog)(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why);
 	int (*prepare)(const struct tramp_attach *req, struct tramp_refusal *why);
@@ -123,5 +127,6 @@ struct tramp_point_ops {
 /* The kinds. */
 extern const struct tramp_point_ops tramp_func_ops;
 extern const struct tramp_point_ops tramp_probe_ops;
+extern const struct tramp_point_ops tramp_ret_ops;
 
 #endif /* TRAMP_POINT_H */

@@ -45,7 +45,7 @@ static int detour_emit(struct tramp_image *base, const void *arg,
 		.len = image->len,
 		.progs = calls,
 		.nr_progs = base->set->nr,
-		.regs = tramp_set_regs(base->set, base->set->nr),
+		.regs = tramp_set_regs(base->set, 0, base->set->nr),
 	};
 	struct tramp_x86_detour_out out = { .call_off = base->call_off };
 	enum tramp_x86_err err = tramp_x86_emit_detour(&req, buf, len, code, &out);

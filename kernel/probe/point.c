@@ -130,13 +130,14 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 
 #if TRAMP_LINK_INFO_KPROBE
 /* Where a probe is, as it is written when one is attached: an entry is at +0. */
-static void name_probe(const struct tramp_member *member, char *symbol, u32 *offset, u64 *addr)
+static void name_probe(const struct tramp_point_ops *ops, const struct tramp_member *member,
+		       char *symbol, u32 *offset, u64 *addr)
 {
 	struct tramp_described d = {};
 
 	*symbol = 0;
 	if (member->point)
-		describe(member, &d);
+		ops->describe(member, &d);
 	/* Detached, or gone with its module. */
 	if (!d.addr || !*d.name)
 		return;
@@ -160,7 +161,8 @@ static int copy_name(char __user *to, u32 room, const char *name, u32 need)
  * The same as the kernel says of its own kprobes (bpf_perf_link_fill_kprobe()), with the same
  * errors. A probe that was attached by address has a name, too: the kernel leaves it empty.
  */
-static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
+int tramp_probe_link_info(const struct tramp_point_ops *ops, const struct tramp_member *member,
+			  struct bpf_link_info *info)
 {
 	char __user *name = u64_to_user_ptr(info->perf_event.kprobe.func_name);
 	u32 need, offset = 0, room = info->perf_event.kprobe.name_len;
@@ -173,8 +175,8 @@ static int fill_link_info(const struct tramp_member *member, struct bpf_link_inf
 	mutex_lock(&tramp_mutex);
 	tramp_counts_sum(member->counts, &hits, &missed);
 	if (member->point)
-		missed += misses(member);
-	name_probe(member, symbol, &offset, &addr);
+		missed += ops->misses(member);
+	name_probe(ops, member, symbol, &offset, &addr);
 	cookie = member->slot->cookie;
 	mutex_unlock(&tramp_mutex);
 
@@ -182,7 +184,7 @@ static int fill_link_info(const struct tramp_member *member, struct bpf_link_inf
 	err = name ? copy_name(name, room, symbol, need) : 0;
 	if (err)
 		return err;
-	info->perf_event.type = BPF_PERF_EVENT_KPROBE;
+	info->perf_event.type = ops->returns ? BPF_PERF_EVENT_KRETPROBE : BPF_PERF_EVENT_KPROBE;
 	info->perf_event.kprobe.name_len = need;
 	info->perf_event.kprobe.offset = offset;
 	info->perf_event.kprobe.addr = addr;
@@ -190,11 +192,17 @@ static int fill_link_info(const struct tramp_member *member, struct bpf_link_inf
 	return 0;
 }
 #else
-static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
+int tramp_probe_link_info(const struct tramp_point_ops *ops, const struct tramp_member *member,
+			  struct bpf_link_info *info)
 {
 	return 0;
 }
 #endif
+
+static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
+{
+	return tramp_probe_link_info(&tramp_probe_ops, member, info);
+}
 
 const struct tramp_point_ops tramp_probe_ops = {
 	.prog_type = BPF_PROG_TYPE_KPROBE,

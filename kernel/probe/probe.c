@@ -279,7 +279,8 @@ static int join(struct tramp_probe *probe, const struct tramp_member *member, u3
 		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_SITE_HELD, probe->addr,
 				    "other programs are there in mode %s",
 				    tramp_mode_name(probe->mode));
-	return tramp_members_check(&probe->members, member->slot->prog, probe->addr, why);
+	return tramp_members_check(&probe->members, member->slot->prog, member->kind, probe->addr,
+				   why);
 }
 
 /*
@@ -430,7 +431,7 @@ int tramp_probe_replace(struct tramp_member *member, struct tramp_slot *slot,
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, 0, NULL);
 	if (!knows_func_ip(probe) && slot->func_ip)
 		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, probe->addr, NULL);
-	err = tramp_members_check(&probe->members, slot->prog, probe->addr, why);
+	err = tramp_members_check(&probe->members, slot->prog, member->kind, probe->addr, why);
 	if (err)
 		return err;
 	member->slot = slot;

@@ -75,6 +75,13 @@ void tramp_probe_set_optimising(bool on);
  */
 int tramp_probe_explain(struct tramp_explain_code *ex, bool show);
 
+/*
+ * Fill in struct bpf_link_info for a probe or a return probe, as @ops describe it. May sleep,
+ * without tramp_mutex. Return: 0 or a negative errno.
+ */
+int tramp_probe_link_info(const struct tramp_point_ops *ops, const struct tramp_member *member,
+			  struct bpf_link_info *info);
+
 int tramp_probe_init(void);
 void tramp_probe_exit(void);
 

@@ -158,9 +158,11 @@ struct tramp_image *tramp_image_create(const struct tramp_image_kind *kind,
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	image->kind = kind;
 	image->describe = req->describe;
+	image->nr_calls = req->nr_calls ?: 2;
 	image->set = tramp_set_collect(req->members);
 	if (image->set) {
-		image->call_off = kcalloc(2 * image->set->nr, sizeof(u32), GFP_KERNEL);
+		image->call_off = kcalloc(image->nr_calls * image->set->nr, sizeof(u32),
+					  GFP_KERNEL);
 		calls = kvcalloc(image->set->nr, sizeof(*calls), GFP_KERNEL);
 		buf = kvmalloc(TRAMP_X86_MAX_IMAGE, GFP_KERNEL);
 	}
@@ -224,9 +226,9 @@ void tramp_image_mute(struct tramp_image *image, struct tramp_slot *slot)
 
 	lockdep_assert_held(&tramp_mutex);
 	image->describe(slot, &call);
-	for (i = 0; i < 2 * image->set->nr; i++) {
+	for (i = 0; i < image->nr_calls * image->set->nr; i++) {
 		off = image->call_off[i];
-		if (image->set->slots[i / 2] != slot || !off)
+		if (image->set->slots[i / image->nr_calls] != slot || !off)
 			continue;
 		/* Fails only if the bytes are not what we wrote there. */
 		WARN_ON_ONCE(KSYM(bpf_arch_text_poke)((void *)(image->exec.code + off),

@@ -54,7 +54,8 @@ struct tramp_image_kind {
  * @exec: its memory and name
  * @kind: what is done with it
  * @set: the programs it calls, in order
- * @call_off: where each is called: two offsets a program (struct tramp_x86_fentry_out)
+ * @call_off: where each is called (struct tramp_x86_fentry_out)
+ * @nr_calls: how many offsets that are a program
  * @describe: describes a program to the emitter
  * @retire: its place on the retire list
  * @rcu: after that, for freeing the struct behind readers of kallsyms
@@ -64,6 +65,7 @@ struct tramp_image {
 	const struct tramp_image_kind *kind;
 	struct tramp_set *set;
 	u32 *call_off;
+	u32 nr_calls;
 	tramp_describe_t *describe;
 	union {
 		struct tramp_retire retire;
@@ -82,12 +84,14 @@ u64 tramp_image_new_key(void);
  * @members: its programs: a list of members in the order they run
  * @key: in its name, trampoline_<key>_<index>
  * @index: likewise
+ * @nr_calls: places where each program is called; 0: 2
  * @describe: tramp_slot_call() but in the self-test
  */
 struct tramp_image_req {
 	const struct list_head *members;
 	u64 key;
 	u32 index;
+	u32 nr_calls;
 	tramp_describe_t *describe;
 };
 

@@ -13,6 +13,7 @@
 #include <linux/sched/clock.h>
 #include <linux/u64_stats_sync.h>
 #include <asm/cpufeature.h>
+#include <asm/ibt.h>
 #include <asm/segment.h>
 #include "base/compat.h"
 #include "base/ksyms.h"
@@ -230,5 +231,13 @@ int __init tramp_helpers_init(void)
 	tramp_env.ss = __KERNEL_DS;
 	tramp_env.smap = cpu_feature_enabled(X86_FEATURE_SMAP);
 	find_indirect_thunks();
+#ifdef CONFIG_X86_KERNEL_IBT
+	tramp_env.endbr = gen_endbr();
+	tramp_env.endbr_poison = gen_endbr_poison();
+#endif
+	tramp_env.no_indirect = tramp_env.has_indirect_thunks ||
+				cpu_feature_enabled(X86_FEATURE_RETPOLINE) ||
+				cpu_feature_enabled(X86_FEATURE_RETPOLINE_LFENCE) ||
+				cpu_feature_enabled(X86_FEATURE_IBT);
 	return find_return_thunk();
 }

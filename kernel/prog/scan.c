@@ -128,7 +128,9 @@ u32 tramp_scan_flags(const struct bpf_prog *prog)
 	u32 i, needs = 0;
 
 	if (prog->type == BPF_PROG_TYPE_KPROBE)
-		helper = tramp_ksyms.bpf_get_attach_cookie_trace;
+		helper = prog->expected_attach_type ?
+			 tramp_ksyms.bpf_get_attach_cookie_kprobe_multi :
+			 tramp_ksyms.bpf_get_attach_cookie_trace;
 	if (!prog->jited || prog->expected_attach_type == BPF_MODIFY_RETURN)
 		return NEEDS_ALL;
 	if (prog->call_get_func_ip)

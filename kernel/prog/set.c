@@ -29,12 +29,12 @@ struct tramp_set *tramp_set_collect(const struct list_head *members)
 	return set;
 }
 
-u32 tramp_set_regs(const struct tramp_set *set, u32 nr)
+u32 tramp_set_regs(const struct tramp_set *set, u32 first, u32 nr)
 {
 	u32 regs = 0;
 
 	while (nr--)
-		regs |= set->slots[nr]->regs;
+		regs |= set->slots[first + nr]->regs;
 	return regs;
 }
 
@@ -90,37 +90,60 @@ void tramp_set_clear(struct tramp_set __rcu **where)
 	replace(where, NULL);
 }
 
-/* Kprobe programs have one recursion word on each CPU, as from the kernel's own kprobes. */
-static notrace void run_slot(struct tramp_slot *slot, void *ctx)
+static __always_inline void run_prog(struct tramp_slot *slot, void *ctx, int __percpu *active,
+				     struct bpf_run_ctx *run_ctx)
 {
-	struct bpf_prog *prog = slot->prog;
-	bool kprobe = prog->type == BPF_PROG_TYPE_KPROBE;
-	int __percpu *active = kprobe ? (int __percpu *)tramp_ksyms.bpf_prog_active : prog->active;
-	struct bpf_trace_run_ctx trace = { .bpf_cookie = slot->cookie };
-	struct bpf_tramp_run_ctx tramp = { .bpf_cookie = slot->cookie };
 	struct bpf_run_ctx *old;
 
-	if (unlikely(READ_ONCE(slot->muted)))
-		return;
 	if (unlikely(this_cpu_inc_return(*active) != 1)) {
 		tramp_x_missed(slot);
 	} else {
 		this_cpu_inc(slot->counts->pcpu->hits);
-		old = bpf_set_run_ctx(kprobe ? &trace.run_ctx : &tramp.run_ctx);
-		bpf_prog_run(prog, ctx);
+		old = bpf_set_run_ctx(run_ctx);
+		bpf_prog_run(slot->prog, ctx);
 		bpf_reset_run_ctx(old);
 	}
 	this_cpu_dec(*active);
+}
+
+/* Kprobe programs have one recursion word on each CPU, as from the kernel's own kprobes. */
+static notrace void run_kprobe(struct tramp_slot *slot, void *ctx)
+{
+	struct bpf_trace_run_ctx run_ctx = { .bpf_cookie = slot->cookie };
+
+	run_prog(slot, ctx, (int __percpu *)tramp_ksyms.bpf_prog_active, &run_ctx.run_ctx);
+}
+
+static notrace void run_tracing(struct tramp_slot *slot, void *ctx)
+{
+	struct bpf_tramp_run_ctx run_ctx = { .bpf_cookie = slot->cookie };
+
+	run_prog(slot, ctx, slot->prog->active, &run_ctx.run_ctx);
+}
+
+static notrace void run_slot(struct tramp_slot *slot, void *ctx)
+{
+	if (unlikely(READ_ONCE(slot->muted)))
+		return;
+	if (slot->hook)
+		tramp_slot_run_hook(slot, ctx);
+	else if (slot->prog->type == BPF_PROG_TYPE_KPROBE)
+		run_kprobe(slot, ctx);
+	else
+		run_tracing(slot, ctx);
 }
 
 notrace void tramp_set_run(const struct tramp_set *set, void *ctx)
 {
 	u32 i;
 
-	rcu_read_lock();
+	/* With preemption off it is for the checkers alone. */
+	if (IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC))
+		rcu_read_lock();
 	for (i = 0; set && i < set->nr; i++)
 		run_slot(set->slots[i], ctx);
-	rcu_read_unlock();
+	if (IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC))
+		rcu_read_unlock();
 }
 
 notrace void tramp_set_miss(const struct tramp_set *set)
@@ -131,14 +154,14 @@ notrace void tramp_set_miss(const struct tramp_set *set)
 		tramp_x_missed(set->slots[i]);
 }
 
-int tramp_members_check(const struct list_head *members, const struct bpf_prog *prog, u64 addr,
-			struct tramp_refusal *why)
+int tramp_members_check(const struct list_head *members, const struct bpf_prog *prog, u32 kind,
+			u64 addr, struct tramp_refusal *why)
 {
 	const struct tramp_member *member;
 
 	lockdep_assert_held(&tramp_mutex);
 	list_for_each_entry(member, members, node) {
-		if (member->slot->prog == prog)
+		if (prog && member->slot->prog == prog && member->kind == kind)
 			return tramp_refuse(why, TRAMP_REASON_ALREADY_ATTACHED, addr, "link %u",
 					    member->link_id);
 	}
@@ -154,7 +177,7 @@ u32 tramp_members_before(const struct list_head *members, const struct tramp_mem
 	list_for_each_entry(pos, members, node) {
 		if (pos == member)
 			break;
-		n += pos->kind == member->kind;
+		n += pos->kind == member->kind && !pos->slot->hook;
 	}
 	return n;
 }

@@ -60,8 +60,8 @@ struct tramp_set {
  * Return: the set, NULL without memory. tramp_set_free() puts its references.
  */
 struct tramp_set *tramp_set_collect(const struct list_head *members);
-/* The members of pt_regs that any of the first @nr programs, kprobe programs, reads. */
-u32 tramp_set_regs(const struct tramp_set *set, u32 nr);
+/* The members of pt_regs that any of @nr programs from @first on, kprobe programs, reads. */
+u32 tramp_set_regs(const struct tramp_set *set, u32 first, u32 nr);
 /* Nobody can have it any more. May sleep; @set may be NULL. */
 void tramp_set_free(struct tramp_set *set);
 bool tramp_set_has(const struct tramp_set *set, const struct tramp_slot *slot);
@@ -91,10 +91,11 @@ void tramp_set_miss(const struct tramp_set *set);
 
 /*
  * A program runs once a hit, whichever links it has. So refuse it (ALREADY_ATTACHED) for the
- * place at @addr if it is in the list already. tramp_mutex held. Return: 0 or a negative errno.
+ * place at @addr if it is in the list already, as that @kind. A hook (@prog NULL) may come again.
+ * tramp_mutex held. Return: 0 or a negative errno.
  */
-int tramp_members_check(const struct list_head *members, const struct bpf_prog *prog, u64 addr,
-			struct tramp_refusal *why);
+int tramp_members_check(const struct list_head *members, const struct bpf_prog *prog, u32 kind,
+			u64 addr, struct tramp_refusal *why);
 
 /* How many of its kind run before a member of a list. tramp_mutex held. */
 u32 tramp_members_before(const struct list_head *members, const struct tramp_member *member);

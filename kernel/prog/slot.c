@@ -12,6 +12,9 @@
 #include "slot.h"
 #include "x86/detour_image.h"
 
+/* How many hooks have been entered on the CPU. */
+static DEFINE_PER_CPU(int, hook_active);
+
 struct tramp_counts *tramp_counts_alloc(void)
 {
 	struct tramp_counts *counts = kmalloc(sizeof(*counts), GFP_KERNEL);
@@ -131,12 +134,19 @@ static bool keep_unextended(struct bpf_prog *prog)
  */
 static void look_at_kprobe(struct tramp_slot *slot, struct bpf_prog *prog)
 {
+	u32 keep = TRAMP_X86_CALL_COOKIE;
+
 	slot->unextended = keep_unextended(prog);
 	slot->regs = slot->unextended ? tramp_scan_regs(prog) : TRAMP_X86_REGS_ALL;
 	slot->func_ip = slot->call_flags & TRAMP_X86_CALL_IP;
 	if (slot->func_ip || !slot->unextended)
 		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
-	slot->call_flags &= TRAMP_X86_CALL_COOKIE;
+	/* One that was loaded for many functions has its own run context, with both in it. */
+	if (prog->expected_attach_type) {
+		slot->call_flags |= TRAMP_X86_CALL_MULTI;
+		keep |= TRAMP_X86_CALL_MULTI | TRAMP_X86_CALL_IP;
+	}
+	slot->call_flags &= keep;
 }
 
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
@@ -165,6 +175,28 @@ struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *
 	return slot;
 }
 
+struct tramp_slot *tramp_slot_alloc_hook(struct tramp_hook *hook, struct tramp_counts *counts)
+{
+	struct tramp_slot *slot = tramp_slot_alloc(NULL, counts, 0);
+
+	if (!slot)
+		return NULL;
+	slot->hook = hook;
+	slot->regs = hook->regs;
+	return slot;
+}
+
+notrace void tramp_slot_run_hook(struct tramp_slot *slot, struct pt_regs *regs)
+{
+	if (unlikely(this_cpu_inc_return(hook_active) != 1)) {
+		tramp_x_missed(slot);
+	} else {
+		this_cpu_inc(slot->counts->pcpu->hits);
+		slot->hook->func(regs, slot->hook);
+	}
+	this_cpu_dec(hook_active);
+}
+
 struct tramp_slot *tramp_slot_get(struct tramp_slot *slot)
 {
 	refcount_inc(&slot->ref);
@@ -180,13 +212,30 @@ void tramp_slot_put(struct tramp_slot *slot)
 	if (slot->prog)
 		bpf_prog_put(slot->prog);
 	tramp_counts_put(slot->counts);
+	if (slot->hook)
+		slot->hook->released(slot->hook);
 	kfree(slot);
+}
+
+static void describe_hook(struct tramp_slot *slot, struct tramp_x86_call *call)
+{
+	*call = (struct tramp_x86_call) {
+		.func = (unsigned long)slot->hook->func,
+		.insns = (unsigned long)slot->hook,
+		.missed_arg = (unsigned long)slot,
+		.active = (unsigned long)&hook_active,
+		.hits = (unsigned long)&slot->counts->pcpu->hits,
+	};
 }
 
 void tramp_slot_call(struct tramp_slot *slot, struct tramp_x86_call *call)
 {
 	struct bpf_prog *prog = slot->prog;
 
+	if (slot->hook) {
+		describe_hook(slot, call);
+		return;
+	}
 	*call = (struct tramp_x86_call) {
 		.func = tramp_prog_entry(prog),
 		.insns = prog->jited ? 0 : (unsigned long)prog->insnsi,
@@ -196,6 +245,7 @@ void tramp_slot_call(struct tramp_slot *slot, struct tramp_x86_call *call)
 		.run = (unsigned long)&slot->counts->pcpu->run,
 		.hits = (unsigned long)&slot->counts->pcpu->hits,
 		.cookie = slot->cookie,
+		.link = slot->link,
 	};
 	/* Maps rely on it: syscalls hold it up while they have locks of theirs. */
 	if (is_kprobe(prog))

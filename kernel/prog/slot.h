@@ -33,16 +33,33 @@ struct tramp_counts {
 	struct tramp_pcpu_counts __percpu *pcpu;
 };
 
+/**
+ * struct tramp_hook - a C function of ours in the place of a kprobe program
+ * @func: what images and callbacks call: with the registers and this struct. Preemption is off,
+ *	and RCU watches. Not traced, and calls nothing that may be. It returns 0
+ * @regs: what it reads of pt_regs, as tramp_x86_detour_req::regs
+ * @released: nothing calls @func any more: the last reference of its slot has gone. May sleep
+ *
+ * On each CPU one hook runs at a time: one that comes by meanwhile (in an NMI, say) is missed.
+ */
+struct tramp_hook {
+	u64 (*func)(struct pt_regs *regs, struct tramp_hook *hook);
+	u32 regs;
+	void (*released)(struct tramp_hook *hook);
+};
+
 struct tramp_slot {
 	refcount_t ref;
 	u32 call_flags;			/* TRAMP_X86_CALL_* */
 	u32 regs;			/* a kprobe program: what it reads of pt_regs */
 	u64 cookie;
-	struct bpf_prog *prog;		/* NULL only in the self-test */
+	struct bpf_prog *prog;		/* NULL in the self-test and for a hook */
+	struct tramp_hook *hook;	/* instead of a program, or NULL */
 	struct tramp_counts *counts;
 	bool muted;			/* left out of callbacks (tramp_set_run()) */
 	bool func_ip;			/* a kprobe program that calls bpf_get_func_ip() */
 	bool unextended;		/* keeps the program from being extended */
+	unsigned long link;		/* of many functions; see struct tramp_x86_call */
 };
 
 /* New counters at zero, with one reference; NULL if out of memory. May sleep. */
@@ -76,6 +93,12 @@ void tramp_counts_add_misses(struct tramp_counts *counts, u64 misses);
  */
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
 				    u64 cookie);
+
+/* Likewise, for a hook, which is in use until @hook->released() is called. */
+struct tramp_slot *tramp_slot_alloc_hook(struct tramp_hook *hook, struct tramp_counts *counts);
+/* Run it from a callback, as an image does. Preemption is off. */
+void tramp_slot_run_hook(struct tramp_slot *slot, struct pt_regs *regs);
+
 struct tramp_slot *tramp_slot_get(struct tramp_slot *slot);
 
 /* The last reference drops program and counters. @slot may be NULL. May sleep (bpf_prog_put). */

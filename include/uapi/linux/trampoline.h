@@ -157,6 +157,11 @@ enum tramp_kind {
 	TRAMP_KIND_FEXIT	= 2,
 	TRAMP_KIND_FMOD_RET	= 3,
 	TRAMP_KIND_KPROBE	= 4,	/* a kprobe program at an instruction */
+	TRAMP_KIND_KRETPROBE	= 5,	/* a kprobe program at a function's return */
+	/* a kprobe program on many functions: at their entries, their returns, or both */
+	TRAMP_KIND_KPROBE_MULTI	= 6,
+	TRAMP_KIND_KRETPROBE_MULTI = 7,
+	TRAMP_KIND_KPROBE_SESSION = 8,
 };
 
 /* How hits reach the program. */
@@ -168,6 +173,7 @@ enum tramp_mode {
 	TRAMP_MODE_JUMP		= 3,	/* a probe: a jump to a detour buffer */
 	TRAMP_MODE_INT3		= 4,	/* a probe: an int3; the reason says why no jump */
 	TRAMP_MODE_KPROBE	= 5,	/* a probe: through a kprobe, the last resort */
+	TRAMP_MODE_RETHOOK	= 6,	/* a return probe: through the kernel's rethook */
 };
 
 /* ------------------------------------------------------------------ INFO -- */
@@ -185,6 +191,9 @@ enum tramp_mode {
 #define TRAMP_FEAT_UPDATE_PROG	(1ULL << 9)	/* bpf_link__update_program() */
 #define TRAMP_FEAT_KPROBE	(1ULL << 10)	/* probes at any instruction */
 #define TRAMP_FEAT_JUMP		(1ULL << 11)	/* ... which become jumps */
+#define TRAMP_FEAT_KRETPROBE	(1ULL << 12)	/* kprobe programs at functions' returns */
+#define TRAMP_FEAT_MULTI	(1ULL << 13)	/* one program on many functions */
+#define TRAMP_FEAT_SESSION	(1ULL << 14)	/* ... at their entries and returns */
 
 /**
  * struct tramp_info - INFO: what this module on this kernel can do
@@ -243,6 +252,10 @@ struct tramp_info {
 #define TRAMP_ATTACH_F_NO_OPS	(1U << 1)	/* refuse rather than go through ftrace_ops */
 #define TRAMP_ATTACH_F_NO_JUMP	(1U << 2)	/* a probe: stay an int3 */
 #define TRAMP_ATTACH_F_NO_KPROBE (1U << 3)	/* a probe: rather refuse than use a kprobe */
+#define TRAMP_ATTACH_F_RETURN	(1U << 4)	/* a probe: run when the function returns */
+
+/* tramp_attach::maxactive is no more than that. */
+#define TRAMP_MAX_MAXACTIVE	4096
 
 /**
  * struct tramp_attach - ATTACH: attach one program
@@ -251,7 +264,8 @@ struct tramp_info {
  * @prog_fd: a loaded program. BPF_PROG_TYPE_TRACING with attach type BPF_TRACE_FENTRY,
  *	BPF_TRACE_FEXIT or BPF_MODIFY_RETURN is attached to the function it was loaded for.
  *	BPF_PROG_TYPE_KPROBE is attached to the instruction that @addr, or @symbol, @module and
- *	@offset, name
+ *	@offset, name. With TRAMP_ATTACH_F_RETURN that is the entry of a function, and the
+ *	program is attached to its return
  * @__reserved: 0
  * @cookie: what bpf_get_attach_cookie() returns in this attachment
  * @link_fd: (out) a bpf_link: close it, detach it or unpin it to detach
@@ -267,8 +281,13 @@ struct tramp_info {
  * @symbol: a probe: a function, zero terminated; empty if @addr is given. (Where a
  *	function starts with ENDBR, offset 0 means the instruction behind it.)
  * @module: a probe: the module to look in, empty for any, the kernel proper first
- * @mode_reason: (out) a probe that is no jump: enum tramp_reason why not
+ * @mode_reason: (out) a probe that is no jump, or a return probe whose mode is not DIRECT: enum
+ *	tramp_reason why not
  * @__reserved2: 0
+ * @maxactive: a return probe in mode RETHOOK: how many calls may be inside the function at a
+ *	time, up to TRAMP_MAX_MAXACTIVE. The return of a further one is missed. 0: what the
+ *	kernel's kretprobes have, the larger of 10 and twice the number of possible CPUs
+ * @__reserved3: 0
  *
  * A tracing program runs on every call of the function that enters after ATTACH returned. A
  * kprobe program runs whenever the instruction is about to be executed. Its context is a struct
@@ -276,6 +295,11 @@ struct tramp_info {
  * int3. A probe starts as an int3; becoming a jump comes a little later (QUERY tells). A probe
  * in a module goes when the module goes: the link stays, with mode NONE and MODULE_GONE as the
  * reason. On failure nothing is left behind and no fd was handed out.
+ *
+ * A return probe runs when a call returns that entered the function after ATTACH returned. Its
+ * context is a struct pt_regs with the registers as they are then. Of these ax is the result,
+ * and ip the address in the caller. The caller gets the stack back as sp has it. In mode DIRECT
+ * it runs from the function's exit image, which keeps the function's module loaded.
  *
  * Errors besides those in the file's head, each with its reason:
  *  EBADF       BAD_PROG_FD
@@ -314,6 +338,8 @@ struct tramp_attach {
 	char module[TRAMP_MOD_LEN];
 	__u32 mode_reason;
 	__u32 __reserved2;
+	__u32 maxactive;
+	__u32 __reserved3;
 };
 #define TRAMP_ATTACH_MIN_SIZE	(offsetof(struct tramp_attach, addr))
 #define TRAMP_IOC_ATTACH	_IO(TRAMP_IOC_TYPE, 1)
@@ -391,7 +417,7 @@ struct tramp_explain {
  * @kind: (out) enum tramp_kind
  * @mode: (out) enum tramp_mode
  * @pos: (out) its place, from 0, among the target's programs of its kind, in the order they
- *	run: newest first; at an instruction oldest first
+ *	run: newest first; at an instruction oldest first, at a return newest first
  * @nr_progs: (out) programs of the target, all kinds
  * @cookie: (out) its cookie
  * @key: (out) the target's key
@@ -402,7 +428,8 @@ struct tramp_explain {
  * @func_addr: (out) the function, 0 if hidden
  * @image_addr: (out) the image, 0 if hidden or none
  * @hits: (out) times the program was run by this attachment
- * @misses: (out) times it was not, because it was running on that CPU already
+ * @misses: (out) times it was not, because it was running on that CPU already, or because
+ *	@maxactive calls were inside (struct tramp_attach)
  * @image: user buffer for the image's code, 0 for none; EMSGSIZE if @image_len
  *	is too small; EPERM (HIDDEN_ADDRESS) if addresses are hidden from the caller
  * @image_len: in: bytes at @image; out: bytes needed
@@ -413,9 +440,11 @@ struct tramp_explain {
  * @refusal: (out) why not
  * @probe_addr: (out) a probe: its address, 0 if hidden; @func_addr is that of its function
  * @offset: (out) a probe: bytes from @func_name
- * @mode_reason: (out) a probe that is no jump: enum tramp_reason why not
+ * @mode_reason: (out) as in struct tramp_attach
  * @region_len: (out) a probe in mode JUMP: bytes that the jump covers
  * @reason_addr: (out) the address @mode_reason is about, 0 if hidden or none
+ * @nr_funcs: (out) many functions: how many; @func_name is the first, without an address
+ * @__reserved: 0
  *
  * Errors: ENOENT (LINK_GONE) if there is no such link or no further one.
  */
@@ -450,6 +479,8 @@ struct tramp_query {
 	__u32 mode_reason;
 	__u32 region_len;
 	__aligned_u64 reason_addr;
+	__u32 nr_funcs;
+	__u32 __reserved;
 };
 #define TRAMP_QUERY_MIN_SIZE	(offsetof(struct tramp_query, probe_addr))
 #define TRAMP_IOC_QUERY		_IO(TRAMP_IOC_TYPE, 3)
@@ -526,5 +557,79 @@ struct tramp_explain_code {
 #define TRAMP_CODE_F_ONE	(1U << 0)	/* only the one at @addr, or @symbol + @offset */
 #define TRAMP_EXPLAIN_CODE_MIN_SIZE (sizeof(struct tramp_explain_code))
 #define TRAMP_IOC_EXPLAIN_CODE	_IO(TRAMP_IOC_TYPE, 4)
+
+/* ---------------------------------------------------------- ATTACH_MULTI -- */
+
+/* Functions in one attachment. */
+#define TRAMP_MULTI_MAX		(1U << 20)
+
+/* tramp_attach_multi::flags */
+#define TRAMP_MULTI_F_RETURN	(1U << 0)	/* run when the functions return */
+#define TRAMP_MULTI_F_SKIP	(1U << 1)	/* leave out what cannot be attached to */
+
+/**
+ * struct tramp_attach_multi - ATTACH_MULTI: attach one program to many functions
+ * @size: sizeof(struct tramp_attach_multi)
+ * @flags: TRAMP_MULTI_F_*
+ * @prog_fd: a loaded program of BPF_PROG_TYPE_KPROBE, with attach type
+ *	BPF_TRACE_KPROBE_MULTI, BPF_TRACE_KPROBE_SESSION (then without F_RETURN: it runs at
+ *	both) or none
+ * @nr: functions, 1 to TRAMP_MULTI_MAX
+ * @addrs: __u64[nr]: their addresses, in any order
+ * @cookies: __u64[nr]: the cookie of each; 0: every cookie is 0
+ * @reasons: __u32[nr] (out), with F_SKIP: enum tramp_reason of each, 0 for those that were
+ *	attached to; 0: not wanted
+ * @link_fd: (out) a bpf_link: close it, detach it or unpin it to detach from all
+ * @link_id: (out) the link's id
+ * @kind: (out) enum tramp_kind
+ * @nr_attached: (out) functions attached to
+ * @key: (out) the <key> in trampoline_<key>_<index>, the one image of all of them
+ * @failed: (out) without F_SKIP: the entry of @addrs that @refusal is about, @nr if it is about
+ *	none
+ * @__reserved: 0
+ * @refusal: (out) why not
+ *
+ * Takes all functions or none, but for those that F_SKIP leaves out. The context is a struct
+ * pt_regs as the kernel's kprobe.multi and kretprobe.multi have it. Hits are counted for
+ * all functions together. The modules that functions are in cannot be unloaded meanwhile.
+ *
+ * A function that is named twice is attached to once, with its first cookie; the others are
+ * ALREADY_ATTACHED, which without F_SKIP refuses the request. Where no function is left the
+ * request is refused (SYNTAX). At most one program can have a function's entry in this way:
+ * another one is refused (SITE_HELD).
+ *
+ * A program at returns is attached only to functions whose arguments are known to come in
+ * registers. It must have BTF, in the kernel proper, under a name that is unique.
+ *
+ * Errors besides those in the file's head are those of ATTACH. About one function there are:
+ *  ENOENT      NO_SUCH_FUNCTION: no function begins at the address
+ *  EOPNOTSUPP  NOT_TRACEABLE, RCU_IDLE, OWN_MODULE
+ *  ENXIO       MODULE_GONE
+ *  EBUSY       SITE_HELD, ALREADY_ATTACHED
+ * About one at whose return the program would run also:
+ *  EINVAL      NORETURN, AMBIGUOUS, VARIADIC, ARG_TYPE
+ *  ENOENT      NO_BTF
+ *  EOPNOTSUPP  TOO_MANY_ARGS
+ * EINTR: a signal came before all was attached. Nothing is left.
+ */
+struct tramp_attach_multi {
+	__u32 size;
+	__u32 flags;
+	__s32 prog_fd;
+	__u32 nr;
+	__aligned_u64 addrs;
+	__aligned_u64 cookies;
+	__aligned_u64 reasons;
+	__s32 link_fd;
+	__u32 link_id;
+	__u32 kind;
+	__u32 nr_attached;
+	__aligned_u64 key;
+	__u32 failed;
+	__u32 __reserved;
+	struct tramp_refusal refusal;
+};
+#define TRAMP_ATTACH_MULTI_MIN_SIZE (sizeof(struct tramp_attach_multi))
+#define TRAMP_IOC_ATTACH_MULTI	_IO(TRAMP_IOC_TYPE, 5)
 
 #endif /* _UAPI_LINUX_TRAMPOLINE_H */

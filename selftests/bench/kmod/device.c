@@ -21,9 +21,10 @@
 
 u64 bench_function(u64 a, u64 b);
 u64 security_bench_hook(u64 a, u64 b);
+u64 bench_variadic(u64 a, u64 b, ...);
 
 /* The offsets that BENCH_BODY() leaves behind. */
-extern const unsigned long bench_function_mid, security_bench_hook_mid;
+extern const unsigned long bench_function_mid, security_bench_hook_mid, bench_variadic_mid;
 
 BENCH_TARGET u64 bench_function(u64 a, u64 b)
 {
@@ -34,6 +35,12 @@ BENCH_TARGET u64 bench_function(u64 a, u64 b)
 BENCH_TARGET u64 security_bench_hook(u64 a, u64 b)
 {
 	return BENCH_BODY(security_bench_hook, a, b);
+}
+
+/* How much of the stack is its arguments only its callers know. */
+BENCH_TARGET u64 bench_variadic(u64 a, u64 b, ...)
+{
+	return BENCH_BODY(bench_variadic, a, b);
 }
 
 /* Any macro with a loop over @call would do; the calls must stay direct ones. */
@@ -52,6 +59,7 @@ static noinline void name(struct bench_run *r)				\
 
 BENCH_LOOP(loop_function, bench_function(i, 7))
 BENCH_LOOP(loop_security, security_bench_hook(i, 7))
+BENCH_LOOP(loop_variadic, bench_variadic(i, 7))
 BENCH_LOOP(loop_tracepoint, ({ trace_bench_event(i, 7); i; }))
 
 static u64 call_many(u64 b)
@@ -70,6 +78,7 @@ static void (*const loops[BENCH_TARGETS])(struct bench_run *r) = {
 	[BENCH_FUNCTION] = loop_function,
 	[BENCH_SECURITY] = loop_security,
 	[BENCH_TRACEPOINT] = loop_tracepoint,
+	[BENCH_VARIADIC] = loop_variadic,
 	[BENCH_MANY] = loop_many,
 };
 
@@ -101,6 +110,9 @@ static long bench_ioctl_place(void __user *arg)
 	else if (p.target == BENCH_SECURITY)
 		one = (struct bench_one){ security_bench_hook, &security_bench_hook_mid,
 					  "security_bench_hook" };
+	else if (p.target == BENCH_VARIADIC)
+		one = (struct bench_one){ (void *)bench_variadic, &bench_variadic_mid,
+					  "bench_variadic" };
 	else if (p.target == BENCH_MANY && p.index < BENCH_MANY_NR)
 		one = bench_many[p.index];
 	else

@@ -20,6 +20,7 @@ enum bench_target {
 	BENCH_FUNCTION,		/* bench_function(u64, u64): 6 instructions */
 	BENCH_SECURITY,		/* security_bench_hook(u64, u64): fmod_ret programs may be on it */
 	BENCH_TRACEPOINT,	/* the tracepoint bench_event(u64, u64), and nothing else */
+	BENCH_VARIADIC,		/* bench_variadic(u64, u64, ...): it can have no exit image */
 	BENCH_MANY,		/* each of bench_many_000 ... once a round */
 	BENCH_TARGETS
 };

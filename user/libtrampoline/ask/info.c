@@ -98,6 +98,9 @@ static const struct feature {
 	{ TRAMP_FEAT_UPDATE_PROG, "update-prog", "a link's program replaced without a gap" },
 	{ TRAMP_FEAT_KPROBE, "kprobe", "programs at any instruction" },
 	{ TRAMP_FEAT_JUMP, "jump", "probes that are reached by a jump instead of an int3" },
+	{ TRAMP_FEAT_KRETPROBE, "kretprobe", "kprobe programs at functions' returns" },
+	{ TRAMP_FEAT_MULTI, "multi", "one program on many functions" },
+	{ TRAMP_FEAT_SESSION, "session", "programs at entries and returns of many functions" },
 };
 
 static const struct feature *feature(unsigned int bit)

@@ -56,6 +56,7 @@ static void fill_info(struct tramp_link_info *info, const struct tramp_query *q)
 	info->reason_addr = q->reason_addr;
 	info->mode_reason = q->mode_reason;
 	info->region_len = q->region_len;
+	info->nr_funcs = q->nr_funcs;
 	memcpy(info->func_name, q->func_name, sizeof(info->func_name));
 	memcpy(info->module, q->module, sizeof(info->module));
 	memcpy(info->prog_name, q->prog_name, sizeof(info->prog_name));

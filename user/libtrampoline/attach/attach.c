@@ -22,12 +22,13 @@
 #include "../syms/place.h"
 #include "internal.h"
 
-#define PROBE_FLAGS	(TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE)
+#define PROBE_FLAGS	(TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE | TRAMP_ATTACH_F_RETURN)
 #define ATTACH_FLAGS	(TRAMP_ATTACH_F_COOKIE | TRAMP_ATTACH_F_NO_OPS | PROBE_FLAGS)
 
 static const char kinds_text[] =
 	"this version attaches fentry/, fexit/ and fmod_ret/ programs, their sleepable forms, "
-	"and kprobe/ programs";
+	"kprobe/ and kretprobe/ programs, and kprobe.multi/, kretprobe.multi/ and kprobe.session/ "
+	"programs";
 
 const char *libtramp_prog_subject(char *buf, size_t len, const struct bpf_program *prog)
 {
@@ -114,14 +115,31 @@ static int check_opts(const struct tramp_attach_opts *opts, const char *subject)
 	return 0;
 }
 
-/* @place: NULL for a tracing program. */
+/* Where a probe goes. Refuses what only return probes have for another, and the reverse. */
+static int find_place(const char *section, bool returns, const struct tramp_attach_opts *opts,
+		      struct tramp_place *place, const char *subject)
+{
+	int err;
+
+	if (!returns && LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, maxactive, 0))
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "maxactive is for return probes");
+	err = libtramp_probe_place(section, opts, place, subject);
+	if (!err && returns && place->has_offset)
+		err = LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_PLACE, subject,
+				    "a return probe goes to a function, without an offset");
+	return err;
+}
+
+/* @place: NULL for a tracing program. @flags: besides those in @opts. */
 static struct tramp_link *attach_fd(int prog_fd, const struct tramp_attach_opts *opts,
-				    const struct tramp_place *place, const char *subject,
-				    const char *name)
+				    const struct tramp_place *place, uint32_t flags,
+				    const char *subject, const char *name)
 {
 	struct tramp_attach cmd = {
 		.size = sizeof(cmd),
-		.flags = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, flags, 0),
+		.flags = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, flags, 0) | flags,
+		.maxactive = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, maxactive, 0),
 		.cookie = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, cookie, 0),
 		.prog_fd = prog_fd,
 	};
@@ -154,6 +172,9 @@ static int check_no_place(const struct tramp_attach_opts *opts, const char *subj
 {
 	uint32_t flags = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, flags, 0);
 
+	if (LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, maxactive, 0))
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "maxactive is for return probes");
 	if (libtramp_opts_have_place(opts))
 		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
 				     "the function of a tracing program is fixed when it is loaded");
@@ -163,15 +184,22 @@ static int check_no_place(const struct tramp_attach_opts *opts, const char *subj
 	return 0;
 }
 
+static bool wants_return(const struct tramp_attach_opts *opts)
+{
+	return LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, flags, 0) & TRAMP_ATTACH_F_RETURN;
+}
+
 struct tramp_link *libtramp_attach(const struct bpf_program *prog,
 				   const struct tramp_attach_opts *opts)
 {
 	struct libtramp_failure unsupported = { .err = -EOPNOTSUPP,
 						.reason = TRAMP_REASON_NOT_BUILT };
 	char subject[LIBTRAMP_SUBJECT_LEN], text[LIBTRAMP_PLACE_LEN];
+	const char *why, *pattern;
 	struct tramp_place place;
-	const char *why;
-	bool probe;
+	const char *section;
+	bool probe, returns;
+	uint32_t multi;
 	int fd;
 
 	if (!prog) {
@@ -188,7 +216,11 @@ struct tramp_link *libtramp_attach(const struct bpf_program *prog,
 		return NULL;
 	}
 	probe = bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE;
-	if (probe ? libtramp_probe_place(bpf_program__section_name(prog), opts, &place, subject) :
+	section = bpf_program__section_name(prog);
+	if (probe && libtramp_is_multi(section, &multi, &pattern))
+		return check_no_place(opts, subject) ? NULL : libtramp_attach_multi(prog, NULL);
+	returns = probe && (libtramp_is_return(section) || wants_return(opts));
+	if (probe ? find_place(section, returns, opts, &place, subject) :
 		    check_no_place(opts, subject))
 		return NULL;
 	fd = bpf_program__fd(prog);
@@ -200,7 +232,8 @@ struct tramp_link *libtramp_attach(const struct bpf_program *prog,
 	if (probe && libtramp_opts_have_place(opts))
 		snprintf(subject, sizeof(subject), "program '%s' at %s", bpf_program__name(prog),
 			 libtramp_place_text(&place, text, sizeof(text)));
-	return attach_fd(fd, opts, probe ? &place : NULL, subject, bpf_program__name(prog));
+	return attach_fd(fd, opts, probe ? &place : NULL, returns ? TRAMP_ATTACH_F_RETURN : 0,
+			 subject, bpf_program__name(prog));
 }
 
 struct tramp_link *tramp_attach(const struct bpf_program *prog,
@@ -230,10 +263,10 @@ static struct tramp_link *attach_by_fd(int prog_fd, const struct tramp_attach_op
 		return NULL;
 	/* If this is no program at all, the module refuses it. */
 	probe = libtramp_prog_info(prog_fd, &info) && info.type == BPF_PROG_TYPE_KPROBE;
-	if (probe ? libtramp_probe_place("", opts, &place, subject) :
+	if (probe ? find_place("", wants_return(opts), opts, &place, subject) :
 		    check_no_place(opts, subject))
 		return NULL;
-	return attach_fd(prog_fd, opts, probe ? &place : NULL, subject, NULL);
+	return attach_fd(prog_fd, opts, probe ? &place : NULL, 0, subject, NULL);
 }
 
 struct tramp_link *tramp_attach_fd(int prog_fd, const struct tramp_attach_opts *opts)

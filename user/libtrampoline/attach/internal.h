@@ -44,6 +44,18 @@ struct tramp_link *libtramp_attach(const struct bpf_program *prog,
 				   const struct tramp_attach_opts *opts);
 int libtramp_link_pin(struct tramp_link *link, const char *path);
 
+/* tramp_attach_multi() without the warning. */
+struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
+					 const struct tramp_multi_opts *opts);
+
+/**
+ * libtramp_is_multi() - whether a section is that of a program for many functions
+ * @section: its name
+ * @flags: (out) TRAMP_MULTI_F_RETURN if it runs at returns, else 0
+ * @pattern: (out) what the section name says of functions; "" if nothing
+ */
+bool libtramp_is_multi(const char *section, uint32_t *flags, const char **pattern);
+
 /* Those of the attach flags that apply to the kind of a program. */
 uint32_t libtramp_flags_for(const struct bpf_program *prog, uint32_t flags);
 
@@ -52,6 +64,9 @@ void libtramp_place_to_cmd(const struct tramp_place *place, struct tramp_attach 
 
 /* Like libtramp_prog_unsupported(), by the section name, for BPF_PROG_TYPE_KPROBE. */
 const char *libtramp_not_a_probe(const char *section, const char **remedy);
+
+/* Does a section name say that its program is a return probe? */
+bool libtramp_is_return(const char *section);
 
 /* A probe in a section that names no place: libbpf does not attach it by itself. */
 bool libtramp_names_no_place(const struct bpf_program *prog);

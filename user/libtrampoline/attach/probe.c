@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
 /*
  * Attaching kprobe programs: which of the many programs of that type are probes at
- * an instruction, and where they go.
+ * an instruction or at a function's return, and where they go.
  *
- * BPF_PROG_TYPE_KPROBE is the type of much else: return probes, probes in user
- * space, programs for many functions. Only the section name tells.
+ * BPF_PROG_TYPE_KPROBE is the type of much else: probes in user space, programs for many
+ * functions. Only the section name tells.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,18 +23,10 @@
 static const struct {
 	const char *section, *why, *remedy;
 } others[] = {
-	{ "kprobe.multi", "one program on many functions is not part of this version",
-	  "attach a program to each with SEC(\"kprobe/FUNC\"), or attach it with libbpf" },
-	{ "kretprobe.multi", "one program on many functions is not part of this version",
-	  "attach a program to each with SEC(\"fexit/FUNC\"), or attach it with libbpf" },
-	{ "kprobe.session", "one program on many functions is not part of this version",
-	  "attach it with libbpf" },
-	{ "kretprobe", "return probes are not part of this version",
-	  "use SEC(\"fexit/FUNC\"), or attach it with libbpf" },
 	{ "ksyscall", "system calls have no names of their own in this version",
 	  "use SEC(\"kprobe/__x64_sys_NAME\"), or attach it with libbpf" },
-	{ "kretsyscall", "return probes are not part of this version",
-	  "use SEC(\"fexit/__x64_sys_NAME\"), or attach it with libbpf" },
+	{ "kretsyscall", "system calls have no names of their own in this version",
+	  "use SEC(\"kretprobe/__x64_sys_NAME\"), or attach it with libbpf" },
 	{ "uprobe", "it is for user space", "attach it with libbpf" },
 	{ "uretprobe", "it is for user space", "attach it with libbpf" },
 	{ "usdt", "it is for user space", "attach it with libbpf" },
@@ -54,16 +46,25 @@ const char *libtramp_not_a_probe(const char *section, const char **remedy)
 	return NULL;
 }
 
-/* The place after "kprobe/" in a section name; NULL: there is no "kprobe/". */
+/* The place after "kprobe/" or "kretprobe/" in a section name; NULL: there is neither. */
 static const char *section_place(const char *section)
 {
+	if (!strncmp(section, "kretprobe/", 10))
+		return section + 10;
 	return strncmp(section, "kprobe/", 7) ? NULL : section + 7;
+}
+
+bool libtramp_is_return(const char *section)
+{
+	return !strncmp(section, "kretprobe/", 10) || !strcmp(section, "kretprobe");
 }
 
 bool libtramp_names_no_place(const struct bpf_program *prog)
 {
+	const char *section = bpf_program__section_name(prog);
+
 	return bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE &&
-	       !strcmp(bpf_program__section_name(prog), "kprobe");
+	       (!strcmp(section, "kprobe") || !strcmp(section, "kretprobe"));
 }
 
 bool libtramp_opts_have_place(const struct tramp_attach_opts *opts)

@@ -98,6 +98,10 @@ const char *tramp_kind_name(unsigned int kind)
 	case TRAMP_KIND_FEXIT:		return "fexit";
 	case TRAMP_KIND_FMOD_RET:	return "fmod_ret";
 	case TRAMP_KIND_KPROBE:		return "kprobe";
+	case TRAMP_KIND_KRETPROBE:	return "kretprobe";
+	case TRAMP_KIND_KPROBE_MULTI:	return "kprobe.multi";
+	case TRAMP_KIND_KRETPROBE_MULTI: return "kretprobe.multi";
+	case TRAMP_KIND_KPROBE_SESSION:	return "kprobe.session";
 	default:			return "unknown";
 	}
 }
@@ -111,6 +115,7 @@ const char *tramp_mode_name(unsigned int mode)
 	case TRAMP_MODE_JUMP:		return "jump";
 	case TRAMP_MODE_INT3:		return "int3";
 	case TRAMP_MODE_KPROBE:		return "kprobe";
+	case TRAMP_MODE_RETHOOK:	return "rethook";
 	default:			return "unknown";
 	}
 }

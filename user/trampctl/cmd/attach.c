@@ -30,7 +30,9 @@
 #include "../run/signals.h"
 #include "../trampctl.h"
 
-enum { OPT_PIN, OPT_COOKIE, OPT_DURATION, OPT_NO_OPS, OPT_NO_JUMP, OPT_NO_KPROBE };
+enum {
+	OPT_PIN, OPT_COOKIE, OPT_DURATION, OPT_NO_OPS, OPT_NO_JUMP, OPT_NO_KPROBE, OPT_MAXACTIVE,
+};
 
 static const struct cmd_opt attach_opts[] = {
 	{ "pin", 0, "DIR", "pin each link as DIR/PROGRAM in a BPF file system, and exit" },
@@ -39,6 +41,7 @@ static const struct cmd_opt attach_opts[] = {
 	{ "no-ops", 0, NULL, "refuse functions that only ftrace can share with their holder" },
 	{ "no-jump", 0, NULL, "probes stay int3s: they do not become jumps" },
 	{ "no-kprobe", 0, NULL, "refuse probes that only a kprobe of the kernel can be" },
+	{ "maxactive", 0, "N", "calls inside a function at a time, for return probes by rethook" },
 	{ NULL }
 };
 
@@ -47,6 +50,7 @@ static const struct cmd_opt attach_opts[] = {
 static const char *pin_dir;
 static uint64_t duration_ns;
 static uint32_t attach_flags;
+static uint64_t maxactive;
 static struct tramp_prog_cookie given[MAX_COOKIES];	/* a NULL name: all programs */
 static size_t nr_given;
 
@@ -90,6 +94,8 @@ static int attach_option(int opt, const char *arg)
 	case OPT_NO_KPROBE:
 		attach_flags |= TRAMP_ATTACH_F_NO_KPROBE;
 		break;
+	case OPT_MAXACTIVE:
+		return parse_u64("--maxactive", arg, 1, TRAMP_MAX_MAXACTIVE, &maxactive);
 	}
 	return 0;
 }
@@ -310,6 +316,7 @@ static int attach_run(int argc, char **argv)
 		goto close;
 	opts.cookies = cookies;
 	opts.attach_flags = attach_flags;
+	opts.maxactive = maxactive;
 
 	links = tramp_object__attach(obj, &opts);
 	if (!links) {
@@ -339,8 +346,8 @@ const struct cmd cmd_attach = {
 	.details =
 		"FILE is an object as libbpf takes it, with programs in SEC(\"fentry/FUNC\"),\n"
 		"SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") or their sleepable forms, or in\n"
-		"SEC(\"kprobe/FUNC\") or SEC(\"kprobe/FUNC+OFFSET\"). Attaches all of them or none.\n"
-		"They stay until Ctrl-C, SIGTERM or SIGHUP; then it shows what each did. With --pin they\n"
+		"SEC(\"kprobe/FUNC\"), SEC(\"kprobe/FUNC+OFFSET\") or SEC(\"kretprobe/FUNC\"). Attaches\n"
+		"all of them or none. They stay until Ctrl-C, SIGTERM or SIGHUP; then it shows what each did. With --pin they\n"
 		"stay until their pins are removed or they are detached.\n",
 	.opts = attach_opts,
 	.min_args = 1,

@@ -85,6 +85,35 @@ static void print_verdict(const char *what, bool can, uint32_t reason, const cha
 		       tramp_reason_name(reason));
 }
 
+/* Return probes do without an exit image where the function has an entry that ftrace patches. */
+static bool can_return(const struct tramp_explanation *ex)
+{
+	switch (ex->fexit_reason) {
+	case TRAMP_REASON_NORETURN:
+	case TRAMP_REASON_NOT_TRACEABLE:
+	case TRAMP_REASON_OWN_MODULE:
+	case TRAMP_REASON_MODULE_GONE:
+	case TRAMP_REASON_FTRACE_DISABLED:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static enum tramp_mode return_mode(const struct tramp_explanation *ex)
+{
+	return ex->can & TRAMP_CAN_FEXIT ? TRAMP_MODE_DIRECT : TRAMP_MODE_RETHOOK;
+}
+
+static void print_return(const struct tramp_explanation *ex)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), ex->can & TRAMP_CAN_FEXIT ? "by an exit image" :
+		 "through the kernel's rethook (slower) [%s]", tramp_reason_name(ex->fexit_reason));
+	print_verdict("kretprobe", can_return(ex), ex->fexit_reason, text);
+}
+
 static void print_text(const struct findings *f)
 {
 	const struct tramp_explanation *ex = f->ex;
@@ -116,6 +145,7 @@ static void print_text(const struct findings *f)
 			 "through ftrace (slower)" : "by a direct call");
 	print_verdict("fentry", ex->can & TRAMP_CAN_FENTRY, ex->fentry_reason, mode);
 	print_verdict("fexit", ex->can & TRAMP_CAN_FEXIT, ex->fexit_reason, "");
+	print_return(ex);
 	if (!(ex->can & TRAMP_CAN_FENTRY) && tramp_reason_remedy(ex->fentry_reason)[0])
 		printf("  remedy    %s\n", tramp_reason_remedy(ex->fentry_reason));
 	else if (!(ex->can & TRAMP_CAN_FEXIT) && tramp_reason_remedy(ex->fexit_reason)[0])
@@ -156,8 +186,11 @@ static json_object *to_json(const struct findings *f)
 	json_put_u64(j, "programs", ex->nr_progs);
 	put_verdict(j, "fentry", ex->can & TRAMP_CAN_FENTRY, ex->fentry_reason);
 	put_verdict(j, "fexit", ex->can & TRAMP_CAN_FEXIT, ex->fexit_reason);
+	put_verdict(j, "kretprobe", can_return(ex), ex->fexit_reason);
 	if (ex->can & TRAMP_CAN_FENTRY)
 		json_put_str(j, "mode", tramp_mode_name(ex->mode));
+	if (can_return(ex))
+		json_put_str(j, "return_mode", tramp_mode_name(return_mode(ex)));
 	return j;
 }
 

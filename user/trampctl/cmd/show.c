@@ -154,7 +154,9 @@ static void print_attachment(const struct tramp_link_info *info, const char *pro
 
 	if (proto)
 		printf("  prototype  %s\n", proto);
-	if (info->func_addr)
+	if (info->nr_funcs)
+		;	/* each has its own */
+	else if (info->func_addr)
 		printf("  address    0x%" PRIx64 "\n", info->func_addr);
 	else
 		printf("  address    hidden (kernel.kptr_restrict)\n");
@@ -162,13 +164,15 @@ static void print_attachment(const struct tramp_link_info *info, const char *pro
 		print_probe(info);
 	if (info->btf_id)
 		printf("  BTF        object %u, type %u\n", info->btf_obj_id, info->btf_id);
-	printf("  cookie     0x%" PRIx64 "\n", info->cookie);
+	if (!info->nr_funcs)
+		printf("  cookie     0x%" PRIx64 "\n", info->cookie);
 	printf("  hits       %" PRIu64 "\n", info->hits);
 	printf("  misses     %" PRIu64 "\n", info->misses);
 	print_mode(info);
-	printf("  order      %u of its kind, %u program%s %s\n", info->pos + 1, info->nr_progs,
-	       info->nr_progs == 1 ? "" : "s",
-	       info->kind == TRAMP_KIND_KPROBE ? "at the address" : "on the function");
+	if (!info->nr_funcs)
+		printf("  order      %u of its kind, %u program%s %s\n", info->pos + 1,
+		       info->nr_progs, info->nr_progs == 1 ? "" : "s",
+		       info->kind == TRAMP_KIND_KPROBE ? "at the address" : "on the function");
 	if (info->image_size) {
 		printf("  image      %s, %u bytes", image, info->image_size);
 		if (info->image_addr)

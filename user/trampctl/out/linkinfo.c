@@ -27,11 +27,17 @@ char *func_text(const char *module, const char *func)
 	return xasprintf("%s%s%s", module, module[0] ? ":" : "", func);
 }
 
-/* Where a link's program is: the function, for a probe with its offset. To be freed. */
+/*
+ * Where a link's program is: the function, for a probe with its offset, or how many functions.
+ * To be freed.
+ */
 char *place_text(const struct tramp_link_info *info)
 {
-	char *func = func_text(info->module, info->func_name), *place;
+	char *func, *place;
 
+	if (info->nr_funcs)
+		return xasprintf("%u function%s", info->nr_funcs, info->nr_funcs == 1 ? "" : "s");
+	func = func_text(info->module, info->func_name);
 	if (info->kind != TRAMP_KIND_KPROBE)
 		return func;
 	place = xasprintf("%s+0x%" PRIx64, func, info->offset);
@@ -102,8 +108,10 @@ void json_put_reason(json_object *j, uint32_t reason)
 
 static void put_probe(json_object *j, const struct tramp_link_info *info)
 {
-	json_put_u64(j, "offset", info->offset);
-	json_put_hex(j, "address", info->probe_addr);
+	if (info->kind == TRAMP_KIND_KPROBE) {
+		json_put_u64(j, "offset", info->offset);
+		json_put_hex(j, "address", info->probe_addr);
+	}
 	if (info->mode_reason) {
 		json_put_str(j, "mode_reason", tramp_reason_name(info->mode_reason));
 		json_put_hex(j, "reason_address", info->reason_addr);
@@ -122,8 +130,11 @@ json_object *link_to_json(const struct tramp_link_info *info)
 	json_put_str(j, "mode", tramp_mode_name(info->mode));
 	/* Where a detached link was is not known any more. */
 	if (info->mode != TRAMP_MODE_NONE) {
-		json_put_func(j, info->module, info->func_name, info->func_addr);
-		if (info->kind == TRAMP_KIND_KPROBE)
+		if (info->nr_funcs)
+			json_put_u64(j, "functions", info->nr_funcs);
+		else
+			json_put_func(j, info->module, info->func_name, info->func_addr);
+		if (info->kind == TRAMP_KIND_KPROBE || info->kind == TRAMP_KIND_KRETPROBE)
 			put_probe(j, info);
 	}
 	json_put_btf(j, info->btf_obj_id, info->btf_id, info->key);

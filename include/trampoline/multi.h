@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause */
+/*
+ * libtrampoline: one program on many functions at once.
+ *
+ *	struct tramp_selection *sel = tramp_syms__select(syms, &what);
+ *	TRAMP_OPTS(tramp_multi_opts, opts, .selection = sel, .flags = TRAMP_MULTI_F_SKIP);
+ *	struct tramp_link *link = tramp_attach_multi(prog, &opts);
+ *
+ * The program is one that libbpf's kprobe.multi takes: in SEC("kprobe.multi"),
+ * SEC("kretprobe.multi") or SEC("kprobe.session"), with or without a pattern behind. Its
+ * context is a struct pt_regs; bpf_get_func_ip() and bpf_get_attach_cookie() tell where it is.
+ *
+ * Kernels without kprobe.multi load such a program, but their helpers tell it nothing. There
+ * load a plain SEC("kprobe") program: it gets its cookie, but not the function's address.
+ */
+#ifndef TRAMPOLINE_MULTI_H
+#define TRAMPOLINE_MULTI_H
+
+#include <trampoline/attach.h>
+#include <trampoline/select.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct tramp_multi_opts - options of tramp_attach_multi()
+ * @sz: sizeof(struct tramp_multi_opts)
+ * @selection: the functions; or
+ * @addrs: their addresses
+ * @cnt: entries in @addrs; with @selection 0
+ * @cookies: a cookie for each, in the order of @selection or @addrs; NULL: all are 0
+ * @flags: TRAMP_MULTI_F_SKIP: leave out what cannot be attached to;
+ *	TRAMP_MULTI_F_RETURN: run at the functions' returns. A program in
+ *	SEC("kretprobe.multi") does so anyway
+ * @reasons: (out) with TRAMP_MULTI_F_SKIP: enum tramp_reason of each function, 0 for those
+ *	that were attached to; NULL: not wanted
+ * @attached: (out) how many; NULL: not wanted
+ */
+struct tramp_multi_opts {
+	size_t sz;
+	const struct tramp_selection *selection;
+	const uint64_t *addrs;
+	size_t cnt;
+	const uint64_t *cookies;
+	uint32_t flags;
+	uint32_t *reasons;
+	size_t *attached;
+};
+#define tramp_multi_opts__last_field attached
+
+/**
+ * tramp_attach_multi() - attach a loaded program to many functions
+ * @prog: loaded by libbpf and not attached by it
+ * @opts: the functions; NULL: those that the pattern in its section name matches, as
+ *	SEC("kprobe.multi/vfs_*"), but for those that cannot be attached to
+ *
+ * All functions or none, but for what TRAMP_MULTI_F_SKIP leaves out. One link for all of
+ * them: they are detached together. The first function that is refused is the last error's
+ * subject.
+ *
+ * Errors: those of TRAMP_IOC_ATTACH_MULTI (linux/trampoline.h) with their reasons, those of
+ * tramp_attach() and of tramp_syms__select(). -EINVAL (TRAMP_LIB_BAD_ARGUMENT): no function.
+ * -EOPNOTSUPP (NOT_BUILT): the module is too old.
+ * Return: a link, to be freed with tramp_link__destroy(); NULL and errno on failure.
+ */
+TRAMP_API struct tramp_link *tramp_attach_multi(const struct bpf_program *prog,
+						const struct tramp_multi_opts *opts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TRAMPOLINE_MULTI_H */

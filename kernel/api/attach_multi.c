@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ATTACH_MULTI command.
+ */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include "base/rights.h"
+#include "internal.h"
+#include "link/link.h"
+#include "multi/multi.h"
+
+#define KNOWN_FLAGS	(TRAMP_MULTI_F_RETURN | TRAMP_MULTI_F_SKIP)
+
+static int check(const struct tramp_attach_multi *multi, struct tramp_refusal *why)
+{
+	if (multi->flags & ~KNOWN_FLAGS)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "unknown flags %#x",
+				    multi->flags);
+	if (multi->__reserved)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "a reserved member is not 0");
+	if (!multi->nr || !multi->addrs)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "no functions");
+	if (multi->nr > TRAMP_MULTI_MAX)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "%u functions, at most %u",
+				    multi->nr, TRAMP_MULTI_MAX);
+	return tramp_may_name_address(multi->addrs, why);
+}
+
+/* One array of the caller's into the items, 4,096 entries at a time. */
+static int copy_in(struct tramp_func_item *items, u64 from, u32 nr, bool cookies)
+{
+	const u64 __user *src = u64_to_user_ptr(from);
+	u32 i, n, at, chunk = 4096;
+	u64 *buf;
+	int err = 0;
+
+	buf = kvmalloc_array(chunk, sizeof(*buf), GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+	for (at = 0; !err && at < nr; at += n) {
+		n = min(chunk, nr - at);
+		if (copy_from_user(buf, src + at, n * sizeof(*buf)))
+			err = -EFAULT;
+		for (i = 0; !err && i < n; i++) {
+			if (cookies)
+				items[at + i].cookie = buf[i];
+			else
+				items[at + i].addr = buf[i];
+			items[at + i].index = at + i;
+		}
+	}
+	kvfree(buf);
+	return err;
+}
+
+static int copy_reasons(const struct tramp_func_item *items, u64 to, u32 nr)
+{
+	u32 __user *dst = u64_to_user_ptr(to);
+	u32 i;
+
+	for (i = 0; to && i < nr; i++) {
+		if (put_user(items[i].reason, dst + items[i].index))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/* The caller's struct, its functions, and where it is copied. */
+struct reply {
+	struct tramp_attach_multi *multi;
+	const struct tramp_func_item *items;
+	const struct tramp_user *user;
+};
+
+static int reply(const struct tramp_described *d, int fd, void *arg)
+{
+	const struct reply *r = arg;
+	struct tramp_attach_multi *multi = r->multi;
+
+	multi->link_fd = fd;
+	multi->link_id = d->link_id;
+	multi->kind = d->kind;
+	multi->key = d->key;
+	multi->nr_attached = d->nr_funcs;
+	return copy_reasons(r->items, multi->reasons, multi->nr) ?:
+	       tramp_reply(r->user, multi, 0);
+}
+
+static int attach(struct tramp_attach_multi *multi, struct tramp_func_item *items,
+		  const struct tramp_user *user)
+{
+	struct tramp_funcs_req funcs = {
+		.items = items,
+		.nr = multi->nr,
+		.cookies = multi->cookies,
+		.returns = multi->flags & TRAMP_MULTI_F_RETURN,
+		.skip = multi->flags & TRAMP_MULTI_F_SKIP,
+	};
+	struct tramp_multi_req req = {
+		.attach.prog_fd = multi->prog_fd,
+		.returns = funcs.returns,
+	};
+	struct reply to = { .multi = multi, .items = items, .user = user };
+	int err;
+
+	err = copy_in(items, multi->addrs, multi->nr, false);
+	if (!err && multi->cookies)
+		err = copy_in(items, multi->cookies, multi->nr, true);
+	if (!err)
+		err = tramp_multi_check_prog(&req, user->why);
+	if (err)
+		return err;
+	funcs.returns |= req.session;
+	err = tramp_funcs_create(&funcs, &req.funcs, user->why);
+	multi->failed = funcs.failed;
+	if (!err)
+		err = tramp_link_attach(&tramp_multi_ops, &req.attach, reply, &to, user->why);
+	tramp_funcs_free(&req.funcs);
+	return err;
+}
+
+long tramp_run_attach_multi(union tramp_arg *arg, const struct tramp_user *user)
+{
+	struct tramp_attach_multi *multi = &arg->multi;
+	struct tramp_func_item *items;
+	int err;
+
+	multi->link_fd = -1;
+	multi->failed = multi->nr;
+	err = check(multi, user->why);
+	if (err)
+		return tramp_reply(user, arg, err);
+	items = kvcalloc(multi->nr, sizeof(*items), GFP_KERNEL);
+	err = items ? attach(multi, items, user) :
+		      tramp_refuse(user->why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	kvfree(items);
+	/* reply() has copied it already: from then on the fd can be used. */
+	if (!err)
+		return 0;
+	multi->link_fd = -1;
+	return tramp_reply(user, arg, err);
+}

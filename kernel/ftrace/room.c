@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Room in ftrace's table of direct calls.
+ *
+ * Before 6.4 ftrace_add_rec_direct() (kernel/trace/ftrace.c) adds one function at a time. It
+ * makes a new table whenever there are more than two entries a bucket, and never gives a table
+ * more than 4,096 buckets. So from 8,193 functions on each further one moves all others to a
+ * new table. All these tables but the last are lost: 32 KiB for each function, 800 MiB for
+ * an attachment of 35,000. So before functions are registered there must be buckets enough.
+ *
+ * We do what that function does, but with as many buckets as it takes, under the mutex that
+ * it holds. Those who read the table meanwhile (ftrace's callback for hits that a tracer shares)
+ * see the old one or the new one. The old one's entries are copied, not moved, so none is missing
+ * from either. The old one goes on the retire list, which waits for such readers. The
+ * new one is the kernel's: it adds to it, removes from it, and frees it by kfree() if it
+ * ever makes another. It stays when this module goes.
+ *
+ * The table's struct is private, so the kernel's BTF must describe it as it is below. Otherwise
+ * there is room for 4,096 functions at once.
+ */
+#include <linux/ftrace.h>
+#include <linux/hash.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include "base/btf_layout.h"
+#include "base/compat.h"
+#include "base/ksyms.h"
+#include "base/retire.h"
+#include "room.h"
+
+/* The kernel's struct ftrace_hash. */
+struct table {
+	unsigned long size_bits;
+	struct hlist_head *buckets;
+	unsigned long count;
+	unsigned long flags;
+	struct rcu_head rcu;
+};
+
+/* A table that has been replaced. */
+struct old_table {
+	struct tramp_retire retire;
+	struct table *table;
+};
+
+/* The kernel does well up to here (FTRACE_HASH_MAX_BITS). */
+#define KERNEL_BITS	12
+#define KERNEL_ROOM	(2u << KERNEL_BITS)
+/* More buckets than functions are of no use. */
+#define MAX_BITS	16
+
+static bool known __ro_after_init;
+
+static bool __init layout_known(void)
+{
+	u32 size_bits, buckets, count, flags, size;
+	const struct tramp_btf_wanted in_table[] = {
+		{ "size_bits", sizeof(long), &size_bits },
+		{ "buckets", sizeof(void *), &buckets },
+		{ "count", sizeof(long), &count },
+		{ "flags", sizeof(long), &flags },
+	};
+
+	return tramp_ksyms.direct_functions &&
+	       tramp_btf_layout("ftrace_hash", in_table, ARRAY_SIZE(in_table), &size) &&
+	       size == sizeof(struct table) && size_bits == offsetof(struct table, size_bits) &&
+	       buckets == offsetof(struct table, buckets) &&
+	       count == offsetof(struct table, count) && flags == offsetof(struct table, flags);
+}
+
+int __init tramp_ftrace_room_init(void)
+{
+	known = TRAMP_DIRECT_TABLE_READ && layout_known();
+	if (TRAMP_DIRECT_TABLE_READ && !known)
+		pr_info("ftrace's table of direct calls is not as expected: there is room for %u functions\n",
+			KERNEL_ROOM / 2);
+	return 0;
+}
+
+static void free_table(struct table *t)
+{
+	struct hlist_node *next;
+	struct ftrace_func_entry *e;
+	u32 i;
+
+	for (i = 0; i < 1u << t->size_bits; i++) {
+		hlist_for_each_entry_safe(e, next, &t->buckets[i], hlist)
+			kfree(e);
+	}
+	kfree(t->buckets);
+	kfree(t);
+}
+
+static void table_retired(struct tramp_retire *r)
+{
+	struct old_table *old = container_of(r, struct old_table, retire);
+
+	free_table(old->table);
+	kfree(old);
+}
+
+static bool copy_entries(struct table *to, const struct table *from)
+{
+	const struct ftrace_func_entry *e;
+	struct ftrace_func_entry *copy;
+	u32 i;
+
+	for (i = 0; i < 1u << from->size_bits; i++) {
+		hlist_for_each_entry(e, &from->buckets[i], hlist) {
+			copy = kmalloc(sizeof(*copy), GFP_KERNEL);
+			if (!copy)
+				return false;
+			copy->ip = e->ip;
+			copy->direct = e->direct;
+			hlist_add_head(&copy->hlist,
+				       &to->buckets[hash_long(copy->ip, to->size_bits)]);
+			to->count++;
+		}
+	}
+	return true;
+}
+
+/* A copy with two buckets for three entries, or half as many if memory is scarce. */
+static struct table *copy_table(const struct table *from, u32 nr)
+{
+	u32 bits = clamp_t(u32, order_base_2(nr), 5, MAX_BITS);
+	struct table *t = kzalloc(sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return NULL;
+	t->flags = from->flags;
+	t->size_bits = bits;
+	t->buckets = kcalloc(1u << bits, sizeof(*t->buckets), GFP_KERNEL | __GFP_NOWARN);
+	if (!t->buckets && 2u << (bits - 1) >= nr) {
+		t->size_bits = --bits;
+		t->buckets = kcalloc(1u << bits, sizeof(*t->buckets), GFP_KERNEL);
+	}
+	if (!t->buckets) {
+		kfree(t);
+		return NULL;
+	}
+	if (copy_entries(t, from))
+		return t;
+	free_table(t);
+	return NULL;
+}
+
+static int grow(struct table **where, u32 nr, struct tramp_refusal *why)
+{
+	static const struct tramp_retire_ops ops = { .free = table_retired };
+	struct old_table *old = kzalloc(sizeof(*old), GFP_KERNEL);
+	struct table *from = *where, *to = NULL;
+
+	if (old)
+		to = copy_table(from, nr);
+	if (!to) {
+		kfree(old);
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	}
+	smp_store_release(where, to);
+	old->table = from;
+	/* Without buckets it is the kernel's empty one, which is no allocation. */
+	if (from->size_bits)
+		tramp_retire_add(&old->retire, &ops);
+	else
+		kfree(old);
+	return 0;
+}
+
+int tramp_ftrace_room(u32 nr, struct tramp_refusal *why)
+{
+	struct table **where = (struct table **)tramp_ksyms.direct_functions;
+	u32 total;
+	int err = 0;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (!TRAMP_DIRECT_TABLE_READ)
+		return 0;
+	if (!known)
+		return nr < KERNEL_ROOM / 2 ? 0 :
+		       tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0, "direct_functions");
+	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
+	total = (*where)->count + nr;
+	/* One more, as long as the kernel does well, is left to the kernel. */
+	if (total > 2u << (*where)->size_bits && (nr > 1 || total > KERNEL_ROOM))
+		err = grow(where, total, why);
+	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
+	return err;
+}

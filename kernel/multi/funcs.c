@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Checking the functions of an attachment of many, and keeping them.
+ *
+ * All of it runs before tramp_mutex is taken: with 40,000 functions it may take a second on a
+ * slow machine. So what it finds can be out of date when the functions are attached to:
+ *
+ *  - A module that goes would take its functions along. So each module is held by a reference,
+ *    as the kernel's own links of many functions hold theirs. One that is still coming is
+ *    refused (func/resolve.c has why).
+ *  - Somebody else may take a function's site. Then ftrace refuses all of them, and
+ *    tramp_site_attach_many() says who has it.
+ */
+#include <linux/ftrace.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include "base/ksyms.h"
+#include "ftrace/site.h"
+#include "func/resolve.h"
+#include "funcs.h"
+#include "proto.h"
+#include "text/idle.h"
+#include "text/symbol.h"
+
+static int compare(const void *a, const void *b)
+{
+	const struct tramp_func_item *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	/* Of two with one address the first in the request counts. */
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Hold the module that @addr lies in, once for all its functions. */
+static int hold_module(struct tramp_funcs *funcs, unsigned long addr, struct tramp_refusal *why)
+{
+	struct module **more, *mod;
+	bool got = false, known = false;
+	u32 i;
+
+	more = krealloc_array(funcs->modules, funcs->nr_modules + 1, sizeof(*more), GFP_KERNEL);
+	if (!more)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	funcs->modules = more;
+
+	/* As in func/resolve.c: it cannot be freed while preemption is off. */
+	preempt_disable();
+	mod = KSYM(__module_text_address)(addr);
+	for (i = funcs->nr_modules; mod && !known && i-- > 0; )
+		known = more[i] == mod;
+	if (mod && !known && mod != THIS_MODULE && mod->state == MODULE_STATE_LIVE)
+		got = try_module_get(mod);
+	preempt_enable();
+
+	if (mod == THIS_MODULE)
+		return tramp_refuse(why, TRAMP_REASON_OWN_MODULE, addr, NULL);
+	if (mod && !known && !got)
+		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, NULL);
+	if (got)
+		funcs->modules[funcs->nr_modules++] = mod;
+	return 0;
+}
+
+static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
+		 struct tramp_refusal *why)
+{
+	char name[KSYM_NAME_LEN] = "";
+	struct tramp_symbol sym;
+	unsigned long site;
+	int err;
+
+	if (!KSYM(kernel_text_address)(addr) || !tramp_text_symbol(addr, &sym) ||
+	    sym.start != addr)
+		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, addr, NULL);
+	if (!KSYM(core_kernel_text)(addr)) {
+		err = hold_module(funcs, addr, why);
+		if (err)
+			return err;
+	}
+	tramp_text_name(addr, name, NULL);
+	site = KSYM(ftrace_location)(addr);
+	if (!site || site != tramp_site_of(addr))
+		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, addr, "%s", name);
+	if (tramp_text_idle(&sym))
+		return tramp_refuse(why, TRAMP_REASON_RCU_IDLE, addr, "%s", name);
+	if (returns && tramp_func_noreturn(name))
+		return tramp_refuse(why, TRAMP_REASON_NORETURN, addr, "%s", name);
+	return tramp_site_check(site, why);
+}
+
+/* Note why an item is left out, or that it fails the request. */
+static int leave_out(struct tramp_funcs_req *req, struct tramp_func_item *item, int err,
+		     const struct tramp_refusal *one, struct tramp_refusal *why)
+{
+	bool all = one->reason == TRAMP_REASON_NO_MEMORY ||
+		   one->reason == TRAMP_REASON_FTRACE_DISABLED;
+
+	item->reason = one->reason;
+	if (req->skip && !all)
+		return 0;
+	req->failed = item->index;
+	if (why && !why->reason)
+		*why = *one;
+	return err;
+}
+
+static int check_all(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
+		     struct tramp_refusal *why)
+{
+	struct tramp_refusal one;
+	u32 i, kept = U32_MAX;
+	int err;
+
+	for (i = 0; i < req->nr; i++) {
+		struct tramp_func_item *item = &req->items[i];
+
+		if (i % 256 == 0) {
+			if (signal_pending(current))
+				return -EINTR;
+			cond_resched();
+		}
+		memset(&one, 0, sizeof(one));
+		if (i && req->items[i - 1].addr == item->addr)
+			err = tramp_refuse(&one, TRAMP_REASON_ALREADY_ATTACHED, item->addr,
+					   "named twice");
+		else
+			err = check(funcs, item->addr, req->returns, &one);
+		if (err)
+			err = leave_out(req, item, err, &one, why);
+		else
+			kept = i;
+		if (err)
+			return err;
+	}
+	return kept == U32_MAX ? tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+					      "no function is left to attach to") : 0;
+}
+
+/* Leave out what an exit image is not right for. */
+static int check_protos(struct tramp_funcs_req *req, struct tramp_refusal *why)
+{
+	struct tramp_refusal one;
+	int err = tramp_protos_check(req->items, req->nr, why);
+	u32 i;
+
+	for (i = 0; !err && i < req->nr; i++) {
+		struct tramp_func_item *item = &req->items[i];
+
+		if (item->reason < TRAMP_PROTO_REASON)
+			continue;
+		memset(&one, 0, sizeof(one));
+		err = tramp_refuse(&one, item->reason - TRAMP_PROTO_REASON, item->addr,
+				   "%pS", (void *)(unsigned long)item->addr);
+		err = leave_out(req, item, err, &one, why);
+	}
+	return err;
+}
+
+static int keep(const struct tramp_funcs_req *req, struct tramp_funcs *funcs,
+		struct tramp_refusal *why)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < req->nr; i++)
+		nr += !req->items[i].reason;
+	if (!nr)
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				    "no function is left to attach to");
+	funcs->addrs = kvmalloc_array(nr, sizeof(*funcs->addrs), GFP_KERNEL);
+	if (req->cookies)
+		funcs->cookies = kvmalloc_array(nr, sizeof(*funcs->cookies), GFP_KERNEL);
+	if (!funcs->addrs || (req->cookies && !funcs->cookies))
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	for (i = 0; i < req->nr; i++) {
+		if (req->items[i].reason)
+			continue;
+		funcs->addrs[funcs->nr] = req->items[i].addr;
+		if (req->cookies)
+			funcs->cookies[funcs->nr] = req->items[i].cookie;
+		funcs->nr++;
+	}
+	return 0;
+}
+
+int tramp_funcs_create(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
+		       struct tramp_refusal *why)
+{
+	int err;
+
+	memset(funcs, 0, sizeof(*funcs));
+	req->failed = req->nr;
+	sort(req->items, req->nr, sizeof(*req->items), compare, NULL);
+	err = check_all(req, funcs, why);
+	if (!err && req->returns)
+		err = check_protos(req, why);
+	if (!err)
+		err = keep(req, funcs, why);
+	if (err)
+		tramp_funcs_free(funcs);
+	return err;
+}
+
+void tramp_funcs_free(struct tramp_funcs *funcs)
+{
+	while (funcs->nr_modules)
+		module_put(funcs->modules[--funcs->nr_modules]);
+	kfree(funcs->modules);
+	kvfree(funcs->cookies);
+	kvfree(funcs->addrs);
+	memset(funcs, 0, sizeof(*funcs));
+}
+
+notrace u64 tramp_funcs_cookie(const struct tramp_funcs *funcs, unsigned long addr)
+{
+	u32 low = 0, high = funcs->nr, mid;
+
+	while (funcs->cookies && low < high) {
+		mid = low + (high - low) / 2;
+		if (funcs->addrs[mid] == addr)
+			return funcs->cookies[mid];
+		if (funcs->addrs[mid] < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One program on many functions: one image, one ftrace_ops, one sorted list of functions.
+ */
+#ifndef TRAMP_MULTI_H
+#define TRAMP_MULTI_H
+
+#include "base/tramp.h"
+#include "ftrace/site.h"
+#include "funcs.h"
+#include "link/point.h"
+
+struct tramp_func_image;
+
+/**
+ * struct tramp_multi_req - an attachment to many functions, as link/ passes it on
+ * @attach: what link/ reads of it
+ * @funcs: the functions, checked. On success they are the attachment's, and this is empty
+ * @returns: the program runs when they return
+ * @session: it runs at both; set by tramp_multi_check_prog()
+ */
+struct tramp_multi_req {
+	struct tramp_attach attach;
+	struct tramp_funcs funcs;
+	bool returns;
+	bool session;
+};
+
+/**
+ * tramp_multi_check_prog() - look at a request's program before its functions
+ * @req: the request, with the program's file descriptor
+ * @why: BAD_PROG_FD, SYNTAX
+ *
+ * link/ checks it once more: the descriptor may lead to another program by then.
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int tramp_multi_check_prog(struct tramp_multi_req *req, struct tramp_refusal *why);
+
+/* Functions that ftrace patches at a time: tramp_mutex is free in between. */
+#define TRAMP_MULTI_CHUNK	4096
+
+/**
+ * struct tramp_multi - a program on many functions
+ * @point: what it is to its member
+ * @members: the member, alone in its list
+ * @funcs: the functions
+ * @key: in the image's name
+ * @image: what all sites call; NULL once detached
+ * @nr_sites: entries in @sites
+ * @sites: the sites, each for TRAMP_MULTI_CHUNK functions in the order of @funcs, the last for
+ *	the rest; NULL where ftrace has shut down under them
+ * @link: struct bpf_kprobe_multi_link as far as helpers read it; NULL for a program that
+ *	has other helpers
+ *
+ * Freed with its image: programs that still run in it read @link and @funcs. Protected by
+ * tramp_mutex; @link and @funcs do not change.
+ */
+struct tramp_multi {
+	struct tramp_point point;
+	struct list_head members;
+	struct tramp_funcs funcs;
+	u64 key;
+	struct tramp_func_image *image;
+	void *link;
+	u32 nr_sites;
+	struct tramp_site *sites[];
+};
+
+static inline struct tramp_multi *tramp_multi_of(const struct tramp_member *member)
+{
+	return member->point ? container_of(member->point, struct tramp_multi, point) : NULL;
+}
+
+/* For the table in multi/point.c; see struct tramp_point_ops. */
+int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *req,
+		       struct tramp_refusal *why);
+void tramp_multi_detach(struct tramp_member *member);
+
+extern const struct tramp_point_ops tramp_multi_ops;
+
+#endif /* TRAMP_MULTI_H */

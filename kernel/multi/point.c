@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Many functions as one kind of attach point (link/point.h), for kprobe programs.
+ */
+#include <linux/cred.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include "base/compat.h"
+#include "base/ksyms.h"
+#include "base/rights.h"
+#include "func/image.h"
+#include "layout.h"
+#include "multi.h"
+#include "prog/runtime.h"
+
+static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why)
+{
+	u32 type = prog->expected_attach_type;
+
+	*kind = type == TRAMP_TYPE_KPROBE_SESSION ? TRAMP_KIND_KPROBE_SESSION :
+						    TRAMP_KIND_KPROBE_MULTI;
+	if (type && type != TRAMP_TYPE_KPROBE_MULTI && type != TRAMP_TYPE_KPROBE_SESSION)
+		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u", type);
+	if (type && (!tramp_multi_layout.known ||
+		     (*kind == TRAMP_KIND_KPROBE_SESSION && !tramp_env.has_session)))
+		return tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0,
+				    "struct bpf_kprobe_multi_run_ctx, in the kernel's BTF");
+	if (tramp_prog_sleepable(prog))
+		return tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
+				    "a sleepable kprobe program is one for user space");
+	if (prog->kprobe_override)
+		return tramp_refuse(why, TRAMP_REASON_PROG_OVERRIDE, 0, "%s", prog->aux->name);
+	/* Its helper asks the running kprobe, and there is none. */
+	if (!type && prog->call_get_func_ip)
+		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, 0, "%s", prog->aux->name);
+	return 0;
+}
+
+int tramp_multi_check_prog(struct tramp_multi_req *req, struct tramp_refusal *why)
+{
+	struct bpf_prog *prog;
+	int err = 0;
+
+	if (!tramp_ksyms.has_probes)
+		return tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0,
+				    "what probes need, see the kernel log");
+	prog = KSYM(bpf_prog_get)(req->attach.prog_fd);
+	if (IS_ERR(prog))
+		return tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0, "fd %d",
+				    req->attach.prog_fd);
+	req->session = prog->type == BPF_PROG_TYPE_KPROBE &&
+		       prog->expected_attach_type == TRAMP_TYPE_KPROBE_SESSION;
+	if (req->session && req->returns)
+		err = tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				   "a session runs at entries and returns anyway");
+	bpf_prog_put(prog);
+	return err;
+}
+
+/* The functions have been checked when the request was made. */
+static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
+{
+	return 0;
+}
+
+/* As with the kernel's own links of many functions. */
+static int replace(struct tramp_member *member, struct tramp_slot *slot,
+		   struct tramp_refusal *why)
+{
+	return tramp_refuse(why, TRAMP_REASON_PROG_MISMATCH, 0,
+			    "the program of a link to many functions stays");
+}
+
+static void describe(const struct tramp_member *member, struct tramp_described *d)
+{
+	const struct tramp_multi *multi = tramp_multi_of(member);
+
+	lockdep_assert_held(&tramp_mutex);
+	d->mode = TRAMP_MODE_DIRECT;
+	d->mode_name = "DIRECT";
+	d->key = multi->key;
+	d->index = 1;
+	d->nr_progs = 1;
+	d->nr_funcs = multi->funcs.nr;
+	d->exec = &multi->image->image.exec;
+	snprintf(d->name, sizeof(d->name), "%ps", (void *)multi->funcs.addrs[0]);
+}
+
+#if TRAMP_LINK_INFO_MULTI
+/* A copy of an array, of zeros if there is none: user space is written without tramp_mutex. */
+static u64 *copy_array(const void *from, u32 nr)
+{
+	u64 *copy = kvcalloc(nr, sizeof(*copy), GFP_KERNEL);
+
+	if (copy && from)
+		memcpy(copy, from, nr * sizeof(*copy));
+	return copy;
+}
+
+/*
+ * The same as the kernel's own links of many functions say (bpf_kprobe_multi_link_fill_link_info(),
+ * kernel/trace/bpf_trace.c), with the same errors. The link keeps its functions while it is
+ * attached; a detached one has none any more.
+ */
+static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
+{
+	u64 __user *to_cookies = u64_to_user_ptr(tramp_link_info_cookies(info));
+	u64 __user *to_addrs = u64_to_user_ptr(info->kprobe_multi.addrs);
+	u64 hits, missed, *addrs = NULL, *cookies = NULL;
+	u32 room = info->kprobe_multi.count, nr = 0;
+	const struct tramp_multi *multi;
+	int err = 0;
+
+	if (!to_addrs != !room || (to_cookies && !room))
+		return -EINVAL;
+	mutex_lock(&tramp_mutex);
+	tramp_counts_sum(member->counts, &hits, &missed);
+	multi = tramp_multi_of(member);
+	if (multi)
+		nr = multi->funcs.nr;
+	room = min(room, nr);
+	if (room) {
+		addrs = copy_array(tramp_may_see_addresses(current_cred()) ?
+				   multi->funcs.addrs : NULL, room);
+		cookies = copy_array(multi->funcs.cookies, room);
+		if (!addrs || !cookies)
+			err = -ENOMEM;
+	}
+	mutex_unlock(&tramp_mutex);
+
+	info->kprobe_multi.count = nr;
+	info->kprobe_multi.flags =
+		member->kind == TRAMP_KIND_KRETPROBE_MULTI ? BPF_F_KPROBE_MULTI_RETURN : 0;
+	tramp_link_info_missed(info, missed);
+	if (!err && room && (copy_to_user(to_addrs, addrs, room * sizeof(*addrs)) ||
+			     (to_cookies && copy_to_user(to_cookies, cookies,
+							 room * sizeof(*cookies)))))
+		err = -EFAULT;
+	kvfree(addrs);
+	kvfree(cookies);
+	return err ?: to_addrs && room < nr ? -ENOSPC : 0;
+}
+#else
+static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
+{
+	return 0;
+}
+#endif
+
+/* Without module_gone: an attachment holds a reference to each of its modules. */
+const struct tramp_point_ops tramp_multi_ops = {
+	.prog_type = BPF_PROG_TYPE_KPROBE,
+	.link_type = BPF_LINK_TYPE_KPROBE_MULTI,
+	.check_prog = check_prog,
+	.prepare = prepare,
+	.attach = tramp_multi_attach,
+	.detach = tramp_multi_detach,
+	.replace = replace,
+	.describe = describe,
+	.fill_link_info = fill_link_info,
+};

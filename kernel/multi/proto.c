@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which functions an image of many may call in their place.
+ *
+ * Such an image calls the original from its own frame. A function that takes arguments on the
+ * stack would not find them. So a function must be known to have all of them in registers. BTF
+ * must describe its name, and no other symbol of the kernel may have that name. Of several names
+ * for one address each that BTF knows must say so.
+ *
+ * BTF goes by names. Looking 40,000 of them up one by one takes minutes. So we go
+ * through the kernel's symbols twice, and through its BTF once. The first pass takes the names of
+ * the functions asked for, the second finds other symbols with such names. The BTF pass finds
+ * the prototypes. A table by a hash of the name brings them together. Two names with one hash
+ * of 64 bits count as ambiguous, which is on the safe side.
+ *
+ * The BTF of a module is a table of its own, whose names mean that module's symbols. There are
+ * few such functions, so kallsyms is asked for the name of each, and whether that name leads
+ * back to it.
+ */
+#include <linux/jhash.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "base/btf_id.h"
+#include "base/compat.h"
+#include "base/ksyms.h"
+#include "func/model.h"
+#include "proto.h"
+#include "text/symbol.h"
+
+/**
+ * struct name - a name of a function that was asked for
+ * @next: the next in the table's bucket, plus one; 0: none
+ * @item: the function
+ * @hash: of the name
+ */
+struct name {
+	u32 next;
+	u32 item;
+	u64 hash;
+};
+
+/**
+ * struct protos - the work in hand
+ * @items: see tramp_protos_check()
+ * @nr: how many
+ * @fits: for each: BTF has told a prototype that fits
+ * @names: the names found so far
+ * @nr_names: how many
+ * @room: how many there is room for
+ * @buckets: heads of the table's chains, as @next
+ * @bits: log2 of the number of buckets
+ * @calls: symbols seen, for looking at signals now and then
+ * @nr_types: of the kernel's BTF: ids of a module's own types begin there
+ */
+struct protos {
+	struct tramp_func_item *items;
+	u32 nr;
+	bool *fits;
+	struct name *names;
+	u32 nr_names;
+	u32 room;
+	u32 *buckets;
+	u32 bits;
+	u32 calls;
+	u32 nr_types;
+};
+
+static u64 hash_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return (u64)jhash(name, len, 1) << 32 | jhash(name, len, 2);
+}
+
+static u32 *bucket(struct protos *p, u64 hash)
+{
+	return &p->buckets[hash & ((1u << p->bits) - 1)];
+}
+
+static bool interrupted(struct protos *p)
+{
+	return ++p->calls % 1024 == 0 && signal_pending(current);
+}
+
+/* The function that begins at @addr, or -1. */
+static s64 find_item(const struct protos *p, u64 addr)
+{
+	u32 low = 0, high = p->nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (p->items[mid].addr < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* Of two with one address the first stays: it sorts first. */
+	return low < p->nr && p->items[low].addr == addr && !p->items[low].reason ? (s64)low : -1;
+}
+
+/* First pass: take down the names of the functions asked for. */
+static int take_name(struct protos *p, const char *name, unsigned long addr)
+{
+	s64 item = find_item(p, addr);
+	struct name *n, *more;
+	u32 *head;
+
+	if (item < 0)
+		return interrupted(p) ? -EINTR : 0;
+	if (p->nr_names == p->room) {
+		more = kvmalloc_array(2 * p->room, sizeof(*more), GFP_KERNEL);
+		if (!more)
+			return -ENOMEM;
+		memcpy(more, p->names, p->room * sizeof(*more));
+		kvfree(p->names);
+		p->names = more;
+		p->room *= 2;
+	}
+	n = &p->names[p->nr_names++];
+	n->item = item;
+	n->hash = hash_name(name);
+	head = bucket(p, n->hash);
+	n->next = *head;
+	*head = p->nr_names;
+	return interrupted(p) ? -EINTR : 0;
+}
+
+static void refuse(struct protos *p, u32 item, u32 reason)
+{
+	if (!p->items[item].reason)
+		p->items[item].reason = TRAMP_PROTO_REASON + reason;
+}
+
+/* Second pass: a name that is another symbol's too. */
+static int find_twins(struct protos *p, const char *name, unsigned long addr)
+{
+	u64 hash = hash_name(name);
+	u32 at;
+
+	for (at = *bucket(p, hash); at; at = p->names[at - 1].next) {
+		const struct name *n = &p->names[at - 1];
+
+		if (n->hash == hash && p->items[n->item].addr != addr)
+			refuse(p, n->item, TRAMP_REASON_AMBIGUOUS);
+	}
+	return interrupted(p) ? -EINTR : 0;
+}
+
+#if TRAMP_EACH_SYMBOL_HAS_MODULE
+static int take_symbol(void *p, const char *name, struct module *mod, unsigned long addr)
+{
+	return mod ? 0 : take_name(p, name, addr);
+}
+
+static int twin_symbol(void *p, const char *name, struct module *mod, unsigned long addr)
+{
+	return mod ? 0 : find_twins(p, name, addr);
+}
+#else
+static int take_symbol(void *p, const char *name, unsigned long addr)
+{
+	return take_name(p, name, addr);
+}
+
+static int twin_symbol(void *p, const char *name, unsigned long addr)
+{
+	return find_twins(p, name, addr);
+}
+#endif
+
+/* Why a prototype does not fit; 0: it does. */
+static u32 judge(struct btf *btf, const struct btf_type *func, const char *name)
+{
+	const struct btf_type *t = btf_type_by_id(btf, func->type);
+	struct tramp_x86_model model = {};
+	enum tramp_reason exit_reason = 0;
+	struct tramp_refusal why = {};
+	u32 on_stack;
+
+	if (!t || BTF_INFO_KIND(t->info) != BTF_KIND_FUNC_PROTO)
+		return TRAMP_REASON_NO_BTF;
+	if (tramp_model_from_btf(btf, t, name, &model, &exit_reason, &why))
+		return why.reason;
+	/* A result in rdx:rax is no obstacle: the image keeps both. */
+	tramp_x86_model_slots(&model, NULL, &on_stack);
+	return on_stack ? TRAMP_REASON_TOO_MANY_ARGS : 0;
+}
+
+/* The module that a function is in; NULL: the kernel proper. The caller holds it. */
+static struct module *module_of(unsigned long addr)
+{
+	struct module *mod;
+
+	if (KSYM(core_kernel_text)(addr))
+		return NULL;
+	preempt_disable();
+	mod = KSYM(__module_text_address)(addr);
+	preempt_enable();
+	return mod;
+}
+
+/* A function's type: tell those who asked for a function of that name in @mod. */
+static void take_type(struct protos *p, struct btf *btf, const struct btf_type *t,
+		      const struct module *mod)
+{
+	const char *name = KSYM(btf_name_by_offset)(btf, t->name_off);
+	u64 hash = hash_name(name);
+	u32 at, reason;
+
+	for (at = *bucket(p, hash); at; at = p->names[at - 1].next) {
+		const struct name *n = &p->names[at - 1];
+
+		if (n->hash != hash || module_of(p->items[n->item].addr) != mod)
+			continue;
+		reason = judge(btf, t, name);
+		if (reason)
+			refuse(p, n->item, reason);
+		else
+			p->fits[n->item] = true;
+	}
+}
+
+static int read_btf(struct protos *p, struct btf *btf, const struct module *mod)
+{
+	const struct btf_type *t;
+	u32 id;
+
+	for (id = mod ? p->nr_types : 1; (t = btf_type_by_id(btf, id)); id++) {
+		if (interrupted(p))
+			return -EINTR;
+		if (id % 1024 == 0)
+			cond_resched();
+		if (BTF_INFO_KIND(t->info) == BTF_KIND_FUNC)
+			take_type(p, btf, t, mod);
+	}
+	if (!mod)
+		p->nr_types = id;
+	return 0;
+}
+
+/* Take down the names of the functions in modules. Return: whether there are any. */
+static int take_module_names(struct protos *p, bool *any)
+{
+	char full[MODULE_NAME_LEN + KSYM_NAME_LEN], name[KSYM_NAME_LEN];
+	struct module *mod;
+	int err = 0;
+	u32 i;
+
+	*any = false;
+	for (i = 0; !err && i < p->nr; i++) {
+		mod = p->items[i].reason ? NULL : module_of(p->items[i].addr);
+		if (!mod || !tramp_text_name(p->items[i].addr, name, NULL))
+			continue;
+		*any = true;
+		snprintf(full, sizeof(full), "%s:%s", mod->name, name);
+		if (tramp_ksym_lookup(full) == p->items[i].addr)
+			err = take_name(p, name, p->items[i].addr);
+		else
+			refuse(p, i, TRAMP_REASON_AMBIGUOUS);
+	}
+	return err;
+}
+
+static int read_modules(struct protos *p)
+{
+	struct module *mod;
+	struct btf *btf;
+	u32 id = 0;
+	bool any;
+	int err;
+
+	err = take_module_names(p, &any);
+	while (!err && any && (btf = tramp_btf_next(&id))) {
+		mod = KSYM(btf_is_module)(btf) ? KSYM(btf_try_get_module)(btf) : NULL;
+		if (mod)
+			err = read_btf(p, btf, mod);
+		module_put(mod);
+		KSYM(btf_put)(btf);
+	}
+	return err;
+}
+
+static int run(struct protos *p, struct btf *btf)
+{
+	return KSYM(kallsyms_on_each_symbol)(take_symbol, p) ?:
+	       KSYM(kallsyms_on_each_symbol)(twin_symbol, p) ?:
+	       read_btf(p, btf, NULL) ?: read_modules(p);
+}
+
+int tramp_protos_check(struct tramp_func_item *items, u32 nr, struct tramp_refusal *why)
+{
+	struct protos p = { .items = items, .nr = nr, .room = nr + 64, .bits = 4 };
+	struct btf *btf;
+	int err = -ENOMEM;
+	u32 i;
+
+	if (!tramp_ksyms.has_bpf_find_btf_id || !tramp_ksyms.has_kallsyms_on_each_symbol)
+		return tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0, "%s",
+				    tramp_ksyms.has_bpf_find_btf_id ?
+				    "kallsyms_on_each_symbol" : "bpf_find_btf_id");
+	/* Any struct that only the kernel proper has: its BTF object is meant. */
+	if (KSYM(bpf_find_btf_id)("task_struct", BTF_KIND_STRUCT, &btf) <= 0)
+		return tramp_refuse(why, TRAMP_REASON_NO_BTF, 0, "struct task_struct");
+	while (p.bits < 18 && 1u << p.bits < nr)
+		p.bits++;
+	p.fits = kvcalloc(nr, sizeof(*p.fits), GFP_KERNEL);
+	p.names = kvmalloc_array(p.room, sizeof(*p.names), GFP_KERNEL);
+	p.buckets = kvcalloc(1u << p.bits, sizeof(*p.buckets), GFP_KERNEL);
+	if (p.fits && p.names && p.buckets)
+		err = run(&p, btf);
+	for (i = 0; !err && i < nr; i++) {
+		if (!p.fits[i])
+			refuse(&p, i, TRAMP_REASON_NO_BTF);
+	}
+	kvfree(p.buckets);
+	kvfree(p.names);
+	kvfree(p.fits);
+	KSYM(btf_put)(btf);
+	return err == -ENOMEM ? tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL) : err;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Returns of functions as a kind of attach point (link/point.h), for kprobe programs.
+ *
+ * A program goes to the function's exit image if it can have one: then it is a member of the
+ * function (func/target.c). Otherwise the kernel's rethook leads to it (rethook.c).
+ *
+ * An exit image calls the function, and so must know its stack arguments. It is used only if BTF
+ * describes the very function at that address, and an exit program could be attached to it.
+ */
+#include <linux/kallsyms.h>
+#include "base/compat.h"
+#include "base/ksyms.h"
+#include "func/target.h"
+#include "probe/place.h"
+#include "probe/probe.h"
+#include "rethook.h"
+
+static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why)
+{
+	int err = tramp_probe_ops.check_prog(prog, kind, why);
+
+	*kind = TRAMP_KIND_KRETPROBE;
+	return err;
+}
+
+static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
+{
+	return tramp_probe_ops.prepare(req, why);
+}
+
+/* At its return no kprobe of the kernel is running, which alone tells the function. */
+static int check_func_ip(const struct tramp_slot *slot, struct tramp_refusal *why)
+{
+	return slot->func_ip ? tramp_refuse(why, TRAMP_REASON_FUNC_IP, 0, "at a return") : 0;
+}
+
+/* Find the function: its entry, with an ftrace site. */
+static int find(const struct tramp_attach *req, struct tramp_place *place,
+		struct tramp_refusal *why)
+{
+	const struct tramp_probe_at at = tramp_probe_at(req);
+	int err = tramp_place_find(&at, place, why);
+
+	if (err)
+		return err;
+	if (place->addr != tramp_place_entry(place->sym.start))
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, place->addr,
+				    "a return probe goes to a function's entry, offset 0");
+	if (!place->ftrace)
+		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, place->addr, NULL);
+	return 0;
+}
+
+static bool is_direct(const struct tramp_member *member)
+{
+	return member->point->ops == &tramp_func_ops;
+}
+
+/*
+ * The function with its prototype, and with a reference to its module. Only what BTF says about
+ * this very address counts: clones (foo.isra.0) have no BTF, and one of several functions with a
+ * name may not be the one that BTF means.
+ */
+static int resolve(const struct tramp_place *place, struct tramp_func *func,
+		   struct tramp_refusal *why)
+{
+	u32 reason = TRAMP_REASON_NONE;
+	char name[KSYM_NAME_LEN];
+	int err;
+
+	if (!tramp_text_name(place->sym.start, name, NULL))
+		return tramp_refuse(why, TRAMP_REASON_NO_BTF, place->addr, NULL);
+	err = tramp_resolve_name(name, place->module ? place->module->name : "", func, why);
+	if (err)
+		return err;
+	if (func->exit_reason)
+		reason = func->exit_reason;
+	else if (func->addr != place->sym.start || func->site != place->addr || !func->key)
+		reason = TRAMP_REASON_NO_BTF;
+	else if (place->denied && place->denied != TRAMP_REASON_RCU_IDLE)
+		reason = place->denied;
+	if (!reason)
+		return 0;
+	tramp_func_put(func);
+	return tramp_refuse(why, reason, place->addr, "%s", name);
+}
+
+/*
+ * By the function's exit image.
+ *
+ * Return: 0 or a negative errno, which is final. 1: by a rethook, @own says why.
+ */
+static int attach_direct(struct tramp_member *member, const struct tramp_place *place,
+			 struct tramp_refusal *own)
+{
+	struct tramp_func func;
+	int err = resolve(place, &func, own);
+
+	if (!err) {
+		err = tramp_target_attach_kprobe(member, &func, own);
+		/* The target holds the module itself by now. */
+		tramp_func_put(&func);
+	}
+	switch (own->reason) {
+	case TRAMP_REASON_NORETURN:
+	case TRAMP_REASON_TOO_MANY_PROGS:
+	case TRAMP_REASON_ALREADY_ATTACHED:
+	case TRAMP_REASON_FTRACE_DISABLED:
+	case TRAMP_REASON_NO_MEMORY:
+		return err;
+	default:
+		return err ? 1 : 0;
+	}
+}
+
+static int attach(struct tramp_member *member, const struct tramp_attach *req,
+		  struct tramp_refusal *why)
+{
+	struct tramp_refusal own = {};
+	struct tramp_place place;
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	err = check_func_ip(member->slot, why) ?: find(req, &place, why);
+	if (!err)
+		err = tramp_rethook_check(place.addr, member->slot->prog, why);
+	if (err)
+		return err;
+	err = attach_direct(member, &place, &own);
+	if (err < 0 && why)
+		*why = own;
+	if (err <= 0)
+		return err;
+	return tramp_rethook_attach(member, req, &place, own.reason, own.addr ?: place.addr, why);
+}
+
+static void detach(struct tramp_member *member)
+{
+	if (is_direct(member))
+		tramp_target_detach(member);
+	else
+		tramp_rethook_detach(member);
+}
+
+static int replace(struct tramp_member *member, struct tramp_slot *slot,
+		   struct tramp_refusal *why)
+{
+	int err = check_func_ip(slot, why);
+
+	if (err)
+		return err;
+	return is_direct(member) ? tramp_target_replace(member, slot, why) :
+				   tramp_rethook_replace(member, slot, why);
+}
+
+static u64 misses(const struct tramp_member *member)
+{
+	return is_direct(member) ? 0 : tramp_rethook_misses(member);
+}
+
+static void describe(const struct tramp_member *member, struct tramp_described *d)
+{
+	lockdep_assert_held(&tramp_mutex);
+	if (!is_direct(member)) {
+		tramp_rethook_describe(member, d);
+		return;
+	}
+	tramp_target_describe(member, d);
+	d->instruction = true;
+	d->addr = tramp_target_of(member)->func.site;
+	d->offset = d->addr - d->func_addr;
+}
+
+static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
+{
+	return tramp_probe_link_info(&tramp_ret_ops, member, info);
+}
+
+const struct tramp_point_ops tramp_ret_ops = {
+	.prog_type = BPF_PROG_TYPE_KPROBE,
+	.returns = true,
+	.link_type = BPF_LINK_TYPE_PERF_EVENT,
+	.check_prog = check_prog,
+	.prepare = prepare,
+	.attach = attach,
+	.detach = detach,
+	.replace = replace,
+	.misses = misses,
+	.describe = describe,
+	.fill_link_info = fill_link_info,
+};

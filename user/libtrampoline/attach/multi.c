@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
+/*
+ * Attaching one program to many functions: from a selection, a list of addresses, or the
+ * pattern in the section name to the arrays that the module takes.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../core/device.h"
+#include "../core/error.h"
+#include "../core/sized.h"
+#include "internal.h"
+
+#define MULTI_FLAGS	(TRAMP_MULTI_F_SKIP | TRAMP_MULTI_F_RETURN)
+
+/* Sections of programs for many functions; a pattern may follow behind a slash. */
+static const struct {
+	const char *section;
+	uint32_t flags;
+} sections[] = {
+	{ "kprobe.multi", 0 },
+	{ "kretprobe.multi", TRAMP_MULTI_F_RETURN },
+	{ "kprobe.session", 0 },
+};
+
+bool libtramp_is_multi(const char *section, uint32_t *flags, const char **pattern)
+{
+	size_t i, len;
+
+	for (i = 0; i < ARRAY_SIZE(sections); i++) {
+		len = strlen(sections[i].section);
+		if (strncmp(section, sections[i].section, len) ||
+		    (section[len] && section[len] != '/'))
+			continue;
+		*flags = sections[i].flags;
+		*pattern = section[len] ? section + len + 1 : "";
+		return true;
+	}
+	return false;
+}
+
+/**
+ * struct functions - what to attach to
+ * @nr: how many
+ * @addrs: their addresses
+ * @own: @addrs, if it is ours to free
+ */
+struct functions {
+	size_t nr;
+	const uint64_t *addrs;
+	uint64_t *own;
+};
+
+static int take_selection(const struct tramp_selection *sel, struct functions *f,
+			  const char *subject)
+{
+	size_t i;
+
+	f->nr = tramp_selection__count(sel);
+	f->own = calloc(f->nr ? f->nr : 1, sizeof(*f->own));
+	if (!f->own)
+		return libtramp_fail_nomem(subject);
+	for (i = 0; i < f->nr; i++)
+		f->own[i] = tramp_selection__get(sel, i)->sym->addr;
+	f->addrs = f->own;
+	return 0;
+}
+
+/* The functions that the section's pattern matches, as libbpf takes them for kprobe.multi. */
+static int take_pattern(const char *pattern, struct functions *f, const char *subject)
+{
+	TRAMP_OPTS(tramp_select_opts, what, .pattern_cnt = 1, .patterns = &pattern,
+		   .flags = TRAMP_SELECT_ALL_OR_NOTHING);
+	struct tramp_selection *sel = NULL;
+	struct tramp_syms *syms;
+	int err;
+
+	if (!*pattern)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "neither its section nor opts name a function");
+	syms = tramp_syms__load(NULL);
+	if (syms)
+		sel = tramp_syms__select(syms, &what);
+	err = sel ? take_selection(sel, f, subject) : -errno;
+	tramp_selection__free(sel);
+	tramp_syms__free(syms);
+	return err;
+}
+
+static int take_functions(const struct tramp_multi_opts *opts, const char *pattern,
+			  struct functions *f, const char *subject)
+{
+	const struct tramp_selection *sel = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, selection,
+							      NULL);
+
+	f->addrs = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, addrs, NULL);
+	f->nr = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, cnt, 0);
+	if (sel && (f->addrs || f->nr))
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "opts have both a selection and addresses");
+	if (!f->addrs && f->nr)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "opts have cnt without addrs");
+	if (sel)
+		return take_selection(sel, f, subject);
+	if (f->addrs)
+		return 0;
+	if (LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, cookies, NULL) ||
+	    LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, reasons, NULL))
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "cookies and reasons need a list of functions");
+	return take_pattern(pattern, f, subject);
+}
+
+static int check_opts(const struct tramp_multi_opts *opts, const char *subject)
+{
+	uint32_t flags = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, flags, 0);
+
+	if (!LIBTRAMP_OPTS_VALID(opts, tramp_multi_opts))
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "opts must be declared with TRAMP_OPTS(tramp_multi_opts, ...)");
+	if (flags & ~MULTI_FLAGS)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "unknown flags 0x%x", flags & ~MULTI_FLAGS);
+	return 0;
+}
+
+/* Say which was refused: the function's name rather than its number in the list. */
+static int refused(int err, const struct tramp_attach_multi *cmd, const struct functions *f,
+		   const struct tramp_selection *sel, const char *subject)
+{
+	char text[LIBTRAMP_SUBJECT_LEN];
+
+	if (err == -ENOTTY)
+		return LIBTRAMP_FAIL(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT, subject,
+				     "the module is older than the library: it attaches to one function at a time");
+	if (cmd->failed >= f->nr)
+		return libtramp_fail_ioctl(err, &cmd->refusal, "ATTACH_MULTI", subject);
+	if (sel)
+		snprintf(text, sizeof(text), "function '%s'",
+			 tramp_selection__get(sel, cmd->failed)->sym->name);
+	else
+		snprintf(text, sizeof(text), "function %u of the list (0x%llx)", cmd->failed,
+			 (unsigned long long)f->addrs[cmd->failed]);
+	return libtramp_fail_ioctl(err, &cmd->refusal, "ATTACH_MULTI", text);
+}
+
+static struct tramp_link *attach(int prog_fd, uint32_t flags, const struct functions *f,
+				 const struct tramp_multi_opts *opts, const char *subject,
+				 const char *name)
+{
+	const uint64_t *cookies = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, cookies, NULL);
+	uint32_t *reasons = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, reasons, NULL);
+	size_t *attached = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, attached, NULL);
+	struct tramp_attach_multi cmd = {
+		.size = sizeof(cmd),
+		.flags = flags,
+		.prog_fd = prog_fd,
+		.nr = f->nr,
+		.addrs = (uintptr_t)f->addrs,
+		.cookies = (uintptr_t)cookies,
+		.reasons = (uintptr_t)reasons,
+	};
+	struct tramp_link *link = NULL;
+	int dev, err;
+
+	if (!f->nr || f->nr > TRAMP_MULTI_MAX) {
+		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+			      "%zu functions: from 1 to %u can be attached to at once", f->nr,
+			      TRAMP_MULTI_MAX);
+		return NULL;
+	}
+	dev = libtramp_dev_open(subject);
+	if (dev < 0)
+		return NULL;
+	err = libtramp_dev_cmd(dev, TRAMP_IOC_ATTACH_MULTI, &cmd);
+	if (err) {
+		err = refused(err, &cmd, f,
+			      LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, selection, NULL), subject);
+	} else {
+		link = libtramp_link_new(cmd.link_fd, cmd.link_id, name);
+		if (!link)
+			err = -errno;
+		if (attached)
+			*attached = cmd.nr_attached;
+	}
+	close(dev);
+	if (!link)
+		errno = -err;
+	return link;
+}
+
+struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
+					 const struct tramp_multi_opts *opts)
+{
+	uint32_t flags = 0, from_section = 0;
+	char subject[LIBTRAMP_SUBJECT_LEN];
+	struct tramp_link *link = NULL;
+	struct functions f = {};
+	const char *pattern = "";
+	int fd;
+
+	if (!prog) {
+		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_attach_multi()",
+			      "prog is NULL");
+		return NULL;
+	}
+	libtramp_prog_subject(subject, sizeof(subject), prog);
+	if (check_opts(opts, subject))
+		return NULL;
+	libtramp_is_multi(bpf_program__section_name(prog), &from_section, &pattern);
+	flags = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, flags, 0) | from_section;
+	fd = bpf_program__fd(prog);
+	if (fd < 0) {
+		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_LOADED, subject, NO_DETAIL);
+		return NULL;
+	}
+	/* A pattern says what is wanted where it can be had. */
+	if (!take_functions(opts, pattern, &f, subject))
+		link = attach(fd, f.own && !LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, selection,
+							      NULL) ?
+			      flags | TRAMP_MULTI_F_SKIP : flags, &f, opts, subject,
+			      bpf_program__name(prog));
+	free(f.own);
+	return link;
+}
+
+struct tramp_link *tramp_attach_multi(const struct bpf_program *prog,
+				      const struct tramp_multi_opts *opts)
+{
+	struct tramp_link *link = libtramp_attach_multi(prog, opts);
+
+	if (!link)
+		libtramp_warn_last();
+	return link;
+}
