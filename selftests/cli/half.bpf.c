@@ -12,7 +12,7 @@ int good(void *ctx)
 	return 0;
 }
 
-SEC("kretprobe/do_unlinkat")
+SEC("uprobe//bin/sh:main")
 int other_kind(void *ctx)
 {
 	(void)ctx;

@@ -79,7 +79,7 @@ int on_octal(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("?kretprobe/do_unlinkat")
+SEC("?kretprobe/do_unlinkat+0")
 int on_return(struct pt_regs *ctx)
 {
 	return 0;

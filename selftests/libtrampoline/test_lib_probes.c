@@ -270,8 +270,8 @@ static void test_all_or_nothing(void)
 	REQUIRE(skel, "open: %s", strerror(errno));
 	bpf_program__set_autoload(skel->progs.on_return, true);
 	need_probes(skel);
-	CHECK(!tramp_object__attach(skel->obj, NULL), "a return probe");
-	CHECK_ERROR(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT);
+	CHECK(!tramp_object__attach(skel->obj, NULL), "a return probe with an offset");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_PLACE);
 	CHECK(last_error_says("program 'on_return'"), "which");
 	CHECK_EQ(links_now(), 0, "nothing is left");
 	probes__destroy(skel);

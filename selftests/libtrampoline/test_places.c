@@ -266,20 +266,16 @@ static void test_other_kinds(void)
 	static const struct {
 		const char *section, *why, *remedy;
 	} other[] = {
-		{ "kretprobe", "return probes are not part", "fexit/FUNC" },
-		{ "kretprobe/f", "return probes are not part", "fexit/FUNC" },
-		{ "kprobe.multi/f*", "one program on many", "kprobe/FUNC" },
-		{ "kretprobe.multi/f*", "one program on many", "fexit/FUNC" },
-		{ "kprobe.session/f*", "one program on many", "libbpf" },
 		{ "ksyscall/unlink", "system calls", "kprobe/__x64_sys_NAME" },
-		{ "kretsyscall/unlink", "return probes", "fexit/__x64_sys_NAME" },
+		{ "kretsyscall/unlink", "system calls", "kretprobe/__x64_sys_NAME" },
 		{ "uprobe", "user space", "libbpf" },
 		{ "uprobe.s//bin/x:f", "user space", "libbpf" },
 		{ "uprobe.multi.s/x", "user space", "libbpf" },
 		{ "uretprobe//bin/x:f", "user space", "libbpf" },
 		{ "usdt//bin/x:a:b", "user space", "libbpf" },
 	};
-	static const char *const ours[] = { "kprobe", "kprobe/f", "kprobe/f+1", "mine", "uprobes" };
+	static const char *const ours[] = { "kprobe", "kprobe/f", "kprobe/f+1", "kretprobe", "kretprobe/f",
+					  "mine", "uprobes" };
 	const char *why, *remedy;
 	size_t i;
 
@@ -298,16 +294,27 @@ static void test_programs(void)
 {
 	TRAMP_OPTS(tramp_attach_opts, place, .symbol = "f");
 	TRAMP_OPTS(tramp_attach_opts, flag, .flags = TRAMP_ATTACH_F_NO_JUMP);
+	TRAMP_OPTS(tramp_attach_opts, active, .symbol = "f", .maxactive = 5);
+	TRAMP_OPTS(tramp_attach_opts, offset, .symbol = "f", .offset = 4,
+		   .flags = TRAMP_ATTACH_F_RETURN);
 	struct probes *skel = probes__open();
 
 	REQUIRE(skel, "open: %s", strerror(errno));
 	tramp_set_print(NULL);
-	CHECK(!tramp_attach(skel->progs.on_return, NULL), "kretprobe");
-	CHECK_ERROR(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT);
-	CHECK(last_error_says("program 'on_return' (SEC(\"kretprobe/do_unlinkat\"))"), "which");
-	CHECK(last_error_says("return probes are not part of this version"), "why");
+	CHECK(!tramp_attach(skel->progs.on_return, NULL), "kretprobe with an offset");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_PLACE);
+	CHECK(last_error_says("program 'on_return' (SEC(\"kretprobe/do_unlinkat+0\"))"), "which");
+	CHECK(last_error_says("without an offset"), "why");
+	CHECK(!tramp_attach(skel->progs.nowhere, &offset), "by flag, with an offset");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_PLACE);
+	CHECK(!tramp_attach(skel->progs.nowhere, &active), "maxactive for no return probe");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 	CHECK(!tramp_attach(skel->progs.on_many, NULL), "kprobe.multi");
-	CHECK_ERROR(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT);
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_NOT_LOADED);
+	CHECK(!tramp_attach(skel->progs.on_many, &place), "kprobe.multi with a place");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	CHECK(!tramp_attach_multi(skel->progs.on_many, NULL), "by the pattern");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_NOT_LOADED);
 	CHECK(!tramp_attach(skel->progs.on_user, NULL), "uprobe");
 	CHECK_ERROR(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT);
 	CHECK(!tramp_attach(skel->progs.on_octal, NULL), "octal");

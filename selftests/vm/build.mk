@@ -4,7 +4,7 @@
 # program, linked with lib/ and the library. Which BPF programs it loads, its #include lines say.
 
 VM_DIR		= selftests/vm
-VM_FOLDERS	= func probe link system
+VM_FOLDERS	= func probe ret link system
 # They cannot run beside others: a script on this side boots a machine for each.
 VM_ALONE	= $(addprefix $(O)/$(VM_DIR)/system/test_,lockdown shutdown thunks kexec)
 VM_ALL_TESTS	= $(patsubst %.c,$(O)/%,$(foreach d,$(VM_FOLDERS),$(wildcard $(VM_DIR)/$(d)/test_*.c)))

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -55,10 +56,10 @@ static struct attachment kernel_func(int prog_fd, const uint64_t *cookie)
 	return a;
 }
 
-/* A link, for the cookie. */
-static struct attachment kernel_insn(int prog_fd, uint64_t addr, uint64_t cookie)
+/* A link, for the cookie. Bit 0 of @config: at the return. */
+static struct attachment kernel_insn(int prog_fd, uint64_t addr, uint64_t config, uint64_t cookie)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .config2 = addr };
+	struct perf_event_attr attr = { .size = sizeof(attr), .config = config, .config2 = addr };
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
 	struct attachment a = { .how = KERNEL, .fd = -1 };
 	char *type = read_file("/sys/bus/event_source/devices/kprobe/type");
@@ -102,7 +103,19 @@ struct attachment attach_insn_try(enum how how, int prog_fd, uint64_t addr, uint
 				     .flags = flags | TRAMP_ATTACH_F_COOKIE };
 
 	if (how == KERNEL || vmtest_oracle())
-		return kernel_insn(prog_fd, addr, cookie);
+		return kernel_insn(prog_fd, addr, 0, cookie);
+	return attach_want(prog_fd, &want);
+}
+
+struct attachment attach_return_try(enum how how, int prog_fd, const char *func,
+				    uint32_t maxactive, uint64_t cookie)
+{
+	struct tramp_attach want = { .cookie = cookie, .maxactive = maxactive,
+				     .flags = TRAMP_ATTACH_F_RETURN | TRAMP_ATTACH_F_COOKIE };
+
+	if (how == KERNEL || vmtest_oracle())
+		return kernel_insn(prog_fd, ksym_addr(func), 1, cookie);
+	snprintf(want.symbol, sizeof(want.symbol), "%s", func);
 	return attach_want(prog_fd, &want);
 }
 
@@ -126,6 +139,12 @@ struct attachment attach_insn(enum how how, int prog_fd, uint64_t addr, uint32_t
 			      uint64_t cookie)
 {
 	return must(attach_insn_try(how, prog_fd, addr, flags, cookie), addr);
+}
+
+struct attachment attach_return(enum how how, int prog_fd, const char *func, uint32_t maxactive,
+				uint64_t cookie)
+{
+	return must(attach_return_try(how, prog_fd, func, maxactive, cookie), ksym_addr(func));
 }
 
 void detach(struct attachment *a)

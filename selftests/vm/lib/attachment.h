@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * One program attached at one place: at the function it was loaded for, or, for a kprobe
- * program, at an instruction. Through our module or through the kernel.
+ * program, at an instruction or at a function's return. Through our module or through the kernel.
  */
 #ifndef ATTACHMENT_H
 #define ATTACHMENT_H
@@ -22,16 +22,20 @@ struct attachment {
 };
 
 /*
- * Attach to the program's function, @cookie may be NULL; or to the instruction at @addr.
- * Failing ends the test.
+ * Attach to the program's function, @cookie may be NULL; to the instruction at @addr; or to the
+ * return of the function @func (@maxactive is for ours only). Failing ends the test.
  */
 struct attachment attach_func(enum how how, int prog_fd, const uint64_t *cookie);
 struct attachment attach_insn(enum how how, int prog_fd, uint64_t addr, uint32_t flags,
 			      uint64_t cookie);
+struct attachment attach_return(enum how how, int prog_fd, const char *func, uint32_t maxactive,
+				uint64_t cookie);
 /* The same, but ->err says whether it worked. */
 struct attachment attach_func_try(enum how how, int prog_fd, const uint64_t *cookie);
 struct attachment attach_insn_try(enum how how, int prog_fd, uint64_t addr, uint32_t flags,
 				  uint64_t cookie);
+struct attachment attach_return_try(enum how how, int prog_fd, const char *func,
+				    uint32_t maxactive, uint64_t cookie);
 /* Ours, as @want says; its size and prog_fd are filled in. ->err says whether it worked. */
 struct attachment attach_want(int prog_fd, struct tramp_attach *want);
 

@@ -180,7 +180,7 @@ static void test_values(void)
 	union arg a;
 
 	setup();
-	for (bit = 4; bit < 32; bit += 3) {
+	for (bit = 5; bit < 32; bit += 3) {
 		good_request(&a, TRAMP_IOC_ATTACH);
 		a.attach.flags = 1U << bit;
 		sprintf(what, "ATTACH with flag %#x", 1U << bit);
@@ -190,6 +190,18 @@ static void test_values(void)
 	a.attach.__reserved = 1;
 	expect("ATTACH with a reserved member", TRAMP_IOC_ATTACH, &a, -EINVAL,
 	       TRAMP_REASON_SYNTAX);
+	good_request(&a, TRAMP_IOC_ATTACH);
+	a.attach.__reserved3 = 1;
+	expect("ATTACH with a reserved member at the end", TRAMP_IOC_ATTACH, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+	good_request(&a, TRAMP_IOC_ATTACH);
+	a.attach.maxactive = 1;
+	expect("ATTACH with maxactive but no flag", TRAMP_IOC_ATTACH, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+	good_request(&a, TRAMP_IOC_ATTACH);
+	a.attach.flags = TRAMP_ATTACH_F_RETURN;
+	expect("ATTACH of a tracing program to a return", TRAMP_IOC_ATTACH, &a, -EINVAL,
+	       TRAMP_REASON_PROG_TYPE);
 	good_request(&a, TRAMP_IOC_ATTACH);
 	a.attach.cookie = 1;
 	expect("ATTACH with a cookie but no flag", TRAMP_IOC_ATTACH, &a, -EINVAL,

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The programs of test_multi.c: one for many functions. The cookie is an index into @seen.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "multi.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct multi_seen seen[MULTI_MAX];
+__u64 hits, strangers, unpaired;
+
+/* Hits of this process only, where it is not 0. */
+__u32 only_pid;
+
+static struct multi_seen *find(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	if (only_pid && bpf_get_current_pid_tgid() >> 32 != only_pid)
+		return NULL;
+	__sync_fetch_and_add(&hits, 1);
+	if (cookie >= MULTI_MAX) {
+		__sync_fetch_and_add(&strangers, 1);
+		return NULL;
+	}
+	return &seen[cookie];
+}
+
+static void at_entry(struct pt_regs *ctx, struct multi_seen *s)
+{
+	__sync_fetch_and_add(&s->entries, 1);
+	s->first = PT_REGS_PARM1(ctx);
+	s->second = PT_REGS_PARM2(ctx);
+	bpf_probe_read_kernel(&s->caller, sizeof(s->caller), (void *)PT_REGS_SP(ctx));
+}
+
+static void at_return(struct pt_regs *ctx, struct multi_seen *s)
+{
+	__sync_fetch_and_add(&s->returns, 1);
+	s->result = PT_REGS_RC(ctx);
+	s->returned_to = PT_REGS_IP(ctx);
+}
+
+SEC("kprobe.multi")
+int on_entry(struct pt_regs *ctx)
+{
+	struct multi_seen *s = find(ctx);
+
+	if (s) {
+		at_entry(ctx, s);
+		s->ip = bpf_get_func_ip(ctx);
+	}
+	return 0;
+}
+
+SEC("kretprobe.multi")
+int on_return(struct pt_regs *ctx)
+{
+	struct multi_seen *s = find(ctx);
+
+	if (s) {
+		at_return(ctx, s);
+		s->ip = bpf_get_func_ip(ctx);
+	}
+	return 0;
+}
+
+/* Loaded for one place, as kernels without kprobe.multi need it: no address. */
+SEC("kprobe")
+int on_plain_entry(struct pt_regs *ctx)
+{
+	struct multi_seen *s = find(ctx);
+
+	if (s)
+		at_entry(ctx, s);
+	return 0;
+}
+
+SEC("kprobe")
+int on_plain_return(struct pt_regs *ctx)
+{
+	struct multi_seen *s = find(ctx);
+
+	if (s)
+		at_return(ctx, s);
+	return 0;
+}
+
+extern bool bpf_session_is_return(void) __ksym __weak;
+extern __u64 *bpf_session_cookie(void) __ksym __weak;
+
+/* Not loaded where there are no sessions. */
+SEC("?kprobe.session")
+int on_session(struct pt_regs *ctx)
+{
+	struct multi_seen *s = find(ctx);
+	__u64 *cookie = bpf_session_cookie();
+
+	if (!s)
+		return 0;
+	s->ip = bpf_get_func_ip(ctx);
+	if (bpf_session_is_return()) {
+		at_return(ctx, s);
+		if (*cookie != s->entries)
+			unpaired++;
+		return 0;
+	}
+	if (*cookie)
+		unpaired++;
+	at_entry(ctx, s);
+	*cookie = s->entries;
+	return s->entries % 3 == 1;
+}
+
+/* Reads nothing: what a hit costs at least. */
+SEC("kprobe")
+int on_hit(struct pt_regs *ctx)
+{
+	__sync_fetch_and_add(&hits, 1);
+	return 0;
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One program on many functions (ATTACH_MULTI).
+ *
+ * A program that is loaded for kprobe.multi is run where the kernel has that. Elsewhere there is
+ * the same program loaded as a plain kprobe, which finds its cookie but no address.
+ */
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "fixture.h"
+#include "many.h"
+#include "multi.h"
+#include "selftests/vm/func/multi.skel.h"
+
+#define CALLS 10
+/* BPF_TRACE_KPROBE_SESSION, of Linux 6.10 */
+#define KPROBE_SESSION 56
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+static struct multi *skel;
+static int dev;
+static bool has_multi;
+
+static void setup(void)
+{
+	dev = fixture_open("about attachments of many functions, which 6.1 has not");
+	has_multi = kernel_version() >= 6002;
+	skel = multi__open();
+	REQUIRE(skel, "%s", strerror(errno));
+	/* libbpf may be older than sessions. */
+	bpf_program__set_type(skel->progs.on_session, BPF_PROG_TYPE_KPROBE);
+	bpf_program__set_expected_attach_type(skel->progs.on_session, KPROBE_SESSION);
+	bpf_program__set_autoload(skel->progs.on_session, kernel_version() >= 6010);
+	REQUIRE(!multi__load(skel), "%s", strerror(errno));
+}
+
+static int entry_prog(void)
+{
+	return bpf_program__fd(has_multi ? skel->progs.on_entry : skel->progs.on_plain_entry);
+}
+
+static int return_prog(void)
+{
+	return bpf_program__fd(has_multi ? skel->progs.on_return : skel->progs.on_plain_return);
+}
+
+static const char * const names[] = { "tt_hot0", "tt_hot1", "tt_hot2", "tt_hot3" };
+
+static void call_all(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		struct tt_reply reply = tt_call(dev, "%s n=%d %zu", names[i], CALLS, i + 40);
+
+		CHECK_EQ(reply.result, 2 * i + 41, "%s", names[i]);
+		CHECK_EQ(reply.different, 0, "%s", names[i]);
+	}
+}
+
+static void test_entry(void)
+{
+	struct many *m = many_new();
+	size_t i;
+
+	setup();
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		many_add_name(m, names[i]);
+	many_attach(m, entry_prog(), 0);
+	CHECK_EQ(m->cmd.nr_attached, ARRAY_SIZE(names), "attached");
+	call_all();
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		CHECK_EQ(skel->bss->seen[i].entries, CALLS, "%s", names[i]);
+		CHECK_EQ(skel->bss->seen[i].first, i + 40, "%s", names[i]);
+		if (has_multi)
+			CHECK_EQ(skel->bss->seen[i].ip, m->addrs[i], "%s", names[i]);
+	}
+	many_detach(m);
+	call_all();
+	CHECK_EQ(skel->bss->hits, CALLS * ARRAY_SIZE(names), "hits");
+	CHECK_EQ(skel->bss->strangers, 0, "wrong cookies");
+}
+
+static void test_return(void)
+{
+	struct many *m = many_new();
+	size_t i;
+
+	setup();
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		many_add_name(m, names[i]);
+	many_attach(m, return_prog(), TRAMP_MULTI_F_RETURN);
+	call_all();
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		CHECK_EQ(skel->bss->seen[i].returns, CALLS, "%s", names[i]);
+		CHECK_EQ(skel->bss->seen[i].result, 2 * i + 41, "%s", names[i]);
+		if (has_multi)
+			CHECK_EQ(skel->bss->seen[i].ip, m->addrs[i], "%s", names[i]);
+	}
+	many_detach(m);
+	call_all();
+	CHECK_EQ(skel->bss->hits, CALLS * ARRAY_SIZE(names), "hits");
+}
+
+/* Functions of the kernel proper that a system call each of this process runs. */
+static const struct {
+	const char *func;
+	long nr;
+} syscalls[] = {
+	{ "__x64_sys_getpgid", SYS_getpgid }, { "__x64_sys_getsid", SYS_getsid },
+	{ "__x64_sys_sched_getscheduler", SYS_sched_getscheduler },
+	{ "__x64_sys_getpriority", SYS_getpriority },
+};
+
+static void test_syscalls(void)
+{
+	struct many *m = many_new();
+	long expect[ARRAY_SIZE(syscalls)];
+	size_t i;
+
+	setup();
+	skel->bss->only_pid = getpid();
+	for (i = 0; i < ARRAY_SIZE(syscalls); i++) {
+		many_add_name(m, syscalls[i].func);
+		expect[i] = syscall(syscalls[i].nr, 0, 0);
+	}
+	many_attach(m, return_prog(), TRAMP_MULTI_F_RETURN);
+	for (i = 0; i < ARRAY_SIZE(syscalls); i++) {
+		CHECK_EQ(syscall(syscalls[i].nr, 0, 0), expect[i], "%s", syscalls[i].func);
+		CHECK_EQ(skel->bss->seen[i].returns, 1, "%s", syscalls[i].func);
+		CHECK_EQ(skel->bss->seen[i].result, expect[i], "%s", syscalls[i].func);
+	}
+	many_detach(m);
+}
+
+/*
+ * A session: its entry skips the return for every third call, and its cookie lives from one to
+ * the other. Before 6.10 kernels have none.
+ */
+static void test_session(void)
+{
+	struct many *m = many_new();
+	size_t i;
+
+	setup();
+	if (kernel_version() < 6010)
+		ktap_skip("this kernel has no sessions");
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		many_add_name(m, names[i]);
+	many_attach(m, bpf_program__fd(skel->progs.on_session), 0);
+	CHECK_EQ(m->cmd.kind, TRAMP_KIND_KPROBE_SESSION, "kind");
+	call_all();
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		CHECK_EQ(skel->bss->seen[i].entries, CALLS, "%s", names[i]);
+		CHECK_EQ(skel->bss->seen[i].returns, CALLS - (CALLS + 2) / 3, "%s", names[i]);
+		CHECK_EQ(skel->bss->seen[i].result, 2 * i + 41, "%s", names[i]);
+		CHECK_EQ(skel->bss->seen[i].ip, m->addrs[i], "%s", names[i]);
+	}
+	CHECK_EQ(skel->bss->unpaired, 0, "session cookies");
+	many_detach(m);
+}
+
+static void test_hits(void)
+{
+	struct many *m = many_new();
+	size_t i;
+
+	setup();
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		many_add_name(m, names[i]);
+	many_attach(m, bpf_program__fd(skel->progs.on_hit), 0);
+	CHECK_EQ(m->cmd.nr_attached, ARRAY_SIZE(names), "attached");
+	call_all();
+	many_detach(m);
+	CHECK_EQ(skel->bss->hits, CALLS * ARRAY_SIZE(names), "hits");
+	call_all();
+	CHECK_EQ(skel->bss->hits, CALLS * ARRAY_SIZE(names), "hits");
+}
+
+/* This calls the functions: files, processes, memory, the network on lo. */
+static void work(void)
+{
+	char *text = run_command(NULL, "find /proc /sys/kernel -maxdepth 3 2>/dev/null | wc -l; "
+				 "for i in 1 2 3 4 5; do dd if=/dev/zero of=/tmp/f$i bs=64k "
+				 "count=16 2>/dev/null; cp /tmp/f$i /tmp/g$i; rm /tmp/f$i /tmp/g$i; "
+				 "done; ip link set lo up; ping -c 2 -i 0.2 127.0.0.1 2>&1; sync");
+	free(text);
+}
+
+/*
+ * Kernel threads sleep in these, some of them for ever: an image that has called one stays until
+ * the thread returns.
+ */
+static const char * const sleepers[] = {
+	"schedule*", "*schedule", "*thread*", "ret_from_fork*", "*wait*", "*sleep*", "rcu_*", "kswapd*",
+	"kcompactd*", "*timeout*", "*reaper*", "ksm*", "khugepaged*", "*completion*",
+	"*_kthread", "*synchronize*", "*loop*", "*worker*",
+};
+
+/* Everything that ftrace can patch, less the deny list, with work on all CPUs. */
+static void attach_all(const struct bpf_program *prog, uint32_t flags, bool returns, size_t least)
+{
+	const char *all = "*";
+	TRAMP_OPTS(tramp_select_opts, what, .patterns = &all, .pattern_cnt = 1,
+		   .deny = sleepers, .deny_cnt = returns ? ARRAY_SIZE(sleepers) : 0);
+	TRAMP_OPTS(tramp_multi_opts, opts, .flags = TRAMP_MULTI_F_SKIP | flags);
+	uint32_t *reasons, by_reason[TRAMP_REASON_COUNT] = {};
+	struct tramp_selection *sel;
+	struct tramp_syms *syms;
+	struct tramp_link *link;
+	size_t i, nr, attached = 0;
+	uint64_t t[4];
+
+	syms = tramp_syms__load(NULL);
+	REQUIRE(syms, "%s", tramp_last_error()->message);
+	sel = tramp_syms__select(syms, &what);
+	REQUIRE(sel, "%s", tramp_last_error()->message);
+	nr = tramp_selection__count(sel);
+	reasons = calloc(nr, sizeof(*reasons));
+	opts.selection = sel;
+	opts.attached = &attached;
+	opts.reasons = reasons;
+	t[0] = now_ns();
+	link = tramp_attach_multi(prog, &opts);
+	t[1] = now_ns();
+	REQUIRE(link, "%s", tramp_last_error()->message);
+	ktap_note("%zu of %zu functions, %llu ms", attached, nr,
+		  (unsigned long long)(t[1] - t[0]) / 1000000);
+	for (i = 0; i < nr; i++)
+		by_reason[reasons[i]]++;
+	for (i = 1; i < TRAMP_REASON_COUNT; i++) {
+		if (by_reason[i])
+			ktap_note("%s: %u", tramp_reason_name(i), by_reason[i]);
+	}
+	CHECK(attached >= least || nr < 30000, "%zu functions, not %zu", attached, least);
+	call_all();
+	work();
+	t[2] = now_ns();
+	tramp_link__destroy(link);
+	t[3] = now_ns();
+	ktap_note("%llu hits, gone in %llu ms", (unsigned long long)skel->bss->hits,
+		  (unsigned long long)(t[3] - t[2]) / 1000000);
+	CHECK(skel->bss->hits > attached, "%llu hits", (unsigned long long)skel->bss->hits);
+	free(reasons);
+	tramp_selection__free(sel);
+	tramp_syms__free(syms);
+}
+
+static void test_all(void)
+{
+	setup();
+	attach_all(skel->progs.on_hit, 0, false, 35000);
+}
+
+static void test_all_returns(void)
+{
+	setup();
+	attach_all(skel->progs.on_hit, TRAMP_MULTI_F_RETURN, true, 30000);
+}
+
+static void test_all_sessions(void)
+{
+	setup();
+	if (kernel_version() < 6010)
+		ktap_skip("this kernel has no sessions");
+	attach_all(skel->progs.on_session, 0, true, 30000);
+}
+
+static const struct ktap_test tests[] = {
+	{ "hits", test_hits, 60 },
+	{ "all", test_all, 120 },
+	{ "all_returns", test_all_returns, 120 },
+	{ "all_sessions", test_all_sessions, 120 },
+	{ "entry", test_entry, 60 },
+	{ "return", test_return, 60 },
+	{ "syscalls", test_syscalls, 60 },
+	{ "session", test_session, 60 },
+};
+
+KTAP_MAIN(tests)

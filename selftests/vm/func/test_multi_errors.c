@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests of ATTACH_MULTI of which something is wrong: each has its errno and reason, names
+ * the function it is about, and leaves nothing behind.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "fixture.h"
+#include "many.h"
+#include "multi.h"
+#include "record.h"
+#include "selftests/vm/func/multi.skel.h"
+#include "selftests/vm/lib/record.skel.h"
+
+static struct multi *skel;
+static int dev, prog;
+
+static void setup(void)
+{
+	dev = fixture_open("about our refusals");
+	skel = FIXTURE_LOAD(multi);
+	prog = bpf_program__fd(skel->progs.on_hit);
+}
+
+/* Refused as a whole. @failed: the function it is about. */
+static void expect(const char *what, struct many *m, uint32_t flags, int err, uint32_t reason,
+		   uint32_t failed)
+{
+	int fds = open_fds(), got = many_attach_try(m, prog, flags);
+
+	CHECK_EQ(got, err, "%s: errno", what);
+	CHECK_EQ(m->cmd.refusal.reason, reason, "%s: %s %s", what,
+		 tramp_reason_name(m->cmd.refusal.reason), m->cmd.refusal.detail);
+	if (m->cmd.nr)
+		CHECK_EQ(m->cmd.failed, failed, "%s: function", what);
+	CHECK_EQ(m->cmd.link_fd, -1, "%s: fd", what);
+	CHECK_EQ(open_fds(), fds, "%s: file descriptors", what);
+	CHECK_EQ(tramp_module().links, 0, "%s: links", what);
+}
+
+static void test_form(void)
+{
+	struct many *m;
+
+	setup();
+	m = many_new();
+	expect("no functions", m, 0, -EINVAL, TRAMP_REASON_SYNTAX, 0);
+	many_add_name(m, "tt_hot0");
+	expect("unknown flag", m, 1U << 31, -EINVAL, TRAMP_REASON_SYNTAX, 1);
+	m->cmd.__reserved = 1;
+	expect("reserved member", m, 0, -EINVAL, TRAMP_REASON_SYNTAX, 1);
+	m->cmd.__reserved = 0;
+	m->cmd.nr = TRAMP_MULTI_MAX + 1;
+	expect("too many", m, 0, -EINVAL, TRAMP_REASON_SYNTAX, m->cmd.nr);
+	m->cmd.nr = 1;
+	m->cmd.addrs = 0;
+	expect("no addresses", m, 0, -EINVAL, TRAMP_REASON_SYNTAX, 1);
+	m->cmd.addrs = 8;
+	expect("a bad pointer", m, 0, -EFAULT, 0, 1);
+	m->cmd.addrs = (uintptr_t)m->addrs;
+	m->cmd.cookies = 8;
+	expect("a bad pointer to cookies", m, 0, -EFAULT, 0, 1);
+	m->cmd.cookies = 0;
+	m->cmd.reasons = 8;
+	expect("a bad pointer to reasons", m, 0, -EFAULT, 0, 1);
+	m->cmd.reasons = 0;
+	prog = 9999;
+	expect("no program", m, 0, -EBADF, TRAMP_REASON_BAD_PROG_FD, 1);
+	free(m);
+}
+
+static void test_program(void)
+{
+	struct record *record;
+	struct many *m = many_new();
+
+	setup();
+	record = FIXTURE_LOAD(record);
+	many_add_name(m, "tt_hot0");
+	prog = prog_clone(record->progs.count_entry, "tt_hot0", BPF_TRACE_FENTRY);
+	expect("a tracing program", m, 0, -EINVAL, TRAMP_REASON_PROG_TYPE, 1);
+	free(m);
+}
+
+/* One function of 5,000 that cannot be attached to. */
+#define MANY	5000
+#define BAD	1234
+
+static void one_bad(const char *what, uint64_t addr, int err, uint32_t reason)
+{
+	struct many *m = many_new();
+	uint32_t i;
+
+	many_fill(m, MANY);
+	m->addrs[BAD] = addr;
+	expect(what, m, 0, err, reason, BAD);
+	REQUIRE(!many_attach_try(m, prog, TRAMP_MULTI_F_SKIP), "%s: %s", what,
+		tramp_reason_name(m->cmd.refusal.reason));
+	CHECK_EQ(m->reasons[BAD], reason, "%s: %s", what, tramp_reason_name(m->reasons[BAD]));
+	for (i = 0; i < m->cmd.nr; i++)
+		CHECK(i == BAD || !m->reasons[i], "%s: function %u: %s", what, i,
+		      tramp_reason_name(m->reasons[i]));
+	CHECK_EQ(m->cmd.nr_attached, MANY - 1, "%s: attached", what);
+	many_detach(m);
+}
+
+static void test_one_bad(void)
+{
+	setup();
+	one_bad("no function", ksym_addr("tt_hot0") + 1, -ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION);
+	one_bad("user space", 0x1000, -ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION);
+	one_bad("notrace", ksym_addr("notify_die"), -EOPNOTSUPP, TRAMP_REASON_NOT_TRACEABLE);
+}
+
+static void test_twice(void)
+{
+	struct many *m = many_new();
+
+	setup();
+	many_add_name(m, "tt_hot0");
+	many_add_name(m, "tt_hot1");
+	many_add_name(m, "tt_hot0");
+	expect("a function twice", m, 0, -EBUSY, TRAMP_REASON_ALREADY_ATTACHED, 2);
+	REQUIRE(!many_attach_try(m, prog, TRAMP_MULTI_F_SKIP), "%s",
+		tramp_reason_name(m->cmd.refusal.reason));
+	CHECK_EQ(m->cmd.nr_attached, 2, "attached");
+	CHECK_EQ(m->reasons[2], TRAMP_REASON_ALREADY_ATTACHED, "the second");
+	tt_call(dev, "tt_hot0 n=3 1");
+	CHECK_EQ(skel->bss->hits, 3, "hits");
+	many_detach(m);
+	m = many_new();
+	many_add(m, 0x1000);
+	expect("none is left", m, TRAMP_MULTI_F_SKIP, -EINVAL, TRAMP_REASON_SYNTAX, 1);
+	free(m);
+}
+
+/* Somebody has the site already: the kernel, or we. */
+static void test_held(void)
+{
+	struct record *record;
+	struct many *m = many_new(), *other = many_new();
+	struct attachment a;
+	int entry;
+
+	setup();
+	record = FIXTURE_LOAD(record);
+	entry = prog_clone(record->progs.count_entry, "tt_hot0", BPF_TRACE_FENTRY);
+	many_add_name(m, "tt_hot1");
+	many_add_name(m, "tt_hot0");
+
+	a = attach_func(KERNEL, entry, NULL);
+	expect("the kernel's", m, 0, -EBUSY, TRAMP_REASON_SITE_HELD, 1);
+	detach(&a);
+	/* The kernel gives the site back a little later. */
+	while (many_attach_try(m, prog, 0))
+		usleep(10000);
+	many_add_name(other, "tt_hot1");
+	CHECK_EQ(many_attach_try(other, prog, 0), -EBUSY, "held by ours");
+	CHECK_EQ(other->cmd.refusal.reason, TRAMP_REASON_SITE_HELD, "%s",
+		 tramp_reason_name(other->cmd.refusal.reason));
+	CHECK(!strncmp(other->cmd.refusal.detail, "trampoline_", 11), "%s",
+	      other->cmd.refusal.detail);
+	/* A program for one function finds its way beside it. */
+	a = attach_func(OURS, entry, &(uint64_t){ 0 });
+	CHECK_EQ(a.reply.mode, TRAMP_MODE_FTRACE_OPS, "mode");
+	tt_call(dev, "tt_hot0 n=5 1");
+	CHECK_EQ(skel->bss->hits, 5, "of many");
+	CHECK_EQ(record->bss->counted[0], 5, "of one");
+	detach(&a);
+	tt_call(dev, "tt_hot0 n=5 1");
+	CHECK_EQ(skel->bss->hits, 10, "of many");
+	many_detach(m);
+	free(other);
+}
+
+/* The module of a function that is a member stays. */
+static void test_module(void)
+{
+	struct many *m = many_new();
+
+	setup();
+	many_add_name(m, "tt_hot0");
+	many_add_name(m, "vfs_read");
+	many_attach(m, prog, 0);
+	close(dev);
+	CHECK(module_unload("trampoline_test") < 0, "it went with an attachment in it");
+	dev = tt_open();
+	tt_call(dev, "tt_hot0 n=5 1");
+	many_detach(m);
+}
+
+/* Signals at random moments of an attach: it is whole, or nothing is left. */
+static void test_killed(void)
+{
+	struct many *m = many_new();
+	unsigned int i, seed = 1;
+	int status;
+	pid_t pid;
+
+	setup();
+	many_fill(m, MANY_MAX);
+	for (i = 0; i < 20; i++) {
+		pid = fork();
+		REQUIRE(pid >= 0, "fork");
+		if (!pid) {
+			many_attach_try(m, prog, TRAMP_MULTI_F_SKIP);
+			_exit(0);
+		}
+		usleep(rand_r(&seed) % 600000);
+		kill(pid, i % 2 ? SIGKILL : SIGTERM);
+		REQUIRE(waitpid(pid, &status, 0) == pid, "waitpid");
+		CHECK_EQ(tramp_module().links, 0, "round %u", i);
+	}
+	free(m);
+}
+
+static const struct ktap_test tests[] = {
+	{ "form", test_form, 60 },
+	{ "program", test_program, 60 },
+	{ "one_bad", test_one_bad, 120 },
+	{ "twice", test_twice, 60 },
+	{ "held", test_held, 60 },
+	{ "module", test_module, 60 },
+	{ "killed", test_killed, 120 },
+};
+
+KTAP_MAIN(tests)

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One program attached to many functions by ATTACH_MULTI, without the library. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "many.h"
+
+struct many *many_new(void)
+{
+	struct many *m = calloc(1, sizeof(*m));
+
+	REQUIRE(m, "calloc");
+	m->cmd.size = sizeof(m->cmd);
+	m->cmd.addrs = (uintptr_t)m->addrs;
+	m->cmd.cookies = (uintptr_t)m->cookies;
+	m->cmd.reasons = (uintptr_t)m->reasons;
+	return m;
+}
+
+void many_add(struct many *m, uint64_t addr)
+{
+	REQUIRE(m->cmd.nr < MANY_MAX, "room");
+	m->addrs[m->cmd.nr] = addr;
+	m->cookies[m->cmd.nr] = m->cmd.nr;
+	m->cmd.nr++;
+}
+
+void many_add_name(struct many *m, const char *name)
+{
+	uint64_t addr = ksym_addr(name);
+
+	REQUIRE(addr, "no symbol %s", name);
+	many_add(m, addr);
+}
+
+void many_fill(struct many *m, uint32_t nr)
+{
+	const char *all = "vmlinux:*";
+	TRAMP_OPTS(tramp_select_opts, what, .patterns = &all, .pattern_cnt = 1);
+	struct tramp_selection *sel = NULL;
+	struct tramp_syms *syms;
+	size_t i;
+
+	syms = tramp_syms__load(NULL);
+	if (syms)
+		sel = tramp_syms__select(syms, &what);
+	REQUIRE(sel, "%s", tramp_last_error()->message);
+	for (i = 0; m->cmd.nr < nr && i < tramp_selection__count(sel); i++)
+		many_add(m, tramp_selection__get(sel, i)->sym->addr);
+	REQUIRE(m->cmd.nr == nr, "%u functions", m->cmd.nr);
+	tramp_selection__free(sel);
+	tramp_syms__free(syms);
+}
+
+int many_attach_try(struct many *m, int prog_fd, uint32_t flags)
+{
+	m->cmd.flags = flags;
+	m->cmd.prog_fd = prog_fd;
+	return ioctl(tramp_device(), TRAMP_IOC_ATTACH_MULTI, &m->cmd) ? -errno : 0;
+}
+
+void many_attach(struct many *m, int prog_fd, uint32_t flags)
+{
+	int err = many_attach_try(m, prog_fd, flags);
+
+	REQUIRE(!err, "%s: %s %s (%u of %u)", strerror(-err),
+		tramp_reason_name(m->cmd.refusal.reason), m->cmd.refusal.detail, m->cmd.failed,
+		m->cmd.nr);
+}
+
+void many_detach(struct many *m)
+{
+	close(m->cmd.link_fd);
+	free(m);
+}
