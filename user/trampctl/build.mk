@@ -12,6 +12,9 @@ TRAMPCTL_LIBS	= -Wl,-Bstatic $(LDLIBS_BPF) -ljson-c -Wl,-Bdynamic -lZydis -lZyco
 # Skeletons are generated headers: they must be there before what includes them is compiled.
 $(O)/user/trampctl/cmd/trace.o: $(O)/user/trampctl/run/calltrace.skel.h
 $(O)/user/trampctl/cmd/probe.o: $(O)/user/trampctl/run/regprobe.skel.h
+$(O)/user/trampctl/run/many_run.o: $(O)/user/trampctl/run/many.skel.h
+$(patsubst %,$(O)/user/trampctl/cmd/%.o,count hist stack sums trace_many): \
+	$(O)/user/trampctl/run/many.skel.h
 $(TRAMPCTL_OBJ): CFLAGS += -D_GNU_SOURCE -I$(O) -DTRAMPCTL_VERSION='"$(VERSION)"'
 
 $(TRAMPCTL): $(TRAMPCTL_OBJ) $(LIBTRAMP_A)
@@ -22,7 +25,7 @@ ALL += $(TRAMPCTL)
 INSTALL_DEPS += $(TRAMPCTL)
 
 # Kept, so that an unchanged program is not compiled again.
-.SECONDARY: $(O)/user/trampctl/run/calltrace.bpf.o $(O)/user/trampctl/run/regprobe.bpf.o
+.SECONDARY: $(patsubst %,$(O)/user/trampctl/run/%.bpf.o,calltrace regprobe many)
 
 BINDIR	= $(PREFIX)/sbin
 MANDIR	= $(PREFIX)/share/man/man8

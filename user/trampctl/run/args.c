@@ -91,6 +91,35 @@ bad:
 	return usage_error("%s must be a number of seconds, not \"%s\"", what, text);
 }
 
+/**
+ * parse_time() - a time with its unit
+ * @what: the option, for the error message
+ * @text: what was given: 100ns, 10us, 1ms or 2s
+ * @ns: (out) nanoseconds, at least 1
+ *
+ * Return: 0, or EXIT_USAGE after having reported the error.
+ */
+int parse_time(const char *what, const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		uint64_t ns;
+	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+	uint64_t n = 0;
+	const char *p;
+	size_t i;
+
+	for (p = text; isdigit((unsigned char)*p) && n <= UINT32_MAX; p++)
+		n = n * 10 + (*p - '0');
+	for (i = 0; p > text && n && n <= UINT32_MAX && i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(p, units[i].unit)) {
+			*ns = n * units[i].ns;
+			return 0;
+		}
+	return usage_error("%s must be a time with its unit, as 100ns, 10us, 1ms or 2s, not \"%s\"",
+			   what, text);
+}
+
 /* A link's id. Returns 0, or EXIT_USAGE after having reported the error. */
 int parse_link_id(const char *text, uint32_t *id)
 {

@@ -10,6 +10,7 @@
 int parse_u64(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *val);
 int parse_u32(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *val);
 int parse_seconds(const char *what, const char *text, uint64_t *ns);
+int parse_time(const char *what, const char *text, uint64_t *ns);
 int parse_link_id(const char *text, uint32_t *id);
 
 #endif /* TRAMPCTL_ARGS_H */

@@ -127,8 +127,8 @@ static int on_event(void *arg, void *data, size_t size)
 	}
 	errno = 0;
 	if (!ev->show(ev->arg, data, size))
-		return 0;
-	if (interrupted(ev))
+		interrupted(ev);
+	else if (interrupted(ev))
 		ev->unread++;
 	else
 		ev->shown++;

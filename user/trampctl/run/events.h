@@ -43,11 +43,16 @@ enum {
 
 #define EVENT_OPTS(NUMBER, events)						\
 	{ "count", 'n', NUMBER, "end after so many " events },			\
+	TASK_OPTS(events),							\
+	{ "no-header", 0, NULL, "leave out the first line" }
+
+/* Those from EVENT_OPT_DURATION to EVENT_OPT_SELF, for commands without events. */
+#define TASK_OPTS(events)							\
 	{ "duration", 'd', "SECONDS", "end after so long" },			\
 	{ "pid", 0, "PID", "only " events " by this process" },			\
 	{ "comm", 0, "NAME", "only " events " by tasks of this name" },		\
-	{ "self", 0, NULL, events " by trampctl itself, too" },			\
-	{ "no-header", 0, NULL, "leave out the first line" }
+	{ "self", 0, NULL, events " by trampctl itself, too" }
+#define NR_TASK_OPTS (EVENT_OPT_SELF - EVENT_OPT_DURATION + 1)
 
 /**
  * struct event_head - where and when an event was
@@ -63,7 +68,7 @@ struct event_head {
 /**
  * struct events - the events of a run
  * @opts: which, until when
- * @show: shows one; returns false if it is none
+ * @show: shows one; returns false if it is none, or does not count
  * @arg: for @show
  * @shown: how many were shown
  * @unread: how many were left over at the end, and not shown

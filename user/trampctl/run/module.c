@@ -7,6 +7,7 @@
 
 #include "../out/error.h"
 #include "module.h"
+#include "progress.h"
 
 /**
  * need_module() - make sure that the module answers
@@ -24,7 +25,9 @@ int need_module(struct tramp_module_info *info)
 /* Loads the kernel's symbols. Returns 0, or the exit code after reporting. */
 int load_syms(struct tramp_syms **syms)
 {
+	progress_begin("reading symbols");
 	*syms = tramp_syms__load(NULL);
+	progress_end();
 	return *syms ? 0 : fail_lib(NULL, NULL);
 }
 

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The programs behind `trampctl count`, `hist`, `stack` and `trace` of many functions: one
+ * entry program and one exit program serve all functions of a run. The cookie is the
+ * number of the function, and `funcs` has what differs from one to the next.
+ *
+ * A condition on arguments, and the time of entry, must reach the exit program. So a run with
+ * exits notes each call in `tasks`, a stack of calls for each task. A call is noted also if
+ * no condition holds: the exits of calls that do not count must not be taken for others.
+ * An exit finds its call at the top, by function and place of the return address. If it is
+ * not there, exits above were missed: those calls are dropped and counted. An exit without
+ * a call is one that entered before, or whose entry was missed.
+ *
+ * Programs of kprobe type do not interrupt each other on a CPU: such hits are missed. Those of
+ * other types may. They leave the stack of calls as they found it, so the depth is raised
+ * before a place is written, and lowered after it was read.
+ *
+ * The table is allocated beforehand and used with plain hash operations, which refuse instead
+ * of waiting where they find themselves interrupted. A task that dies inside leaves its
+ * entry; its address is the key, and it is removed when the task is freed.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include "many.h"
+#include "filter.bpf.h"
+#include "string.bpf.h"
+#include "many_judge.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct many_counts counts = {};
+
+const struct many_task empty_state = {};
+const struct many_event empty_event = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct many_func);
+} funcs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MANY_MAX_TASKS);
+	__type(key, __u64);
+	__type(value, struct many_task);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct many_hist);
+} hists SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, MANY_MAX_STACKS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, MANY_STACK_DEPTH * sizeof(__u64));
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MANY_MAX_STACKS);
+	__type(key, struct many_stack);
+	__type(value, __u64);
+} stack_calls SEC(".maps");
+
+/* Calls of a trace that are under way, by task and place in its stack. */
+struct event_key {
+	__u64 task;
+	__u64 place;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TRACE_MAX_INFLIGHT);
+	__type(key, struct event_key);
+	__type(value, struct many_event);
+} inflight SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} events SEC(".maps");
+
+#define add(what) __sync_fetch_and_add(&counts.what, 1)
+
+/* ---------------------------------------------------------------- output -- */
+
+static __always_inline __u32 log2_of(__u64 v)
+{
+	__u32 n = 0;
+
+	if (v >> 32) {
+		n += 32;
+		v >>= 32;
+	}
+	if (v >> 16) {
+		n += 16;
+		v >>= 16;
+	}
+	if (v >> 8) {
+		n += 8;
+		v >>= 8;
+	}
+	if (v >> 4) {
+		n += 4;
+		v >>= 4;
+	}
+	if (v >> 2) {
+		n += 2;
+		v >>= 2;
+	}
+	return n + (v >> 1);
+}
+
+static __always_inline void count_call(__u32 func)
+{
+	__u64 *n = bpf_map_lookup_elem(&calls, &func);
+
+	/* An interrupt may come in between, or on PREEMPT_RT another task. */
+	if (n)
+		__sync_fetch_and_add(n, 1);
+}
+
+static __always_inline void count_duration(__u32 func, __u64 ns)
+{
+	__u32 nr = cfg.flags & MANY_F_TOGETHER ? 0 : func, bucket = log2_of(ns);
+	struct many_hist *h = bpf_map_lookup_elem(&hists, &nr);
+
+	if (!h)
+		return;
+	if (bucket >= MANY_BUCKETS)
+		bucket = MANY_BUCKETS - 1;
+	__sync_fetch_and_add(&h->bucket[bucket], 1);
+	__sync_fetch_and_add(&h->sum, ns);
+	/* Which functions were called is of interest, too. */
+	if (cfg.flags & MANY_F_TOGETHER)
+		count_call(func);
+}
+
+static __always_inline void count_stack(void *ctx, __u32 func)
+{
+	struct many_stack key = { .func = func };
+	__u64 one = 1, *n;
+
+	key.stack = bpf_get_stackid(ctx, &stacks, 0);
+	if (key.stack < 0) {
+		add(lost_stacks);
+		return;
+	}
+	n = bpf_map_lookup_elem(&stack_calls, &key);
+	if (!n) {
+		if (!bpf_map_update_elem(&stack_calls, &key, &one, BPF_NOEXIST))
+			return;
+		/* Another CPU was faster, or there is no place. */
+		n = bpf_map_lookup_elem(&stack_calls, &key);
+		if (!n) {
+			add(lost_stacks);
+			return;
+		}
+	}
+	__sync_fetch_and_add(n, 1);
+}
+
+static __always_inline bool send(struct many_event *e, __u8 nr_strs)
+{
+	__u64 size = offsetof(struct many_event, call.str);
+
+	if (cfg.flags & MANY_F_STACK)
+		size = sizeof(*e);
+	else if (nr_strs <= TRACE_MAX_STRS)
+		size += nr_strs * TRACE_STR_LEN;
+	if (bpf_ringbuf_output(&events, e, size, 0)) {
+		add(lost_ring);
+		return false;
+	}
+	return true;
+}
+
+struct many_string {
+	char text[TRACE_STR_LEN];
+};
+
+/* Not static: the verifier looks at it once, not for each slot. */
+__noinline int many_read_str(struct many_string *dst, __u64 ptr, __u32 kind)
+{
+	return dst ? read_str(dst->text, ptr, kind) : 0;
+}
+
+/* Notes the beginning of a call for a trace; the place in the task's stack names it. */
+static __always_inline struct many_event *note_event(struct pt_regs *ctx, __u32 func,
+						     const struct many_func *f,
+						     const struct slots *s,
+						     struct event_key *key)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct many_event *e;
+	__u32 i, n = 0;
+
+	if (bpf_map_update_elem(&inflight, key, &empty_event, BPF_ANY))
+		goto lost;
+	e = bpf_map_lookup_elem(&inflight, key);
+	if (!e)
+		goto lost;
+	e->task = key->task;
+	e->call.func = func;
+	e->call.cpu = bpf_get_smp_processor_id();
+	e->call.tgid = id >> 32;
+	e->call.tid = (__u32)id;
+	bpf_get_current_comm(e->call.comm, sizeof(e->call.comm));
+	for (i = 0; i < TRACE_MAX_SLOTS; i++) {
+		__u64 val;
+
+		if (i >= f->nr_slots)
+			break;
+		val = many_slot(s, f->slot_where[i]);
+		e->call.slots[i] = val;
+		if (f->str_kind[i] && n < TRACE_MAX_STRS) {
+			e->call.str_len[n] = many_read_str((struct many_string *)e->call.str[n],
+							   val, f->str_kind[i]);
+			n++;
+		}
+	}
+	if (cfg.flags & MANY_F_STACK)
+		e->call.stack_len = bpf_get_stack(ctx, e->call.stack, sizeof(e->call.stack), 0);
+	add(entered);
+	return e;
+lost:
+	add(lost_inflight);
+	return NULL;
+}
+
+/* -------------------------------------------------------------- programs -- */
+
+/* A place below MANY_MAX_DEPTH, in a form that the verifier follows. */
+static __always_inline __u32 bounded(__u32 place)
+{
+	barrier_var(place);
+	return place & (MANY_MAX_DEPTH - 1);
+}
+
+/* For runs that need no exits. */
+static __always_inline int entry_alone(struct pt_regs *ctx, __u32 func, const struct many_func *f,
+				       const struct slots *s)
+{
+	struct event_key key = {};
+	struct many_event *e;
+
+	switch (cfg.mode) {
+	case MANY_COUNT:
+		count_call(func);
+		break;
+	case MANY_STACK:
+		count_stack(ctx, func);
+		break;
+	case MANY_TRACE:
+		key.task = bpf_get_current_task();
+		/* An interrupt may come here, and use the same. */
+		key.place = ctx->sp;
+		e = note_event(ctx, func, f, s, &key);
+		if (!e)
+			break;
+		e->call.start = bpf_ktime_get_ns();
+		e->last = 1;
+		send(e, f->nr_strs);
+		add(returned);
+		bpf_map_delete_elem(&inflight, &key);
+		break;
+	}
+	return 0;
+}
+
+SEC("kprobe")
+int many_entry(struct pt_regs *ctx)
+{
+	__u64 task;
+	__u32 func, place;
+	bool wanted;
+	struct slots s;
+	struct many_func *f;
+	struct many_task *state;
+	struct many_frame *frame;
+
+	if (!task_counts())
+		return 0;
+	func = bpf_get_attach_cookie(ctx);
+	f = bpf_map_lookup_elem(&funcs, &func);
+	if (!f)
+		return 0;
+	take_slots(&s, ctx);
+	wanted = wanted_now() && arguments_wanted(f, &s);
+	if (!(cfg.flags & MANY_F_EXIT))
+		return wanted ? entry_alone(ctx, func, f, &s) : 0;
+
+	task = bpf_get_current_task();
+	state = bpf_map_lookup_elem(&tasks, &task);
+	if (!state) {
+		/* An interrupt may have been faster: its calls are over, its state is as good. */
+		bpf_map_update_elem(&tasks, &task, &empty_state, BPF_NOEXIST);
+		state = bpf_map_lookup_elem(&tasks, &task);
+		if (!state) {
+			if (wanted)
+				add(lost_tasks);
+			return 0;
+		}
+	}
+	place = state->depth;
+	if (place >= MANY_MAX_DEPTH) {
+		state->over++;
+		if (wanted)
+			add(lost_depth);
+		return 0;
+	}
+	state->depth = place + 1;
+	barrier();
+	frame = &state->frames[bounded(place)];
+	frame->sp = ctx->sp;
+	frame->func = func;
+	frame->wanted = wanted;
+	if (!place)
+		state->reported = 0;
+	if (cfg.mode == MANY_TRACE && wanted) {
+		struct event_key key = { .task = task, .place = place };
+		struct many_event *e = note_event(ctx, func, f, &s, &key);
+
+		if (!e) {
+			frame->wanted = 0;
+		} else {
+			/* Last, so that what stands above is not part of the duration. */
+			e->call.start = bpf_ktime_get_ns();
+			frame->start = e->call.start;
+			e->top = state->frames[0].start;
+			return 0;
+		}
+	}
+	frame->start = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* A trace's record of the call that was noted at @place. */
+static __always_inline void finish_event(struct many_task *state, __u64 task, __u32 place,
+					 const struct many_func *f, __u64 now, __u64 ret,
+					 bool wanted)
+{
+	struct event_key key = { .task = task, .place = place };
+	struct many_event *e = bpf_map_lookup_elem(&inflight, &key);
+
+	if (!e)
+		return;
+	if (wanted) {
+		e->call.end = now;
+		e->call.ret = ret;
+		e->last = !place;
+		if (f->ret_kind) {
+			__u32 n = f->nr_strs - 1;
+
+			barrier_var(n);
+			if (n < TRACE_MAX_STRS)
+				e->call.str_len[n] = read_str(e->call.str[n], ret, f->ret_kind);
+		}
+		if (send(e, f->nr_strs))
+			state->reported = 1;
+	}
+	add(returned);
+	bpf_map_delete_elem(&inflight, &key);
+}
+
+/* Nothing more comes of a tree whose root is not shown. */
+static __always_inline void end_tree(__u64 task, __u64 top)
+{
+	struct {
+		__u64 top, task, last;
+	} end = { .top = top, .task = task, .last = 1 };
+
+	bpf_ringbuf_output(&events, &end, sizeof(end), 0);
+}
+
+/* The call that returns, its place in the stack of calls; MANY_MAX_DEPTH or more: none. */
+static __always_inline __u32 find_call(struct many_task *state, __u64 task, __u32 func, __u64 sp)
+{
+	struct event_key key = { .task = task };
+	__u32 place = state->depth, i;
+
+	for (i = 0; i < MANY_MAX_DEPTH; i++) {
+		place--;
+		if (place >= MANY_MAX_DEPTH)
+			return MANY_MAX_DEPTH;	/* it entered before we were there */
+		if (state->frames[bounded(place)].func == func &&
+		    (!sp || state->frames[bounded(place)].sp == sp))
+			break;
+	}
+	if (place >= MANY_MAX_DEPTH)
+		return MANY_MAX_DEPTH;
+	/* The exits of those above were missed. */
+	for (i = place + 1; i < MANY_MAX_DEPTH; i++) {
+		if (i >= state->depth)
+			break;
+		if (!state->frames[bounded(i)].wanted)
+			continue;
+		add(lost_exit);
+		if (cfg.mode == MANY_TRACE) {
+			key.place = i;
+			bpf_map_delete_elem(&inflight, &key);
+		}
+	}
+	return place;
+}
+
+/* @sp: where the return address was; 0: not known, the function alone has to do. */
+static __always_inline int on_exit(void *ctx, __u32 func, __u64 ret, __u64 sp)
+{
+	__u64 now = bpf_ktime_get_ns(), task, took;
+	struct many_task *state;
+	struct many_func *f;
+	struct many_frame was;
+	__u32 place;
+	bool wanted;
+
+	if (!task_counts())
+		return 0;
+	task = bpf_get_current_task();
+	state = bpf_map_lookup_elem(&tasks, &task);
+	if (!state)
+		return 0;
+	if (state->over) {
+		state->over--;
+		return 0;
+	}
+	f = bpf_map_lookup_elem(&funcs, &func);
+	if (!f)
+		return 0;
+	place = find_call(state, task, func, sp);
+	if (place >= MANY_MAX_DEPTH)
+		return 0;
+	was = state->frames[bounded(place)];
+	took = now - was.start;
+	wanted = was.wanted && took >= cfg.min_ns && result_wanted(f, ret);
+	if (cfg.mode == MANY_TRACE) {
+		if (was.wanted)
+			finish_event(state, task, place, f, now, ret, wanted);
+		if (!place && !wanted && state->reported)
+			end_tree(task, was.start);
+	}
+	barrier();
+	state->depth = place;
+	if (!place)
+		bpf_map_delete_elem(&tasks, &task);
+	if (!wanted)
+		return 0;
+	switch (cfg.mode) {
+	case MANY_COUNT:
+		count_call(func);
+		break;
+	case MANY_HIST:
+		count_duration(func, took);
+		break;
+	case MANY_STACK:
+		count_stack(ctx, func);
+		break;
+	}
+	return 0;
+}
+
+SEC("kretprobe")
+int many_exit(struct pt_regs *ctx)
+{
+	return on_exit(ctx, bpf_get_attach_cookie(ctx), PT_REGS_RC(ctx),
+		       PT_REGS_SP(ctx) - sizeof(__u64));
+}
+
+/* The same for one function: loaded for each, where only that can be attached at exits. */
+SEC("fexit")
+int many_exit_one(void *ctx)
+{
+	__u64 ret = 0;
+
+	bpf_get_func_ret(ctx, &ret);
+	return on_exit(ctx, bpf_get_attach_cookie(ctx), ret, 0);
+}
+
+SEC("raw_tracepoint/sched_process_free")
+int many_task_gone(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 task = ctx->args[0];
+	struct event_key key = { .task = task };
+	struct many_task *state;
+	__u32 i;
+
+	state = bpf_map_lookup_elem(&tasks, &task);
+	if (!state)
+		return 0;
+	for (i = 0; cfg.mode == MANY_TRACE && i < MANY_MAX_DEPTH; i++) {
+		if (i >= state->depth)
+			break;
+		key.place = i;
+		bpf_map_delete_elem(&inflight, &key);
+	}
+	bpf_map_delete_elem(&tasks, &task);
+	return 0;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Shared by the programs that go on many functions (many.bpf.c) and the commands count,
+ * hist, stack and trace. It has the configuration of a run, what is known of each
+ * function, and what comes out.
+ *
+ * BPF code includes it after vmlinux.h, user code after linux/types.h.
+ */
+#ifndef TRAMPCTL_MANY_H
+#define TRAMPCTL_MANY_H
+
+#include "calltrace.h"
+
+#define MANY_MAX_TERMS		4	/* conditions of a run, on arguments and on the result */
+#define MANY_MAX_DEPTH		64	/* calls inside of each other that one task is noted in */
+#define MANY_MAX_TASKS		4096	/* tasks that are inside at one time */
+#define MANY_MAX_STACKS		16384	/* different call stacks */
+#define MANY_STACK_DEPTH	127	/* frames of one, the kernel's own limit */
+#define MANY_BUCKETS		48	/* durations of a histogram: 2^47 ns are 39 hours */
+#define MANY_MAX_CPUS		1024
+#define MANY_REGS		6	/* arguments in registers */
+
+enum many_mode {
+	MANY_COUNT,
+	MANY_HIST,
+	MANY_STACK,
+	MANY_TRACE,
+};
+
+/* many_config::flags */
+#define MANY_F_EXIT		(1U << 0)	/* there is an exit program */
+#define MANY_F_TOGETHER		(1U << 1)	/* one histogram for all functions */
+#define MANY_F_STACK		(1U << 2)	/* each event with its callers */
+#define MANY_F_TERMS		(1U << 3)	/* functions have conditions */
+
+/* enum many_op: how a condition compares */
+enum many_op {
+	MANY_EQ, MANY_NE, MANY_LT, MANY_LE, MANY_GT, MANY_GE, MANY_AND,
+};
+
+/* many_term::where: an argument register by its number, the result, ... */
+#define MANY_RESULT		0xff
+/* ... or an argument on the stack: this plus the number of its slot there */
+#define MANY_ON_STACK		0x40
+
+/**
+ * struct many_term - a condition, as it is for one function
+ * @value: to compare with; as wide as the argument if that is unsigned
+ * @where: where the argument is
+ * @op: enum many_op
+ * @bits: of the argument: 8 to 64
+ * @is_signed: it has a sign
+ */
+struct many_term {
+	__u64 value;
+	__u8 where;
+	__u8 op;
+	__u8 bits;
+	__u8 is_signed;
+	__u8 __pad[4];
+};
+
+/**
+ * struct many_func - one function; its number is the cookie of its programs
+ * @terms: the conditions; of those on arguments and on the result alike
+ * @nr_terms: how many
+ * @nr_slots: of its arguments, for events: at most TRACE_MAX_SLOTS
+ * @slot_where: where each slot is, as many_term::where
+ * @str_kind: which of them lead to a string: enum trace_str_kind
+ * @nr_strs: strings in all, that of the result included
+ * @ret_kind: the result's
+ */
+struct many_func {
+	struct many_term terms[MANY_MAX_TERMS];
+	__u8 nr_terms;
+	__u8 nr_slots;
+	__u8 nr_strs;
+	__u8 ret_kind;
+	__u8 slot_where[TRACE_MAX_SLOTS];
+	__u8 str_kind[TRACE_MAX_SLOTS];
+	__u8 __pad[4];
+};
+
+/**
+ * struct many_config - a run; constant once the programs are loaded
+ * @mode: enum many_mode
+ * @flags: MANY_F_*
+ * @nr_funcs: functions in all
+ * @tid: only this thread; 0: all
+ * @by_cpu: only CPUs of the set @cpus
+ * @by_cgroup: only tasks below the control group in the map `cgroup`
+ * @min_ns: only calls that take as long
+ * @filter: whose calls count
+ */
+struct many_config {
+	__u32 mode;
+	__u32 flags;
+	__u32 nr_funcs;
+	__u32 tid;
+	__u32 by_cpu;
+	__u32 by_cgroup;
+	__u64 min_ns;
+	__u64 cpus[MANY_MAX_CPUS / 64];
+	struct task_filter filter;
+};
+
+/**
+ * struct many_counts - what the programs did not or could not do
+ * @entered: calls of a trace that were noted at entry
+ * @returned: those of them that have returned
+ * @lost_tasks: calls not noted: more than MANY_MAX_TASKS were inside, or the table was in use
+ *	by the code that this call interrupted
+ * @lost_depth: calls not noted: too many inside of each other
+ * @lost_exit: calls whose exit was not seen
+ * @lost_inflight: calls of a trace that there was no place for
+ * @lost_ring: events that user space did not read fast enough
+ * @lost_stacks: calls whose stack could not be taken
+ */
+struct many_counts {
+	__u64 entered;
+	__u64 returned;
+	__u64 lost_tasks;
+	__u64 lost_depth;
+	__u64 lost_exit;
+	__u64 lost_inflight;
+	__u64 lost_ring;
+	__u64 lost_stacks;
+};
+
+/**
+ * struct many_hist - durations of calls
+ * @bucket: @bucket[i]: calls that took from 2^i to 2^(i+1) - 1 ns; 0 ns are in the first
+ * @sum: of all durations, ns
+ */
+struct many_hist {
+	__u64 bucket[MANY_BUCKETS];
+	__u64 sum;
+};
+
+/**
+ * struct many_stack - a call stack of a function, the key of its count
+ * @func: number of the function
+ * @stack: id in the map of stacks
+ */
+struct many_stack {
+	__u32 func;
+	__s32 stack;
+};
+
+/**
+ * struct many_event - one call of a trace, and where it stands among others
+ * @top: start of the outermost call that its task was in, which may be itself: names the tree
+ * @task: whose, by its address
+ * @last: nothing more comes of this tree. A record that ends here says only that.
+ * @call: the call
+ */
+struct many_event {
+	__u64 top;
+	__u64 task;
+	__u64 last;
+	struct traced_call call;
+};
+
+/**
+ * struct many_frame - a call that has entered and not returned
+ * @start: CLOCK_MONOTONIC, ns
+ * @sp: where its return address is, which tells it from other calls of the function
+ * @func: number of the function
+ * @wanted: all that could be asked at entry holds
+ */
+struct many_frame {
+	__u64 start;
+	__u64 sp;
+	__u32 func;
+	__u32 wanted;
+};
+
+/**
+ * struct many_task - calls that a task is in
+ * @depth: frames in use
+ * @over: calls that found no place, all of them inside of the last frame
+ * @reported: an event was sent of the tree that the first frame is the root of
+ * @frames: the calls, the outermost first
+ */
+struct many_task {
+	__u32 depth;
+	__u32 over;
+	__u32 reported;
+	__u32 __pad;
+	struct many_frame frames[MANY_MAX_DEPTH];
+};
+
+#endif /* TRAMPCTL_MANY_H */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which calls count: by task, by arguments and by result. Part of many.bpf.c, with the
+ * configuration that decides.
+ */
+#ifndef TRAMPCTL_MANY_JUDGE_BPF_H
+#define TRAMPCTL_MANY_JUDGE_BPF_H
+
+#include "filter.bpf.h"
+#include "many.h"
+
+/* Constant for the verifier, so that what a run does without costs nothing. */
+const volatile struct many_config cfg = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} cgroup SEC(".maps");
+
+/* This cannot differ between the entry of a call and its exit; wanted_now() asks the rest. */
+static __always_inline bool task_counts(void)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (cfg.filter.tgid && cfg.filter.tgid != id >> 32)
+		return false;
+	if (cfg.filter.not_tgid && cfg.filter.not_tgid == id >> 32)
+		return false;
+	return !cfg.tid || cfg.tid == (__u32)id;
+}
+
+static __always_inline bool wanted_now(void)
+{
+	if (cfg.by_cpu) {
+		__u32 cpu = bpf_get_smp_processor_id();
+
+		if (cpu >= MANY_MAX_CPUS)
+			return false;
+		if (!(cfg.cpus[(cpu / 64) & (MANY_MAX_CPUS / 64 - 1)] & (1ULL << (cpu & 63))))
+			return false;
+	}
+	if (cfg.by_cgroup && bpf_current_task_under_cgroup(&cgroup, 0) != 1)
+		return false;
+	if (cfg.filter.by_comm) {
+		char comm[FILTER_COMM_LEN] = {};
+
+		bpf_get_current_comm(comm, sizeof(comm));
+		return task_wanted(&cfg.filter, bpf_get_current_pid_tgid() >> 32, comm);
+	}
+	return true;
+}
+
+/* Argument slots by many_term::where. Filled once, the registers first. */
+struct slots {
+	__u64 reg[8];
+	__u64 sp;
+};
+
+static __always_inline void take_slots(struct slots *s, struct pt_regs *ctx)
+{
+	s->reg[0] = PT_REGS_PARM1(ctx);
+	s->reg[1] = PT_REGS_PARM2(ctx);
+	s->reg[2] = PT_REGS_PARM3(ctx);
+	s->reg[3] = PT_REGS_PARM4(ctx);
+	s->reg[4] = PT_REGS_PARM5(ctx);
+	s->reg[5] = ctx->r9;
+	s->reg[6] = 0;
+	s->reg[7] = 0;
+	s->sp = ctx->sp;
+}
+
+/* Not static: the verifier looks at it once, not for each slot. */
+__noinline __u64 many_slot(const struct slots *s, __u32 where)
+{
+	__u64 val = 0;
+
+	if (!s)
+		return 0;
+	if (where < 8)
+		return s->reg[where];
+	/* Behind the return address, which the stack pointer points to. */
+	bpf_probe_read_kernel(&val, sizeof(val),
+			      (void *)(s->sp + 8 + 8 * (where & (MANY_ON_STACK - 1))));
+	return val;
+}
+
+static __always_inline bool compare(const struct many_term *t, __u64 val)
+{
+	__u64 want = t->value;
+	__u32 unused = (64 - t->bits) & 63;
+	bool less, equal;
+
+	val <<= unused;
+	if (t->is_signed) {
+		val = (__s64)val >> unused;
+		less = (__s64)val < (__s64)want;
+	} else {
+		val >>= unused;
+		less = val < want;
+	}
+	equal = val == want;
+	switch (t->op) {
+	case MANY_EQ: return equal;
+	case MANY_NE: return !equal;
+	case MANY_LT: return less;
+	case MANY_LE: return less || equal;
+	case MANY_GT: return !less && !equal;
+	case MANY_GE: return !less;
+	default: return val & want;
+	}
+}
+
+static __always_inline bool arguments_wanted(const struct many_func *f, const struct slots *s)
+{
+	int i;
+
+	if (!(cfg.flags & MANY_F_TERMS))
+		return true;
+	for (i = 0; i < MANY_MAX_TERMS; i++) {
+		if (i >= f->nr_terms)
+			break;
+		if (f->terms[i].where != MANY_RESULT &&
+		    !compare(&f->terms[i], many_slot(s, f->terms[i].where)))
+			return false;
+	}
+	return true;
+}
+
+static __always_inline bool result_wanted(const struct many_func *f, __u64 ret)
+{
+	int i;
+
+	if (!(cfg.flags & MANY_F_TERMS))
+		return true;
+	for (i = 0; i < MANY_MAX_TERMS; i++) {
+		if (i >= f->nr_terms)
+			break;
+		if (f->terms[i].where == MANY_RESULT && !compare(&f->terms[i], ret))
+			return false;
+	}
+	return true;
+}
+
+#endif /* TRAMPCTL_MANY_JUDGE_BPF_H */

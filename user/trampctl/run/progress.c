@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A line on a terminal that says how far something is. It appears after half a second, is
+ * written five times a second, and is gone when that is done. Where standard error is no
+ * terminal, or a dumb one, or JSON is wanted, there is none.
+ *
+ * A thread writes it, since what takes long may be one system call. It takes no signals:
+ * those are to interrupt that call. It reads two numbers that need not belong together.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../out/json.h"
+#include "progress.h"
+
+#define FIRST_NS 500000000
+#define NEXT_NS 200000000
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static pthread_t writer;
+static bool running, ended;
+static const char *doing;
+static atomic_size_t done, total;
+static time_t began;
+
+static void later(struct timespec *ts, long ns)
+{
+	ts->tv_nsec += ns;
+	ts->tv_sec += ts->tv_nsec / 1000000000;
+	ts->tv_nsec %= 1000000000;
+}
+
+static void write_line(void)
+{
+	const size_t d = done, t = total;
+
+	if (t)
+		fprintf(stderr, "\r%s: %zu of %zu (%zu%%)\033[K", doing, d, t, d * 100 / t);
+	else
+		fprintf(stderr, "\r%s: %lld s\033[K", doing, (long long)(time(NULL) - began));
+}
+
+static void *write_lines(void *unused)
+{
+	struct timespec ts;
+	bool shown = false;
+
+	(void)unused;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	later(&ts, FIRST_NS);
+	pthread_mutex_lock(&lock);
+	while (!ended) {
+		if (!pthread_cond_timedwait(&wake, &lock, &ts) || ended)
+			continue;
+		write_line();
+		shown = true;
+		clock_gettime(CLOCK_REALTIME, &ts);
+		later(&ts, NEXT_NS);
+	}
+	pthread_mutex_unlock(&lock);
+	if (shown)
+		fputs("\r\033[K", stderr);
+	return NULL;
+}
+
+static bool can_take_lines_away(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
+}
+
+/* Says what is done from now on: "attaching". Without steps, the seconds are shown. */
+void progress_begin(const char *what)
+{
+	sigset_t all, before;
+
+	if (running || json_output || !can_take_lines_away())
+		return;
+	doing = what;
+	done = total = 0;
+	began = time(NULL);
+	ended = false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	running = !pthread_create(&writer, NULL, write_lines, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* @steps of @all are done; nothing is known of what they count. */
+void progress(size_t steps, size_t all)
+{
+	done = steps;
+	total = all;
+}
+
+/* Takes the line away. */
+void progress_end(void)
+{
+	if (!running)
+		return;
+	pthread_mutex_lock(&lock);
+	ended = true;
+	pthread_cond_signal(&wake);
+	pthread_mutex_unlock(&lock);
+	pthread_join(writer, NULL);
+	running = false;
+}

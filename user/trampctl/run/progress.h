@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A line on a terminal that says how far something is that takes long.
+ */
+#ifndef TRAMPCTL_PROGRESS_H
+#define TRAMPCTL_PROGRESS_H
+
+#include <stddef.h>
+
+void progress_begin(const char *what);
+void progress(size_t steps, size_t all);
+void progress_end(void);
+
+#endif /* TRAMPCTL_PROGRESS_H */
