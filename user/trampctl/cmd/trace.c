@@ -2,6 +2,9 @@
 /*
  * trampctl trace: one line for each call of the functions named.
  *
+ * Patterns, conditions and trees are for trace_many.c. This is for a few functions by name,
+ * whose programs are of their own type: they see all arguments, wherever those are.
+ *
  * Each function gets an instance of the object calltrace.bpf.o, bound to it and
  * configured for it; all share one table of calls under way and one ring
  * buffer. Everything that can be refused is asked before anything is attached,
@@ -27,16 +30,18 @@
 #include "trace.h"
 #include "user/trampctl/run/calltrace.skel.h"
 
-enum { OPT_STACK = NR_EVENT_OPTS, OPT_ENTRY_ONLY };
+enum { OPT_MANY = NR_EVENT_OPTS, OPT_STACK = OPT_MANY + NR_MANY_OPTS, OPT_ENTRY_ONLY, OPT_TREE };
 
 static const struct cmd_opt trace_opts[] = {
 	EVENT_OPTS("CALLS", "calls"),
+	MANY_OPTS,
 	{ "stack", 0, NULL, "show the callers of each call" },
 	{ "entry-only", 0, NULL, "trace entries alone: no result, no duration" },
+	{ "tree", 0, NULL, "show calls below those that they are inside of" },
 	{ NULL }
 };
 
-/* Each function costs a loaded object of its own; more belong to another tool. */
+/* Each function costs a loaded object of its own; more of them share programs. */
 #define MAX_FUNCS 64
 
 struct trace_run {
@@ -49,16 +54,21 @@ struct trace_run {
 };
 
 static struct event_options opts;
+static struct trace_many_options many;
 static bool with_stack, entry_only;
 
 static int trace_option(int opt, const char *arg)
 {
 	if (opt < NR_EVENT_OPTS)
 		return events_option(&opts, opt, arg);
+	if (opt < OPT_STACK)
+		return many_option(&many.many, opt - OPT_MANY, arg);
 	if (opt == OPT_STACK)
 		with_stack = true;
-	else
+	else if (opt == OPT_ENTRY_ONLY)
 		entry_only = true;
+	else
+		many.tree = true;
 	return 0;
 }
 
@@ -230,7 +240,7 @@ static bool show_call(void *arg, const void *data, size_t size)
 	memcpy(&call, data, size < sizeof(call) ? size : sizeof(call));
 	if (call.func >= run->nr)
 		return false;
-	trace_print_call(&run->funcs[call.func], &call, run->ks);
+	trace_print_call(&run->funcs[call.func], &call, run->ks, -1);
 	return true;
 }
 
@@ -333,14 +343,33 @@ static int prepare(struct trace_run *run, int argc, char **argv)
 	return 0;
 }
 
+/* Patterns and conditions are the business of programs that go on many functions. */
+static bool for_many(int argc, char **argv)
+{
+	int i;
+
+	for (i = 0; i < argc; i++)
+		if (strpbrk(argv[i], "*?[@|"))
+			return true;
+	return many.many.used || many.tree || argc > MAX_FUNCS;
+}
+
 static int trace_run(int argc, char **argv)
 {
 	struct trace_run run = { .events = { .opts = &opts, .show = show_call, .arg = &run } };
 	int rc;
 
-	if (argc > MAX_FUNCS)
-		return usage_error("at most %d functions can be traced at once", MAX_FUNCS);
+	if (many.tree && entry_only)
+		return usage_error("--tree and --entry-only exclude each other: only an exit ends a call");
+	if (entry_only && (many.many.min_ns || conditions_on_result(&many.many.conditions)))
+		return usage_error("--entry-only sees neither results nor durations");
 	events_catch_signals();
+	if (for_many(argc, argv)) {
+		many.many.events = &opts;
+		many.stack = with_stack;
+		many.entry_only = entry_only;
+		return trace_many(&many, argc, argv);
+	}
 	rc = prepare(&run, argc, argv);
 	if (rc || events_stopped())
 		goto out;
@@ -348,7 +377,7 @@ static int trace_run(int argc, char **argv)
 	if (json_output)
 		trace_print_start(run.funcs, run.nr);
 	else if (!opts.no_header)
-		trace_print_header();
+		trace_print_header(false);
 	fflush(stdout);
 
 	rc = events_collect(&run.events);
@@ -363,10 +392,11 @@ out:
 
 const struct cmd cmd_trace = {
 	.name = "trace",
-	.args = "FUNCTION...",
-	.summary = "Show each call of the functions named, with arguments and result",
+	.args = "PATTERN...",
+	.summary = "Show each call of functions, with arguments and result",
 	.details =
-		"FUNCTION is a name, or MODULE:NAME. One line a call, when it returns: time of entry,\n"
+		"PATTERN is a function or a glob, with MODULE: in front for a module's; several may be\n"
+		"joined by |, and @FILE has one a line. One line a call, when it returns: time of entry,\n"
 		"CPU, task, process, arguments and result by their BTF types, duration. For char *,\n"
 		"struct filename *, dentry *, file * and qstr * it shows the string, as it was at entry.\n"
 		"Ends with Ctrl-C, and then says how many calls were lost.\n",

@@ -11,6 +11,7 @@
 
 #include "../out/kallsyms.h"
 #include "../run/calltrace.h"
+#include "../run/many_run.h"
 
 struct calltrace;
 
@@ -36,10 +37,24 @@ struct traced_func {
 	struct tramp_link *entry, *exit;
 };
 
+/**
+ * struct trace_many_options - a trace of many functions
+ * @many: which calls
+ * @tree: calls inside of others are shown below them
+ * @stack: with the callers of each call
+ * @entry_only: without exits
+ */
+struct trace_many_options {
+	struct many_options many;
+	bool tree, stack, entry_only;
+};
+
+int trace_many(const struct trace_many_options *opts, int argc, char **argv);
+
 void trace_find_strings(struct traced_func *f, __u8 *nr_strs);
-void trace_print_header(void);
+void trace_print_header(bool tree);
 void trace_print_start(const struct traced_func *funcs, size_t nr);
 void trace_print_call(const struct traced_func *f, const struct traced_call *call,
-		      const struct tramp_names *ks);
+		      const struct tramp_names *ks, int depth);
 
 #endif /* TRAMPCTL_TRACE_H */

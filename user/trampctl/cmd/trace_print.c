@@ -84,18 +84,6 @@ void trace_find_strings(struct traced_func *f, __u8 *nr_strs)
 	*nr_strs = nr + !!f->ret_kind;
 }
 
-static void duration_text(__u64 ns, char *buf, size_t len)
-{
-	if (ns < 1000)
-		snprintf(buf, len, "%lluns", ns);
-	else if (ns < 1000000)
-		snprintf(buf, len, "%llu.%lluus", ns / 1000, ns % 1000 / 100);
-	else if (ns < 1000000000)
-		snprintf(buf, len, "%llu.%03llums", ns / 1000000, ns % 1000000 / 1000);
-	else
-		snprintf(buf, len, "%llu.%03llus", ns / 1000000000, ns % 1000000000 / 1000000);
-}
-
 /* ---------------------------------------------------------------- values -- */
 
 #define MAX_ERRNO 4095
@@ -174,9 +162,10 @@ static json_object *value_to_json(const struct traced_func *f, const struct trac
 
 /* ----------------------------------------------------------------- calls -- */
 
-void trace_print_header(void)
+void trace_print_header(bool tree)
 {
-	event_print_heads("FUNCTION(ARGUMENTS) = RESULT DURATION");
+	event_print_heads(tree ? "DURATION FUNCTION(ARGUMENTS) = RESULT" :
+				 "FUNCTION(ARGUMENTS) = RESULT DURATION");
 }
 
 /* The first JSON object: from now on calls are seen. */
@@ -237,7 +226,7 @@ static struct event_head head_of(const struct traced_call *call)
 }
 
 static void print_text(const struct traced_func *f, const struct traced_call *call,
-		       const struct tramp_names *ks)
+		       const struct tramp_names *ks, int depth)
 {
 	const struct event_head head = head_of(call);
 	const struct tramp_proto *p = f->proto;
@@ -246,6 +235,9 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 	__u32 i;
 
 	event_print(&head);
+	duration_text(call->end - call->start, took, sizeof(took));
+	if (depth >= 0)
+		printf("%8s %*s", took, 2 * depth, "");
 	printf("%s(", f->sym->name);
 	for (i = 0; i < p->nr_args; i++) {
 		const struct tramp_arg *arg = &p->args[i];
@@ -262,8 +254,8 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 		print_value(f, call, &p->ret, &call->ret, f->ret_kind ? str : -1);
 		if (err)
 			printf(" (%s)", err);
-		duration_text(call->end - call->start, took, sizeof(took));
-		printf(" %s", took);
+		if (depth < 0)
+			printf(" %s", took);
 	}
 	putchar('\n');
 
@@ -277,7 +269,7 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 }
 
 static void print_json(const struct traced_func *f, const struct traced_call *call,
-		       const struct tramp_names *ks)
+		       const struct tramp_names *ks, int depth)
 {
 	const struct event_head head = head_of(call);
 	json_object *j = event_to_json("call", &head), *args = json_object_new_object(), *stack;
@@ -306,6 +298,8 @@ static void print_json(const struct traced_func *f, const struct traced_call *ca
 			json_put_str(j, "error", err);
 		json_put_u64(j, "duration_ns", call->end - call->start);
 	}
+	if (depth >= 0)
+		json_put_u64(j, "depth", depth);
 	frames = stack_frames(call);
 	if (frames) {
 		stack = json_object_new_array();
@@ -320,9 +314,12 @@ static void print_json(const struct traced_func *f, const struct traced_call *ca
 	json_print(j);
 }
 
-/* Shows one call; @ks only matters if it has a stack. */
+/*
+ * Shows one call; @ks only matters if it has a stack. @depth: how many calls it is inside
+ * of, in a tree; less than 0: this is none.
+ */
 void trace_print_call(const struct traced_func *f, const struct traced_call *call,
-		      const struct tramp_names *ks)
+		      const struct tramp_names *ks, int depth)
 {
-	(json_output ? print_json : print_text)(f, call, ks);
+	(json_output ? print_json : print_text)(f, call, ks, depth);
 }

@@ -10,6 +10,7 @@
  * must neither break the terminal nor make JSON invalid. A byte that is not printable
  * UTF-8 appears as \xNN.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -147,4 +148,17 @@ bool read_line(const char *path, char *buf, size_t len)
 	if (ok)
 		buf[strcspn(buf, "\n")] = 0;
 	return ok;
+}
+
+/* A duration in the unit that fits: 12.3us. */
+void duration_text(uint64_t ns, char *buf, size_t len)
+{
+	if (ns < 1000)
+		snprintf(buf, len, "%" PRIu64 "ns", ns);
+	else if (ns < 1000000)
+		snprintf(buf, len, "%" PRIu64 ".%" PRIu64 "us", ns / 1000, ns % 1000 / 100);
+	else if (ns < 1000000000)
+		snprintf(buf, len, "%" PRIu64 ".%03" PRIu64 "ms", ns / 1000000, ns % 1000000 / 1000);
+	else
+		snprintf(buf, len, "%" PRIu64 ".%03" PRIu64 "s", ns / 1000000000, ns % 1000000000 / 1000000);
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void *xcalloc(size_t nr, size_t size);
@@ -14,5 +15,6 @@ void *xrealloc(void *p, size_t size);
 bool read_line(const char *path, char *buf, size_t len);
 bool utf8_char(const char *s, size_t len, size_t *used);
 char *quote_text(const char *s, size_t len);
+void duration_text(uint64_t ns, char *buf, size_t len);
 
 #endif /* TRAMPCTL_TEXT_H */

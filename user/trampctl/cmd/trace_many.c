@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * trampctl trace of many functions: the same lines as for a few, from one pair of programs.
+ *
+ * With --tree, the calls of a task inside of each other come together, when the outermost
+ * returns. Calls arrive as they return, inner ones first. They are kept, by the task and by
+ * when its outermost call began, until its end is there. Then they are shown in the order
+ * of their beginnings, each indented below those that had not returned.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../out/error.h"
+#include "../out/json.h"
+#include "../out/output.h"
+#include "../out/text.h"
+#include "../run/many_run.h"
+#include "../run/module.h"
+#include "../run/signals.h"
+#include "../trampctl.h"
+#include "trace.h"
+#include "user/trampctl/run/many.skel.h"
+
+/* Calls of one tree; of more, those that came first are shown as a tree of their own. */
+#define MAX_TREE 16384
+
+/* How long to show what is left at the end. */
+#define LEFTOVER_NS 250000000ULL
+
+/* Trees that are under way, by task: a table with lists. */
+#define TREE_SLOTS 1024
+
+struct tree {
+	struct tree *next;
+	uint64_t task, top;
+	struct traced_call **calls;
+	size_t nr, room;
+};
+
+struct trace_many {
+	const struct trace_many_options *opts;
+	struct many_run many;
+	struct traced_func *funcs;
+	struct tramp_names *ks;
+	struct events events;
+	struct tree *trees[TREE_SLOTS];
+	size_t shown;
+};
+
+/* ---------------------------------------------------------------- trees -- */
+
+static struct tree **tree_slot(struct trace_many *run, uint64_t task)
+{
+	return &run->trees[(task >> 6) * 0x9e3779b97f4a7c15ULL >> 54];
+}
+
+static int earlier_first(const void *a, const void *b)
+{
+	const struct traced_call *x = *(struct traced_call *const *)a;
+	const struct traced_call *y = *(struct traced_call *const *)b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	/* Two that began within one tick of the clock: the outer one ended later. */
+	return x->end > y->end ? -1 : x->end < y->end;
+}
+
+static void show_call(struct trace_many *run, const struct traced_call *call, int depth)
+{
+	trace_print_call(&run->funcs[call->func], call, run->ks, depth);
+	run->shown++;
+}
+
+/* Shows a tree, and forgets it. */
+static void show_tree(struct trace_many *run, struct tree *t)
+{
+	uint64_t ends[MANY_MAX_DEPTH];
+	size_t i, depth = 0;
+
+	qsort(t->calls, t->nr, sizeof(*t->calls), earlier_first);
+	for (i = 0; i < t->nr; i++) {
+		const struct traced_call *c = t->calls[i];
+
+		while (depth && ends[depth - 1] <= c->start)
+			depth--;
+		show_call(run, c, depth);
+		if (depth < MANY_MAX_DEPTH)
+			ends[depth++] = c->end;
+		free(t->calls[i]);
+	}
+	t->nr = 0;
+}
+
+static void free_tree(struct tree *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr; i++)
+		free(t->calls[i]);
+	free(t->calls);
+	free(t);
+}
+
+/*
+ * Shows what is left at the end: calls inside of others that have not returned. It must come soon,
+ * so after a while the rest is only counted.
+ */
+static void show_trees(struct trace_many *run)
+{
+	const uint64_t end = now_ns() + LEFTOVER_NS;
+	struct tree *t;
+	size_t i;
+
+	for (i = 0; i < TREE_SLOTS; i++)
+		for (t = run->trees[i]; t; t = t->next) {
+			if (output_failed() || run->events.blocked || now_ns() > end)
+				run->events.unread += t->nr;
+			else
+				show_tree(run, t);
+		}
+}
+
+static void free_trees(struct trace_many *run)
+{
+	struct tree *t;
+	size_t i;
+
+	for (i = 0; i < TREE_SLOTS; i++)
+		while ((t = run->trees[i])) {
+			run->trees[i] = t->next;
+			free_tree(t);
+		}
+}
+
+/*
+ * The tree of a task. It may have another one, whose end was lost: the task has begun a new
+ * one, so that is shown.
+ */
+static struct tree **find_tree(struct trace_many *run, uint64_t task, uint64_t top)
+{
+	struct tree **at = tree_slot(run, task);
+
+	while (*at && (*at)->task != task)
+		at = &(*at)->next;
+	if (*at && (*at)->top != top) {
+		show_tree(run, *at);
+		(*at)->top = top;
+	}
+	if (!*at) {
+		*at = xcalloc(1, sizeof(**at));
+		(*at)->task = task;
+		(*at)->top = top;
+	}
+	return at;
+}
+
+static void add_call(struct trace_many *run, const struct many_event *e,
+		     const struct traced_call *call)
+{
+	struct tree **at = find_tree(run, e->task, e->top), *t = *at;
+
+	if (call) {
+		if (t->nr == t->room) {
+			t->room = t->room ? 2 * t->room : 8;
+			t->calls = xrealloc(t->calls, t->room * sizeof(*t->calls));
+		}
+		t->calls[t->nr] = xcalloc(1, sizeof(*call));
+		*t->calls[t->nr++] = *call;
+	}
+	if (e->last || t->nr >= MAX_TREE)
+		show_tree(run, t);
+	if (e->last) {
+		*at = t->next;
+		free_tree(t);
+	}
+}
+
+/* ------------------------------------------------------------------ run -- */
+
+static bool show_event(void *arg, const void *data, size_t size)
+{
+	const size_t head = offsetof(struct many_event, call);
+	const size_t least = offsetof(struct many_event, call.str);
+	struct trace_many *run = arg;
+	const struct many_event *e = data;
+	struct traced_call call = { 0 };
+
+	if (size < head)
+		return false;
+	if (size < least) {
+		if (run->opts->tree)
+			add_call(run, e, NULL);
+		return run->opts->tree;
+	}
+	/* Records end behind their last string: what is cut off reads as zero. */
+	size -= head;
+	memcpy(&call, &e->call, size < sizeof(call) ? size : sizeof(call));
+	if (call.func >= run->many.funcs.nr)
+		return false;
+	if (!run->opts->tree) {
+		show_call(run, &call, -1);
+		return true;
+	}
+	/* With --tree the number is one of trees. */
+	add_call(run, e, &call);
+	return e->last;
+}
+
+/* Tells the programs what a trace needs to know of a function. */
+static int configure(void *arg, size_t nr, struct many_func *info)
+{
+	struct trace_many *run = arg;
+	struct traced_func *f;
+	uint32_t nr_slots;
+
+	if (!run->funcs)
+		run->funcs = xcalloc(run->many.funcs.nr, sizeof(*run->funcs));
+	f = &run->funcs[nr];
+	f->sym = run->many.funcs.func[nr]->sym;
+	f->spec = f->sym->name;
+	f->entry_only = run->opts->entry_only;
+	f->proto = tramp_syms__proto(run->many.funcs.syms, f->sym);
+	if (!f->proto)
+		return fail_lib(run->many.funcs.syms, f->spec);
+	trace_find_strings(f, &info->nr_strs);
+	info->ret_kind = f->ret_kind;
+	memcpy(info->str_kind, f->str_kind, sizeof(info->str_kind));
+	nr_slots = f->proto->nr_slots;
+	info->nr_slots = nr_slots < TRACE_MAX_SLOTS ? nr_slots : TRACE_MAX_SLOTS;
+	arguments_locate(f->proto, info->slot_where, TRACE_MAX_SLOTS);
+	return 0;
+}
+
+static void summarize(const struct trace_many *run)
+{
+	const volatile struct many_counts *c = &run->many.skel->bss->counts;
+	const uint64_t inside = c->entered - c->returned - c->lost_exit;
+	json_object *j;
+
+	if (json_output) {
+		j = many_lost_json(&run->many, run->events.unread);
+		json_put_str(j, "type", "end");
+		json_put_u64(j, "calls", run->shown);
+		json_put_u64(j, "not_returned", inside);
+		json_print(j);
+		return;
+	}
+	many_warn_lost(&run->many, run->events.unread);
+	if (inside)
+		warn("%" PRIu64 " call%s had not returned%s", inside, inside == 1 ? "" : "s",
+		     run->many.missed ? ", or the return was missed" : "");
+}
+
+static int collect(struct trace_many *run)
+{
+	const uint64_t max = run->opts->many.events->max;
+	int rc;
+
+	if (json_output)
+		trace_print_start(run->funcs, run->many.funcs.nr);
+	else if (!run->opts->many.events->no_header)
+		trace_print_header(run->opts->tree);
+	fflush(stdout);
+	if (output_failed())
+		return 0;
+
+	rc = events_collect(&run->events);
+	many_stop(&run->many);
+	if (rc)
+		return rc;
+	events_finish(&run->events);
+	/* With as many trees as were asked for, others do not matter. */
+	if (!max || run->events.shown < max)
+		show_trees(run);
+	if (!output_failed())
+		summarize(run);
+	return 0;
+}
+
+/* Returns the exit code. */
+int trace_many(const struct trace_many_options *opts, int argc, char **argv)
+{
+	struct trace_many run = {
+		.opts = opts,
+		.many = { .opts = &opts->many, .mode = MANY_TRACE, .exits = !opts->entry_only,
+			  .flags = opts->stack ? MANY_F_STACK : 0, .configure = configure },
+		.events = { .opts = opts->many.events, .show = show_event },
+	};
+	size_t i;
+	int rc;
+
+	run.many.arg = &run;
+	run.events.arg = &run;
+	rc = many_start(&run.many, argc, argv);
+	if (!rc && run.many.attached) {
+		if (opts->stack)
+			run.ks = load_ksyms("callers are shown as addresses");
+		rc = events_open(&run.events, bpf_map__fd(run.many.skel->maps.events));
+		if (!rc)
+			rc = collect(&run);
+	}
+	many_stop(&run.many);
+	events_close(&run.events);
+	free_trees(&run);
+	for (i = 0; run.funcs && i < run.many.funcs.nr; i++)
+		tramp_proto__free(run.funcs[i].proto);
+	free(run.funcs);
+	tramp_names__free(run.ks);
+	many_free(&run.many);
+	return rc;
+}
