@@ -146,7 +146,7 @@ static void test_pointers(void)
 
 static void test_commands(void)
 {
-	unsigned int bad[] = { _IO(TRAMP_IOC_TYPE, 5), _IO(TRAMP_IOC_TYPE, 6),
+	unsigned int bad[] = { _IO(TRAMP_IOC_TYPE, 8), _IO(TRAMP_IOC_TYPE, 9),
 			       _IO(TRAMP_IOC_TYPE, 0x7f), _IO(TRAMP_IOC_TYPE, 0xff),
 			       _IO(TRAMP_IOC_TYPE + 1, 0), _IOWR(TRAMP_IOC_TYPE, 0, uint32_t),
 			       _IOR(TRAMP_IOC_TYPE, 1, struct tramp_attach), 0, 0xffffffff,
