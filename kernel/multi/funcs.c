@@ -15,6 +15,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
+#include <linux/uaccess.h>
 #include "base/ksyms.h"
 #include "ftrace/site.h"
 #include "func/resolve.h"
@@ -69,6 +70,7 @@ static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
 	char name[KSYM_NAME_LEN] = "";
 	struct tramp_symbol sym;
 	unsigned long site;
+	u32 before;
 	int err;
 
 	if (!KSYM(kernel_text_address)(addr) || !tramp_text_symbol(addr, &sym) ||
@@ -83,6 +85,10 @@ static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
 	site = KSYM(ftrace_location)(addr);
 	if (!site || site != tramp_site_of(addr))
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, addr, "%s", name);
+	/* The image looks for an ENDBR in front of the site (x86/regs.c). */
+	if (copy_from_kernel_nofault(&before, (void *)site - 4, sizeof(before)))
+		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, addr,
+				    "%s begins where the text does", name);
 	if (tramp_text_idle(&sym))
 		return tramp_refuse(why, TRAMP_REASON_RCU_IDLE, addr, "%s", name);
 	if (returns && tramp_func_noreturn(name))
