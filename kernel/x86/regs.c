@@ -339,8 +339,9 @@ static void fill_multi_ctx(const struct tramp_regs *r, struct tramp_guard *g)
 }
 
 /*
- * Of many functions: what helpers find in the run context. Everything that matters has been
- * pushed, so registers are free.
+ * Of many functions: what helpers find in the run context. A program that was not loaded for
+ * many has no helper for the function's address: it finds that in orig_ax. Everything that
+ * matters has been pushed, so registers are free.
  */
 static void fill_run_ctx(const struct tramp_regs *r, struct tramp_guard *g)
 {
@@ -348,9 +349,15 @@ static void fill_run_ctx(const struct tramp_regs *r, struct tramp_guard *g)
 	const struct tramp_x86_env *env = g->env;
 	struct tasm *a = &g->hot.a;
 
-	if (!r->many || !r->run_ctx_words)
+	bool in_regs = !(flags & TRAMP_X86_CALL_MULTI) && (r->read & MEMBER(TRAMP_M_ORIG_AX));
+
+	if (!r->many || (!r->run_ctx_words && !in_regs))
 		return;
 	load_func(r, g);
+	if (in_regs)
+		tasm_store(a, tasm_at(TASM_RBP, g->ctx + 8 * TRAMP_M_ORIG_AX), TASM_RCX);
+	if (!r->run_ctx_words)
+		return;
 	if (flags & TRAMP_X86_CALL_MULTI) {
 		fill_multi_ctx(r, g);
 		return;

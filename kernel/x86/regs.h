@@ -36,7 +36,7 @@ struct tramp_regs_member {
  * @nr_progs: how many
  * @read: the members of pt_regs that must be right, bit n for the u64 at 8 * n
  * @ip: what is its member of that name
- * @orig_ax: the same
+ * @orig_ax: the same. With @many, and programs without CALL_MULTI, it is the function's address
  * @any: what is hit may be any instruction. Otherwise it is a function's entry, or its return
  * @ret: it is a function's return
  * @many: it is any of many functions: all about it comes from the return address, and

@@ -590,8 +590,9 @@ struct tramp_explain_code {
  * @refusal: (out) why not
  *
  * Takes all functions or none, but for those that F_SKIP leaves out. The context is a struct
- * pt_regs as the kernel's kprobe.multi and kretprobe.multi have it. Hits are counted for
- * all functions together. The modules that functions are in cannot be unloaded meanwhile.
+ * pt_regs as the kernel's kprobe.multi and kretprobe.multi have it. To a program with no attach
+ * type, whose kernel may have no helper for that, orig_ax is the function's address. Hits are
+ * counted for all functions together. The modules that functions are in cannot be unloaded meanwhile.
  *
  * A function that is named twice is attached to once, with its first cookie; the others are
  * ALREADY_ATTACHED, which without F_SKIP refuses the request. Where no function is left the

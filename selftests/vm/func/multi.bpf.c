@@ -68,14 +68,16 @@ int on_return(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Loaded for one place, as kernels without kprobe.multi need it: no address. */
+/* Loaded for one place, as kernels without kprobe.multi need it. */
 SEC("kprobe")
 int on_plain_entry(struct pt_regs *ctx)
 {
 	struct multi_seen *s = find(ctx);
 
-	if (s)
+	if (s) {
 		at_entry(ctx, s);
+		s->ip = ctx->orig_ax;
+	}
 	return 0;
 }
 
@@ -84,8 +86,19 @@ int on_plain_return(struct pt_regs *ctx)
 {
 	struct multi_seen *s = find(ctx);
 
-	if (s)
+	if (s) {
 		at_return(ctx, s);
+		s->ip = ctx->orig_ax;
+	}
+	return 0;
+}
+
+/* Such programs without a cookie have no run context. */
+SEC("kprobe")
+int on_plain_address(struct pt_regs *ctx)
+{
+	seen[0].ip = ctx->orig_ax;
+	__sync_fetch_and_add(&hits, 1);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
  * One program on many functions (ATTACH_MULTI).
  *
  * A program that is loaded for kprobe.multi is run where the kernel has that. Elsewhere there is
- * the same program loaded as a plain kprobe, which finds its cookie but no address.
+ * the same program loaded as a plain kprobe, which finds the function's address in orig_ax.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -77,8 +77,7 @@ static void test_entry(void)
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		CHECK_EQ(skel->bss->seen[i].entries, CALLS, "%s", names[i]);
 		CHECK_EQ(skel->bss->seen[i].first, i + 40, "%s", names[i]);
-		if (has_multi)
-			CHECK_EQ(skel->bss->seen[i].ip, m->addrs[i], "%s", names[i]);
+		CHECK_EQ(skel->bss->seen[i].ip, m->addrs[i], "%s", names[i]);
 	}
 	many_detach(m);
 	call_all();
@@ -99,12 +98,42 @@ static void test_return(void)
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		CHECK_EQ(skel->bss->seen[i].returns, CALLS, "%s", names[i]);
 		CHECK_EQ(skel->bss->seen[i].result, 2 * i + 41, "%s", names[i]);
-		if (has_multi)
-			CHECK_EQ(skel->bss->seen[i].ip, m->addrs[i], "%s", names[i]);
+		CHECK_EQ(skel->bss->seen[i].ip, m->addrs[i], "%s", names[i]);
 	}
 	many_detach(m);
 	call_all();
 	CHECK_EQ(skel->bss->hits, CALLS * ARRAY_SIZE(names), "hits");
+}
+
+/* Plain kprobe programs on every kernel; one of them has no run context. */
+static void test_plain(void)
+{
+	struct {
+		const struct bpf_program *prog;
+		uint32_t flags;
+	} way[4] = {
+		{ .flags = 0 }, { .flags = TRAMP_MULTI_F_RETURN },
+		{ .flags = 0 }, { .flags = TRAMP_MULTI_F_RETURN },
+	};
+	size_t i;
+
+	setup();
+	way[0].prog = skel->progs.on_plain_entry;
+	way[1].prog = skel->progs.on_plain_return;
+	way[2].prog = way[3].prog = skel->progs.on_plain_address;
+	for (i = 0; i < ARRAY_SIZE(way); i++) {
+		struct multi_seen *seen = &skel->bss->seen[i < 2];
+		struct many *m = many_new();
+
+		many_add_name(m, names[0]);
+		many_add_name(m, names[1]);
+		memset(skel->bss->seen, 0, 2 * sizeof(*skel->bss->seen));
+		many_attach(m, bpf_program__fd(way[i].prog), way[i].flags);
+		tt_call(dev, "%s n=1 7", names[1]);
+		CHECK_EQ(seen->ip, m->addrs[1], "way %zu", i);
+		many_detach(m);
+	}
+	CHECK_EQ(skel->bss->hits, ARRAY_SIZE(way), "hits");
 }
 
 /* Functions of the kernel proper that a system call each of this process runs. */
@@ -278,6 +307,7 @@ static const struct ktap_test tests[] = {
 	{ "all_sessions", test_all_sessions, 120 },
 	{ "entry", test_entry, 60 },
 	{ "return", test_return, 60 },
+	{ "plain", test_plain, 60 },
 	{ "syscalls", test_syscalls, 60 },
 	{ "session", test_session, 60 },
 };
