@@ -10,8 +10,8 @@
  * SEC("kretprobe.multi") or SEC("kprobe.session"), with or without a pattern behind. Its
  * context is a struct pt_regs; bpf_get_func_ip() and bpf_get_attach_cookie() tell where it is.
  *
- * Kernels without kprobe.multi load such a program, but their helpers tell it nothing. There
- * load a plain SEC("kprobe") program: it gets its cookie, but not the function's address.
+ * Kernels without kprobe.multi load such a program, but their helpers tell it nothing. Call
+ * tramp_register_sections() first, and it works there as it is.
  */
 #ifndef TRAMPOLINE_MULTI_H
 #define TRAMPOLINE_MULTI_H
@@ -48,6 +48,24 @@ struct tramp_multi_opts {
 	size_t *attached;
 };
 #define tramp_multi_opts__last_field attached
+
+/**
+ * tramp_register_sections() - teach libbpf the sections of programs for many functions
+ *
+ * Call it once, before objects are opened. From then on, and for all objects of the process:
+ *  - libbpf knows SEC("kprobe.session"), which it does of itself from 1.5 on;
+ *  - on a kernel without kprobe.multi, programs in SEC("kprobe.multi") and
+ *    SEC("kretprobe.multi") are loaded in the form that works there: as plain kprobe programs,
+ *    which read what bpf_get_func_ip() returns from their context. Only tramp_attach_multi()
+ *    can attach them then. The module must be loaded before they are;
+ *  - a kprobe.session program is refused where the kernel has no sessions (MISSING_SYMBOL).
+ *
+ * libbpf_register_prog_handler() does it, which is not thread-safe. A second call changes
+ * nothing.
+ * Errors: those of libbpf_register_prog_handler() (TRAMP_LIB_SYSTEM).
+ * Return: 0 or a negative errno.
+ */
+TRAMP_API int tramp_register_sections(void);
 
 /**
  * tramp_attach_multi() - attach a loaded program to many functions

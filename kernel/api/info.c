@@ -40,10 +40,11 @@ static int fill(struct tramp_info *info)
 	tramp_probe_totals(&info->probes, &info->optimised);
 	info->probes += tramp_target_probes();
 	mutex_unlock(&tramp_mutex);
-	if (tramp_ksyms.has_probes)
-		info->features |= TRAMP_FEAT_KPROBE | TRAMP_FEAT_JUMP | TRAMP_FEAT_KRETPROBE;
 	if (tramp_ksyms.has_probes) {
-		info->features |= TRAMP_FEAT_MULTI;
+		info->features |= TRAMP_FEAT_KPROBE | TRAMP_FEAT_JUMP | TRAMP_FEAT_KRETPROBE |
+				  TRAMP_FEAT_MULTI;
+		if (tramp_multi_layout.known)
+			info->features |= TRAMP_FEAT_MULTI_HELPERS;
 		if (tramp_multi_layout.known && tramp_env.has_session)
 			info->features |= TRAMP_FEAT_SESSION;
 	}

@@ -6,7 +6,7 @@
 
 LTT		:= selftests/libtrampoline
 LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols names select glob proto errors memory places)
-LTT_GUEST	:= $(addprefix $(O)/$(LTT)/test_lib_,attach links ask probes)
+LTT_GUEST	:= $(addprefix $(O)/$(LTT)/test_lib_,attach links ask probes multi)
 LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
 LTT_VMLINUX	:= $(O)/kernels/$(VMLINUX_H_KERNEL)/vmlinux
@@ -21,6 +21,7 @@ $(O)/$(LTT)/test_proto: | $(LTT_VMLINUX)
 LTT_KINDS	:= $(O)/$(LTT)/test_errors.o $(O)/$(LTT)/guest.o $(LTT_GUEST:%=%.o)
 LTT_PROBES	:= $(O)/$(LTT)/test_places.o $(O)/$(LTT)/test_lib_probes.o
 $(LTT_KINDS) $(LTT_PROBES): CFLAGS += -I$(O)/$(LTT)
+$(O)/$(LTT)/test_lib_multi.o: $(O)/$(LTT)/sections.skel.h
 $(LTT_KINDS): $(O)/$(LTT)/kinds.skel.h
 $(LTT_PROBES): $(O)/$(LTT)/probes.skel.h
 $(LTT_GUEST): $(O)/$(LTT)/guest.o
@@ -29,7 +30,7 @@ $(LTT_GUEST): $(O)/$(LTT)/guest.o
 $(O)/$(LTT)/kinds.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
 
 # Kept, so that unchanged programs are not compiled again.
-.SECONDARY: $(O)/$(LTT)/kinds.bpf.o $(O)/$(LTT)/probes.bpf.o
+.SECONDARY: $(O)/$(LTT)/kinds.bpf.o $(O)/$(LTT)/probes.bpf.o $(O)/$(LTT)/sections.bpf.o
 
 # Allocations of the library go through the test. Shared, so that only its own are:
 # those of libc and libbpf, which are linked already, stay as they are.

@@ -96,6 +96,7 @@ t_install() {
 	for f in lib/libtrampoline.a lib/libtrampoline.so lib/libtrampoline.so.0 \
 		lib/pkgconfig/libtrampoline.pc \
 		$(cd "$ROOT" && echo include/trampoline/*.h) \
+		include/trampoline/trampoline_helpers.bpf.h \
 		include/linux/trampoline.h share/man/man3/tramp_attach.3 \
 		share/man/man7/libtrampoline.7; do
 		[ -s "$PREFIX/$f" ] || fail "$f was not installed"

@@ -8,6 +8,8 @@ LT_SONAME	:= libtrampoline.so.0
 LT_FILE		:= libtrampoline.so.$(VERSION)
 LT_HEADER	:= include/trampoline/trampoline.h
 LT_HEADERS	:= $(sort $(wildcard include/trampoline/*.h))
+# For the BPF programs of those who use the library.
+LT_BPF_HEADER	:= bpf/trampoline_helpers.bpf.h
 LT_SRC		:= $(sort $(wildcard $(LT)/*/*.c))
 LT_OBJ		:= $(LT_SRC:%.c=$(O)/%.o)
 LT_PIC		:= $(LT_SRC:%.c=$(O)/%.pic.o)
@@ -63,7 +65,7 @@ install-hooks:: $(LIBTRAMP_A) $(LIBTRAMP_SO)
 	$(Q)ln -sf $(LT_SONAME) $(DESTDIR)$(PREFIX)/lib/libtrampoline.so
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $(LT)/libtrampoline.pc.in \
 		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/libtrampoline.pc
-	$(Q)install -m 644 $(LT_HEADERS) $(DESTDIR)$(PREFIX)/include/trampoline/
+	$(Q)install -m 644 $(LT_HEADERS) $(LT_BPF_HEADER) $(DESTDIR)$(PREFIX)/include/trampoline/
 	$(Q)install -m 644 include/uapi/linux/trampoline.h $(DESTDIR)$(PREFIX)/include/linux/
 	$(Q)install -m 644 $(filter %.3,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man3/
 	$(Q)install -m 644 $(filter %.7,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man7/
@@ -72,6 +74,7 @@ uninstall-hooks::
 	$(Q)rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,libtrampoline.a libtrampoline.so \
 		$(LT_SONAME) $(LT_FILE) pkgconfig/libtrampoline.pc)
 	$(Q)rm -f $(LT_HEADERS:%=$(DESTDIR)$(PREFIX)/%) \
+		$(LT_BPF_HEADER:bpf/%=$(DESTDIR)$(PREFIX)/include/trampoline/%) \
 		$(DESTDIR)$(PREFIX)/include/linux/trampoline.h
 	$(Q)rm -f $(patsubst docs/man/%.3,$(DESTDIR)$(PREFIX)/share/man/man3/%.3,$(filter %.3,$(LT_MAN))) \
 		$(patsubst docs/man/%.7,$(DESTDIR)$(PREFIX)/share/man/man7/%.7,$(filter %.7,$(LT_MAN)))

@@ -194,6 +194,7 @@ enum tramp_mode {
 #define TRAMP_FEAT_KRETPROBE	(1ULL << 12)	/* kprobe programs at functions' returns */
 #define TRAMP_FEAT_MULTI	(1ULL << 13)	/* one program on many functions */
 #define TRAMP_FEAT_SESSION	(1ULL << 14)	/* ... at their entries and returns */
+#define TRAMP_FEAT_MULTI_HELPERS (1ULL << 15)	/* ... loaded as BPF_TRACE_KPROBE_MULTI */
 
 /**
  * struct tramp_info - INFO: what this module on this kernel can do
@@ -590,9 +591,10 @@ struct tramp_explain_code {
  * @refusal: (out) why not
  *
  * Takes all functions or none, but for those that F_SKIP leaves out. The context is a struct
- * pt_regs as the kernel's kprobe.multi and kretprobe.multi have it. To a program with no attach
- * type, whose kernel may have no helper for that, orig_ax is the function's address. Hits are
- * counted for all functions together. The modules that functions are in cannot be unloaded meanwhile.
+ * pt_regs as the kernel's kprobe.multi and kretprobe.multi have it. For a program without an
+ * attach type orig_ax is the function's address: its kernel may have no helper that tells it.
+ * Hits are counted for all functions together.
+ * The modules that functions are in cannot be unloaded meanwhile.
  *
  * A function that is named twice is attached to once, with its first cookie; the others are
  * ALREADY_ATTACHED, which without F_SKIP refuses the request. Where no function is left the

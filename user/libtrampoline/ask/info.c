@@ -101,6 +101,8 @@ static const struct feature {
 	{ TRAMP_FEAT_KRETPROBE, "kretprobe", "kprobe programs at functions' returns" },
 	{ TRAMP_FEAT_MULTI, "multi", "one program on many functions" },
 	{ TRAMP_FEAT_SESSION, "session", "programs at entries and returns of many functions" },
+	{ TRAMP_FEAT_MULTI_HELPERS, "multi-helpers",
+	  "programs for many functions as the kernel's own kprobe.multi has them" },
 };
 
 static const struct feature *feature(unsigned int bit)

@@ -207,17 +207,24 @@ static int open_and_load(const char *path, struct bpf_object **objp)
 	rc = check_file(path);
 	if (rc)
 		return rc;
+	rc = tramp_register_sections();
+	if (rc)
+		return fail_lib(NULL, NULL);
 	obj = bpf_object__open_file(path, NULL);
 	if (!obj)
 		return fail_bpf(errno, "cannot open the BPF object %s", path);
 	rc = need_module(NULL);
 	if (rc)
 		goto err;
+	tramp_clear_error();
 	err = bpf_object__load(obj);
 	if (err) {
 		rc = 0;
 		if (err == -ESRCH || err == -ENOENT)
 			rc = check_targets(obj);
+		/* tramp_register_sections() has a say. */
+		if (err == -EOPNOTSUPP && tramp_last_error()->reason)
+			rc = fail_lib(NULL, NULL);
 		if (!rc)
 			rc = fail_bpf(err, "cannot load %s", path);
 		goto err;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
+/*
+ * libbpf's handling of the sections of programs for many functions.
+ *
+ * libbpf before 1.5 does not know SEC("kprobe.session"). And a kernel without kprobe.multi loads
+ * such programs, but its helpers tell them nothing. There each is loaded as a plain kprobe
+ * program, whose cookie works. Its function's address the module puts into pt_regs.orig_ax
+ * (struct tramp_attach_multi). The call of bpf_get_func_ip() becomes a load from there: r1 has
+ * the context, the helper's argument. So one instruction takes the place of one. By then libbpf
+ * has relocated the program and appended the functions that it calls.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/error.h"
+#include "internal.h"
+
+#include <trampoline/module.h>
+
+/* Of Linux 6.10, which the headers may be older than. */
+#define ATTACH_SESSION	((enum bpf_attach_type)56)
+/* Of struct pt_regs, in bytes. */
+#define PT_REGS_ORIG_AX	120
+
+static bool is_func_ip(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+	       insn->imm == BPF_FUNC_get_func_ip;
+}
+
+/* Have the program take its function's address from the context. */
+static int load_func_ip(struct bpf_program *prog)
+{
+	const struct bpf_insn load = {
+		.code = BPF_LDX | BPF_MEM | BPF_DW,
+		.dst_reg = BPF_REG_0,
+		.src_reg = BPF_REG_1,
+		.off = PT_REGS_ORIG_AX,
+	};
+	size_t i, nr = bpf_program__insn_cnt(prog);
+	struct bpf_insn *insns;
+	int err;
+
+	insns = malloc(nr * sizeof(*insns));
+	if (!insns)
+		return -ENOMEM;
+	memcpy(insns, bpf_program__insns(prog), nr * sizeof(*insns));
+	for (i = 0; i < nr; i++) {
+		if (is_func_ip(&insns[i]))
+			insns[i] = load;
+	}
+	err = bpf_program__set_insns(prog, insns, nr);
+	free(insns);
+	return err;
+}
+
+/* The module's features; all of them if it cannot be asked, so that nothing is changed. */
+static uint64_t features(void)
+{
+	TRAMP_OPTS(tramp_module_info, info);
+
+	return tramp_info(&info) ? ~0ULL : info.features;
+}
+
+static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
+{
+	char subject[LIBTRAMP_SUBJECT_LEN];
+	uint64_t has = features();
+
+	(void)cookie;
+	if (bpf_program__expected_attach_type(prog) == ATTACH_SESSION) {
+		libtramp_prog_subject(subject, sizeof(subject), prog);
+		return has & TRAMP_FEAT_SESSION ? 0 :
+		       LIBTRAMP_FAIL(-EOPNOTSUPP, TRAMP_REASON_MISSING_SYMBOL, subject,
+				     "this kernel has no kprobe sessions");
+	}
+	if (has & TRAMP_FEAT_MULTI_HELPERS)
+		return 0;
+	opts->expected_attach_type = 0;
+	return load_func_ip(prog);
+}
+
+/* For those who attach by libbpf: as it does without us. */
+static int attach(const struct bpf_program *prog, long cookie, struct bpf_link **link)
+{
+	LIBBPF_OPTS(bpf_kprobe_multi_opts, opts);
+	const char *pattern = "";
+	uint32_t flags = 0;
+
+	(void)cookie;
+	*link = NULL;
+	libtramp_is_multi(bpf_program__section_name(prog), &flags, &pattern);
+	if (!*pattern)
+		return 0;
+	if (bpf_program__expected_attach_type(prog) == ATTACH_SESSION)
+		return -EOPNOTSUPP;
+	opts.retprobe = flags & TRAMP_MULTI_F_RETURN;
+	*link = bpf_program__attach_kprobe_multi_opts(prog, pattern, &opts);
+	return *link ? 0 : -errno;
+}
+
+int tramp_register_sections(void)
+{
+	static const struct {
+		const char *section;
+		enum bpf_attach_type type;
+	} sections[] = {
+		{ "kprobe.multi+", BPF_TRACE_KPROBE_MULTI },
+		{ "kretprobe.multi+", BPF_TRACE_KPROBE_MULTI },
+		{ "kprobe.session+", ATTACH_SESSION },
+	};
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts,
+		    .prog_prepare_load_fn = prepare_load, .prog_attach_fn = attach);
+	static int ids[ARRAY_SIZE(sections)];
+	static bool done;
+	size_t i;
+
+	for (i = 0; !done && i < ARRAY_SIZE(sections); i++) {
+		ids[i] = libbpf_register_prog_handler(sections[i].section, BPF_PROG_TYPE_KPROBE,
+						      sections[i].type, &opts);
+		if (ids[i] >= 0)
+			continue;
+		LIBTRAMP_FAIL(ids[i], TRAMP_LIB_SYSTEM, "tramp_register_sections()",
+			      "libbpf refuses a handler");
+		while (i-- > 0)
+			libbpf_unregister_prog_handler(ids[i]);
+		libtramp_warn_last();
+		return -errno;
+	}
+	done = true;
+	return 0;
+}
