@@ -157,6 +157,7 @@ static int grow(struct table **where, u32 nr, struct tramp_refusal *why)
 		kfree(old);
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	}
+	/* Pairs with rcu_dereference() of ftrace's lookups: the copy is complete. */
 	smp_store_release(where, to);
 	old->table = from;
 	/* Without buckets it is the kernel's empty one, which is no allocation. */

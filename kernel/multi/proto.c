@@ -17,27 +17,14 @@
  * few such functions, so kallsyms is asked for the name of each, and whether that name leads
  * back to it.
  */
-#include <linux/jhash.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "base/btf_id.h"
-#include "base/compat.h"
 #include "base/ksyms.h"
 #include "func/model.h"
+#include "name_table.h"
 #include "proto.h"
 #include "text/symbol.h"
-
-/**
- * struct name - a name of a function that was asked for
- * @next: the next in the table's bucket, plus one; 0: none
- * @item: the function
- * @hash: of the name
- */
-struct name {
-	u32 next;
-	u32 item;
-	u64 hash;
-};
 
 /**
  * struct protos - the work in hand
@@ -45,37 +32,17 @@ struct name {
  * @nr: how many
  * @fits: for each: BTF has told a prototype that fits
  * @names: the names found so far
- * @nr_names: how many
- * @room: how many there is room for
- * @buckets: heads of the table's chains, as @next
- * @bits: log2 of the number of buckets
- * @calls: symbols seen, for looking at signals now and then
+ * @calls: types seen, for looking at signals now and then
  * @nr_types: of the kernel's BTF: ids of a module's own types begin there
  */
 struct protos {
 	struct tramp_func_item *items;
 	u32 nr;
 	bool *fits;
-	struct name *names;
-	u32 nr_names;
-	u32 room;
-	u32 *buckets;
-	u32 bits;
+	struct tramp_names names;
 	u32 calls;
 	u32 nr_types;
 };
-
-static u64 hash_name(const char *name)
-{
-	size_t len = strlen(name);
-
-	return (u64)jhash(name, len, 1) << 32 | jhash(name, len, 2);
-}
-
-static u32 *bucket(struct protos *p, u64 hash)
-{
-	return &p->buckets[hash & ((1u << p->bits) - 1)];
-}
 
 static bool interrupted(struct protos *p)
 {
@@ -99,30 +66,12 @@ static s64 find_item(const struct protos *p, u64 addr)
 }
 
 /* First pass: take down the names of the functions asked for. */
-static int take_name(struct protos *p, const char *name, unsigned long addr)
+static int take_name(void *arg, const char *name, unsigned long addr)
 {
+	struct protos *p = arg;
 	s64 item = find_item(p, addr);
-	struct name *n, *more;
-	u32 *head;
 
-	if (item < 0)
-		return interrupted(p) ? -EINTR : 0;
-	if (p->nr_names == p->room) {
-		more = kvmalloc_array(2 * p->room, sizeof(*more), GFP_KERNEL);
-		if (!more)
-			return -ENOMEM;
-		memcpy(more, p->names, p->room * sizeof(*more));
-		kvfree(p->names);
-		p->names = more;
-		p->room *= 2;
-	}
-	n = &p->names[p->nr_names++];
-	n->item = item;
-	n->hash = hash_name(name);
-	head = bucket(p, n->hash);
-	n->next = *head;
-	*head = p->nr_names;
-	return interrupted(p) ? -EINTR : 0;
+	return item < 0 ? 0 : tramp_names_add(&p->names, name, item);
 }
 
 static void refuse(struct protos *p, u32 item, u32 reason)
@@ -132,41 +81,17 @@ static void refuse(struct protos *p, u32 item, u32 reason)
 }
 
 /* Second pass: a name that is another symbol's too. */
-static int find_twins(struct protos *p, const char *name, unsigned long addr)
+static int find_twins(void *arg, const char *name, unsigned long addr)
 {
-	u64 hash = hash_name(name);
-	u32 at;
+	struct protos *p = arg;
+	const struct tramp_name *n;
 
-	for (at = *bucket(p, hash); at; at = p->names[at - 1].next) {
-		const struct name *n = &p->names[at - 1];
-
-		if (n->hash == hash && p->items[n->item].addr != addr)
+	tramp_names_for_each(n, &p->names, tramp_name_hash(name)) {
+		if (p->items[n->item].addr != addr)
 			refuse(p, n->item, TRAMP_REASON_AMBIGUOUS);
 	}
-	return interrupted(p) ? -EINTR : 0;
+	return 0;
 }
-
-#if TRAMP_EACH_SYMBOL_HAS_MODULE
-static int take_symbol(void *p, const char *name, struct module *mod, unsigned long addr)
-{
-	return mod ? 0 : take_name(p, name, addr);
-}
-
-static int twin_symbol(void *p, const char *name, struct module *mod, unsigned long addr)
-{
-	return mod ? 0 : find_twins(p, name, addr);
-}
-#else
-static int take_symbol(void *p, const char *name, unsigned long addr)
-{
-	return take_name(p, name, addr);
-}
-
-static int twin_symbol(void *p, const char *name, unsigned long addr)
-{
-	return find_twins(p, name, addr);
-}
-#endif
 
 /* Why a prototype does not fit; 0: it does. */
 static u32 judge(struct btf *btf, const struct btf_type *func, const char *name)
@@ -204,13 +129,11 @@ static void take_type(struct protos *p, struct btf *btf, const struct btf_type *
 		      const struct module *mod)
 {
 	const char *name = KSYM(btf_name_by_offset)(btf, t->name_off);
-	u64 hash = hash_name(name);
-	u32 at, reason;
+	const struct tramp_name *n;
+	u32 reason;
 
-	for (at = *bucket(p, hash); at; at = p->names[at - 1].next) {
-		const struct name *n = &p->names[at - 1];
-
-		if (n->hash != hash || module_of(p->items[n->item].addr) != mod)
+	tramp_names_for_each(n, &p->names, tramp_name_hash(name)) {
+		if (module_of(p->items[n->item].addr) != mod)
 			continue;
 		reason = judge(btf, t, name);
 		if (reason)
@@ -282,16 +205,15 @@ static int read_modules(struct protos *p)
 
 static int run(struct protos *p, struct btf *btf)
 {
-	return KSYM(kallsyms_on_each_symbol)(take_symbol, p) ?:
-	       KSYM(kallsyms_on_each_symbol)(twin_symbol, p) ?:
+	return tramp_text_each_symbol(take_name, p) ?: tramp_text_each_symbol(find_twins, p) ?:
 	       read_btf(p, btf, NULL) ?: read_modules(p);
 }
 
 int tramp_protos_check(struct tramp_func_item *items, u32 nr, struct tramp_refusal *why)
 {
-	struct protos p = { .items = items, .nr = nr, .room = nr + 64, .bits = 4 };
+	struct protos p = { .items = items, .nr = nr };
 	struct btf *btf;
-	int err = -ENOMEM;
+	int err;
 	u32 i;
 
 	if (!tramp_ksyms.has_bpf_find_btf_id || !tramp_ksyms.has_kallsyms_on_each_symbol)
@@ -301,19 +223,17 @@ int tramp_protos_check(struct tramp_func_item *items, u32 nr, struct tramp_refus
 	/* Any struct that only the kernel proper has: its BTF object is meant. */
 	if (KSYM(bpf_find_btf_id)("task_struct", BTF_KIND_STRUCT, &btf) <= 0)
 		return tramp_refuse(why, TRAMP_REASON_NO_BTF, 0, "struct task_struct");
-	while (p.bits < 18 && 1u << p.bits < nr)
-		p.bits++;
+	err = tramp_names_init(&p.names, nr);
 	p.fits = kvcalloc(nr, sizeof(*p.fits), GFP_KERNEL);
-	p.names = kvmalloc_array(p.room, sizeof(*p.names), GFP_KERNEL);
-	p.buckets = kvcalloc(1u << p.bits, sizeof(*p.buckets), GFP_KERNEL);
-	if (p.fits && p.names && p.buckets)
+	if (!p.fits)
+		err = -ENOMEM;
+	if (!err)
 		err = run(&p, btf);
 	for (i = 0; !err && i < nr; i++) {
 		if (!p.fits[i])
 			refuse(&p, i, TRAMP_REASON_NO_BTF);
 	}
-	kvfree(p.buckets);
-	kvfree(p.names);
+	tramp_names_free(&p.names);
 	kvfree(p.fits);
 	KSYM(btf_put)(btf);
 	return err == -ENOMEM ? tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL) : err;

@@ -3,7 +3,9 @@
  * Addresses and the names that kallsyms has for them, and lists of functions by name.
  */
 #include <linux/kallsyms.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
+#include "base/compat.h"
 #include "base/ksyms.h"
 #include "symbol.h"
 
@@ -53,6 +55,39 @@ int tramp_text_unique(const char *name, unsigned long addr, struct tramp_refusal
 		return tramp_refuse(why, TRAMP_REASON_AMBIGUOUS, addr,
 				    "%u symbols are called %s", count, name);
 	return 0;
+}
+
+/* A walk over all symbols. */
+struct each {
+	int (*fn)(void *arg, const char *name, unsigned long addr);
+	void *arg;
+	u32 calls;
+};
+
+static int each_symbol(struct each *e, const char *name, unsigned long addr)
+{
+	if (++e->calls % 1024 == 0 && signal_pending(current))
+		return -EINTR;
+	return e->fn(e->arg, name, addr);
+}
+
+#if TRAMP_EACH_SYMBOL_HAS_MODULE
+static int each_core_symbol(void *e, const char *name, struct module *mod, unsigned long addr)
+{
+	return mod ? 0 : each_symbol(e, name, addr);
+}
+#else
+static int each_core_symbol(void *e, const char *name, unsigned long addr)
+{
+	return each_symbol(e, name, addr);
+}
+#endif
+
+int tramp_text_each_symbol(int (*fn)(void *arg, const char *name, unsigned long addr), void *arg)
+{
+	struct each e = { .fn = fn, .arg = arg };
+
+	return KSYM(kallsyms_on_each_symbol)(each_core_symbol, &e);
 }
 
 static bool matches(const struct tramp_name_rule *rule, const char *name)

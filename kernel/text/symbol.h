@@ -37,6 +37,17 @@ bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym);
  */
 int tramp_text_unique(const char *name, unsigned long addr, struct tramp_refusal *why);
 
+/**
+ * tramp_text_each_symbol() - look at each symbol of the kernel proper
+ * @fn: called with @arg, the name, and the address; anything but 0 ends the walk
+ * @arg: for @fn
+ *
+ * There are some 150,000. The kernel must have kallsyms_on_each_symbol() (base/ksyms.h).
+ * Context: process, may sleep. A signal ends it.
+ * Return: 0, what @fn returned, or -EINTR.
+ */
+int tramp_text_each_symbol(int (*fn)(void *arg, const char *name, unsigned long addr), void *arg);
+
 /* How a rule's name is compared with a function's. */
 enum tramp_match {
 	TRAMP_MATCH_EXACT,	/* but for what the compiler appends: .part.0, .cold, ... */
