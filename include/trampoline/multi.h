@@ -27,9 +27,11 @@ extern "C" {
  * struct tramp_multi_opts - options of tramp_attach_multi()
  * @sz: sizeof(struct tramp_multi_opts)
  * @selection: the functions; or
- * @addrs: their addresses
- * @cnt: entries in @addrs; with @selection 0
- * @cookies: a cookie for each, in the order of @selection or @addrs; NULL: all are 0
+ * @addrs: their addresses; or
+ * @names: their names, each "name" or "module:name". The module finds them. One that several
+ *	functions of the kernel proper have is refused (AMBIGUOUS)
+ * @cnt: entries in @addrs or @names; with @selection 0
+ * @cookies: a cookie for each, in the order of @selection, @addrs or @names; NULL: all are 0
  * @flags: TRAMP_MULTI_F_SKIP: leave out what cannot be attached to;
  *	TRAMP_MULTI_F_RETURN: run at the functions' returns. A program in
  *	SEC("kretprobe.multi") does so anyway
@@ -46,8 +48,9 @@ struct tramp_multi_opts {
 	uint32_t flags;
 	uint32_t *reasons;
 	size_t *attached;
+	const char *const *names;
 };
-#define tramp_multi_opts__last_field attached
+#define tramp_multi_opts__last_field names
 
 /**
  * tramp_register_sections() - teach libbpf the sections of programs for many functions

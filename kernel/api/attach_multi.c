@@ -8,6 +8,7 @@
 #include "internal.h"
 #include "link/link.h"
 #include "multi/multi.h"
+#include "multi/names.h"
 
 #define KNOWN_FLAGS	(TRAMP_MULTI_F_RETURN | TRAMP_MULTI_F_SKIP)
 
@@ -16,9 +17,9 @@ static int check(const struct tramp_attach_multi *multi, struct tramp_refusal *w
 	if (multi->flags & ~KNOWN_FLAGS)
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "unknown flags %#x",
 				    multi->flags);
-	if (multi->__reserved)
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "a reserved member is not 0");
-	if (!multi->nr || !multi->addrs)
+	if (multi->addrs && (multi->names || multi->names_len))
+		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "addresses and names");
+	if (!multi->nr || (!multi->addrs && !multi->names))
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "no functions");
 	if (multi->nr > TRAMP_MULTI_MAX)
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "%u functions, at most %u",
@@ -46,7 +47,6 @@ static int copy_in(struct tramp_func_item *items, u64 from, u32 nr, bool cookies
 				items[at + i].cookie = buf[i];
 			else
 				items[at + i].addr = buf[i];
-			items[at + i].index = at + i;
 		}
 	}
 	kvfree(buf);
@@ -86,6 +86,26 @@ static int reply(const struct tramp_described *d, int fd, void *arg)
 	       tramp_reply(r->user, multi, 0);
 }
 
+/* The functions, by address or by name, and their cookies. */
+static int take_functions(const struct tramp_attach_multi *multi, struct tramp_func_item *items,
+			  struct tramp_func_names *names, const struct tramp_user *user)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < multi->nr; i++)
+		items[i].index = i;
+	if (multi->addrs)
+		err = copy_in(items, multi->addrs, multi->nr, false);
+	else
+		err = tramp_func_names_copy(names, multi->names, multi->names_len, multi->nr,
+					    user->why) ?:
+		      tramp_func_names_find(names, items, multi->nr, user->why);
+	if (!err && multi->cookies)
+		err = copy_in(items, multi->cookies, multi->nr, true);
+	return err;
+}
+
 static int attach(struct tramp_attach_multi *multi, struct tramp_func_item *items,
 		  const struct tramp_user *user)
 {
@@ -101,18 +121,18 @@ static int attach(struct tramp_attach_multi *multi, struct tramp_func_item *item
 		.returns = funcs.returns,
 	};
 	struct reply to = { .multi = multi, .items = items, .user = user };
+	struct tramp_func_names names = {};
 	int err;
 
-	err = copy_in(items, multi->addrs, multi->nr, false);
-	if (!err && multi->cookies)
-		err = copy_in(items, multi->cookies, multi->nr, true);
-	if (!err)
-		err = tramp_multi_check_prog(&req, user->why);
-	if (err)
-		return err;
-	funcs.returns |= req.session;
-	err = tramp_funcs_create(&funcs, &req.funcs, user->why);
-	multi->failed = funcs.failed;
+	err = take_functions(multi, items, &names, user) ?:
+	      tramp_multi_check_prog(&req, user->why);
+	if (!err) {
+		funcs.names = names.name;
+		funcs.returns |= req.session;
+		err = tramp_funcs_create(&funcs, &req.funcs, user->why);
+		multi->failed = funcs.failed;
+	}
+	tramp_func_names_free(&names);
 	if (!err)
 		err = tramp_link_attach(&tramp_multi_ops, &req.attach, reply, &to, user->why);
 	tramp_funcs_free(&req.funcs);

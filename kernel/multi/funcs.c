@@ -128,7 +128,9 @@ static int check_all(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 			cond_resched();
 		}
 		memset(&one, 0, sizeof(one));
-		if (i && req->items[i - 1].addr == item->addr)
+		if (item->reason)
+			err = tramp_refuse(&one, item->reason, 0, "%s", req->names[item->index]);
+		else if (i && req->items[i - 1].addr == item->addr)
 			err = tramp_refuse(&one, TRAMP_REASON_ALREADY_ATTACHED, item->addr,
 					   "named twice");
 		else

@@ -31,7 +31,7 @@ struct tramp_funcs {
  * @addr: its address
  * @cookie: its cookie
  * @index: where it was in the request
- * @reason: (out) enum tramp_reason: why it is left out; 0: it is not
+ * @reason: (out) enum tramp_reason: why it is left out; 0: it is not. May be set before
  */
 struct tramp_func_item {
 	u64 addr;
@@ -44,6 +44,7 @@ struct tramp_func_item {
  * struct tramp_funcs_req - what a caller asks for
  * @items: the functions in any order; sorted in place
  * @nr: how many
+ * @names: what the caller called each, by its index; NULL: he gave addresses
  * @cookies: they have cookies
  * @returns: the program runs when the functions return
  * @skip: leave out what cannot be attached to; otherwise the first such fails the request
@@ -52,6 +53,7 @@ struct tramp_func_item {
 struct tramp_funcs_req {
 	struct tramp_func_item *items;
 	u32 nr;
+	const char **names;
 	bool cookies;
 	bool returns;
 	bool skip;

@@ -563,6 +563,8 @@ struct tramp_explain_code {
 
 /* Functions in one attachment. */
 #define TRAMP_MULTI_MAX		(1U << 20)
+/* Bytes of their names. */
+#define TRAMP_MULTI_NAMES_MAX	(1U << 26)
 
 /* tramp_attach_multi::flags */
 #define TRAMP_MULTI_F_RETURN	(1U << 0)	/* run when the functions return */
@@ -576,7 +578,9 @@ struct tramp_explain_code {
  *	BPF_TRACE_KPROBE_MULTI, BPF_TRACE_KPROBE_SESSION (then without F_RETURN: it runs at
  *	both) or none
  * @nr: functions, 1 to TRAMP_MULTI_MAX
- * @addrs: __u64[nr]: their addresses, in any order
+ * @addrs: __u64[nr]: their addresses, in any order; 0: there are @names
+ * @names: char[names_len]: their names, each ended by a NUL: "name", or "module:name"; 0: there
+ *	are @addrs
  * @cookies: __u64[nr]: the cookie of each; 0: every cookie is 0
  * @reasons: __u32[nr] (out), with F_SKIP: enum tramp_reason of each, 0 for those that were
  *	attached to; 0: not wanted
@@ -585,9 +589,9 @@ struct tramp_explain_code {
  * @kind: (out) enum tramp_kind
  * @nr_attached: (out) functions attached to
  * @key: (out) the <key> in trampoline_<key>_<index>, the one image of all of them
- * @failed: (out) without F_SKIP: the entry of @addrs that @refusal is about, @nr if it is about
- *	none
- * @__reserved: 0
+ * @failed: (out) without F_SKIP: the entry of @addrs or @names that @refusal is about, @nr if
+ *	it is about none
+ * @names_len: bytes of @names, at most TRAMP_MULTI_NAMES_MAX
  * @refusal: (out) why not
  *
  * Takes all functions or none, but for those that F_SKIP leaves out. The context is a struct
@@ -605,7 +609,8 @@ struct tramp_explain_code {
  * registers. It must have BTF, in the kernel proper, under a name that is unique.
  *
  * Errors besides those in the file's head are those of ATTACH. About one function there are:
- *  ENOENT      NO_SUCH_FUNCTION: no function begins at the address
+ *  ENOENT      NO_SUCH_FUNCTION: no function begins at the address, or has the name
+ *  EINVAL      AMBIGUOUS: several have the name
  *  EOPNOTSUPP  NOT_TRACEABLE, RCU_IDLE, OWN_MODULE
  *  ENXIO       MODULE_GONE
  *  EBUSY       SITE_HELD, ALREADY_ATTACHED
@@ -621,6 +626,7 @@ struct tramp_attach_multi {
 	__s32 prog_fd;
 	__u32 nr;
 	__aligned_u64 addrs;
+	__aligned_u64 names;
 	__aligned_u64 cookies;
 	__aligned_u64 reasons;
 	__s32 link_fd;
@@ -629,7 +635,7 @@ struct tramp_attach_multi {
 	__u32 nr_attached;
 	__aligned_u64 key;
 	__u32 failed;
-	__u32 __reserved;
+	__u32 names_len;
 	struct tramp_refusal refusal;
 };
 #define TRAMP_ATTACH_MULTI_MIN_SIZE (sizeof(struct tramp_attach_multi))

@@ -136,6 +136,31 @@ static void test_plain(void)
 	CHECK_EQ(skel->bss->hits, ARRAY_SIZE(way), "hits");
 }
 
+/* By their names, of a module and of the kernel proper. */
+static void test_names(void)
+{
+	static const char text[] = "tt_hot1\0trampoline_test:tt_hot0\0__x64_sys_getpgid";
+	struct many *m = many_new();
+
+	setup();
+	m->cmd.nr = 3;
+	m->cmd.addrs = 0;
+	m->cmd.names = (uintptr_t)text;
+	m->cmd.names_len = sizeof(text);
+	m->cookies[1] = 1;
+	m->cookies[2] = 2;
+	skel->bss->only_pid = getpid();
+	many_attach(m, entry_prog(), 0);
+	tt_call(dev, "tt_hot0 n=5 7");
+	tt_call(dev, "tt_hot1 n=3 7");
+	getpgid(0);
+	CHECK_EQ(skel->bss->seen[0].entries, 3, "tt_hot1");
+	CHECK_EQ(skel->bss->seen[1].entries, 5, "tt_hot0");
+	CHECK_EQ(skel->bss->seen[2].entries, 1, "getpgid()");
+	CHECK_EQ(skel->bss->seen[1].ip, ksym_addr("tt_hot0"), "address");
+	many_detach(m);
+}
+
 /* Functions of the kernel proper that a system call each of this process runs. */
 static const struct {
 	const char *func;
@@ -308,6 +333,7 @@ static const struct ktap_test tests[] = {
 	{ "entry", test_entry, 60 },
 	{ "return", test_return, 60 },
 	{ "plain", test_plain, 60 },
+	{ "names", test_names, 60 },
 	{ "syscalls", test_syscalls, 60 },
 	{ "session", test_session, 60 },
 };

@@ -52,9 +52,9 @@ static void test_form(void)
 	expect("no functions", m, 0, -EINVAL, TRAMP_REASON_SYNTAX, 0);
 	many_add_name(m, "tt_hot0");
 	expect("unknown flag", m, 1U << 31, -EINVAL, TRAMP_REASON_SYNTAX, 1);
-	m->cmd.__reserved = 1;
-	expect("reserved member", m, 0, -EINVAL, TRAMP_REASON_SYNTAX, 1);
-	m->cmd.__reserved = 0;
+	m->cmd.names_len = 1;
+	expect("addresses and names", m, 0, -EINVAL, TRAMP_REASON_SYNTAX, 1);
+	m->cmd.names_len = 0;
 	m->cmd.nr = TRAMP_MULTI_MAX + 1;
 	expect("too many", m, 0, -EINVAL, TRAMP_REASON_SYNTAX, m->cmd.nr);
 	m->cmd.nr = 1;
@@ -87,6 +87,43 @@ static void test_program(void)
 	free(m);
 }
 
+/* Two names in a request of two. */
+static void names(const char *what, const char *text, uint32_t len, int err, uint32_t reason,
+		  uint32_t failed)
+{
+	struct many *m = many_new();
+
+	m->cmd.nr = 2;
+	m->cmd.addrs = 0;
+	m->cmd.names = (uintptr_t)text;
+	m->cmd.names_len = len;
+	expect(what, m, 0, err, reason, failed);
+	free(m);
+}
+
+#define NAMES(text) text, sizeof(text)
+
+static void test_names(void)
+{
+	setup();
+	names("no such", NAMES("tt_hot1\0tt_hot"), -ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION, 1);
+	names("no such module", NAMES("tt_hot:tt_hot1\0tt_hot0"), -ENOENT,
+	      TRAMP_REASON_NO_SUCH_FUNCTION, 0);
+	/* Each filesystem has one. */
+	names("ambiguous", NAMES("tt_hot1\0parse_options"), -EINVAL, TRAMP_REASON_AMBIGUOUS, 1);
+	names("twice", NAMES("tt_hot1\0tt_hot1"), -EBUSY, TRAMP_REASON_ALREADY_ATTACHED, 1);
+	names("and with its module", NAMES("trampoline_test:tt_hot1\0tt_hot1"), -EBUSY,
+	      TRAMP_REASON_ALREADY_ATTACHED, 1);
+	names("data", NAMES("tt_hot1\0jiffies"), -ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION, 1);
+	names("one too few", NAMES("tt_hot1"), -EINVAL, TRAMP_REASON_SYNTAX, 2);
+	names("one too many", NAMES("tt_hot1\0tt_hot2\0tt_hot3"), -EINVAL, TRAMP_REASON_SYNTAX, 2);
+	names("an empty one", NAMES("tt_hot1\0"), -EINVAL, TRAMP_REASON_SYNTAX, 2);
+	names("without an end", "tt_hot1\0tt_hot2", 15, -EINVAL, TRAMP_REASON_SYNTAX, 2);
+	names("no bytes", "", 0, -EINVAL, TRAMP_REASON_SYNTAX, 2);
+	names("too many bytes", "", TRAMP_MULTI_NAMES_MAX + 1, -EINVAL, TRAMP_REASON_SYNTAX, 2);
+	names("a bad pointer", (const char *)8, 100, -EFAULT, 0, 2);
+}
+
 /* One function of 5,000 that cannot be attached to. */
 #define MANY	5000
 #define BAD	1234
@@ -107,6 +144,63 @@ static void one_bad(const char *what, uint64_t addr, int err, uint32_t reason)
 		      tramp_reason_name(m->reasons[i]));
 	CHECK_EQ(m->cmd.nr_attached, MANY - 1, "%s: attached", what);
 	many_detach(m);
+}
+
+/* Names of functions, each of which means one. The snapshot keeps them. */
+static void fill_names(const char **to, struct tramp_syms *syms)
+{
+	const char *all = "vmlinux:*";
+	TRAMP_OPTS(tramp_select_opts, what, .patterns = &all, .pattern_cnt = 1);
+	struct tramp_selection *sel = tramp_syms__select(syms, &what);
+	size_t i, nr = 0;
+
+	REQUIRE(sel, "%s", tramp_last_error()->message);
+	for (i = 0; nr < MANY && i < tramp_selection__count(sel); i++) {
+		const struct tramp_sym *sym = tramp_selection__get(sel, i)->sym;
+
+		if (tramp_syms__find(syms, sym->name) == sym)
+			to[nr++] = sym->name;
+	}
+	REQUIRE(nr == MANY, "%zu names", nr);
+	tramp_selection__free(sel);
+}
+
+static void test_one_bad_name(void)
+{
+	static const char *name[MANY];
+	static uint32_t reasons[MANY];
+	size_t attached = 0;
+	TRAMP_OPTS(tramp_multi_opts, opts, .names = name, .cnt = MANY, .reasons = reasons,
+		   .attached = &attached);
+	struct tramp_syms *syms;
+	struct tramp_link *link;
+	int fds;
+
+	setup();
+	tramp_set_print(NULL);
+	syms = tramp_syms__load(NULL);
+	REQUIRE(syms, "%s", tramp_last_error()->message);
+	fill_names(name, syms);
+	fds = open_fds();
+	link = tramp_attach_multi(skel->progs.on_hit, &opts);
+	REQUIRE(link, "all good: %s", tramp_last_error()->message);
+	CHECK_EQ(attached, MANY, "all good");
+	tramp_link__destroy(link);
+	name[BAD] = "no_such_function_here";
+	CHECK(!tramp_attach_multi(skel->progs.on_hit, &opts), "one bad");
+	CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_NO_SUCH_FUNCTION, "%s",
+		 tramp_last_error()->message);
+	CHECK(strstr(tramp_last_error()->message, name[BAD]), "%s", tramp_last_error()->message);
+	CHECK_EQ(tramp_module().links, 0, "links");
+	CHECK_EQ(open_fds(), fds, "file descriptors");
+	opts.flags = TRAMP_MULTI_F_SKIP;
+	link = tramp_attach_multi(skel->progs.on_hit, &opts);
+	REQUIRE(link, "skip: %s", tramp_last_error()->message);
+	CHECK_EQ(attached, MANY - 1, "skip");
+	CHECK_EQ(reasons[BAD], TRAMP_REASON_NO_SUCH_FUNCTION, "%s",
+		 tramp_reason_name(reasons[BAD]));
+	tramp_link__destroy(link);
+	tramp_syms__free(syms);
 }
 
 static void test_one_bad(void)
@@ -229,7 +323,9 @@ static void test_killed(void)
 
 static const struct ktap_test tests[] = {
 	{ "form", test_form, 60 },
+	{ "names", test_names, 60 },
 	{ "program", test_program, 60 },
+	{ "one_bad_name", test_one_bad_name, 120 },
 	{ "one_bad", test_one_bad, 120 },
 	{ "twice", test_twice, 60 },
 	{ "held", test_held, 60 },

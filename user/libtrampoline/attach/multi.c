@@ -47,13 +47,19 @@ bool libtramp_is_multi(const char *section, uint32_t *flags, const char **patter
 /**
  * struct functions - what to attach to
  * @nr: how many
- * @addrs: their addresses
+ * @addrs: their addresses; NULL: there are
+ * @names: their names
  * @own: @addrs, if it is ours to free
+ * @text: all of @names, as the module takes them; ours to free
+ * @text_len: its bytes
  */
 struct functions {
 	size_t nr;
 	const uint64_t *addrs;
+	const char *const *names;
 	uint64_t *own;
+	char *text;
+	size_t text_len;
 };
 
 static int take_selection(const struct tramp_selection *sel, struct functions *f,
@@ -68,6 +74,28 @@ static int take_selection(const struct tramp_selection *sel, struct functions *f
 	for (i = 0; i < f->nr; i++)
 		f->own[i] = tramp_selection__get(sel, i)->sym->addr;
 	f->addrs = f->own;
+	return 0;
+}
+
+static int take_names(struct functions *f, const char *subject)
+{
+	size_t i, len = 0;
+
+	for (i = 0; i < f->nr; i++) {
+		if (!f->names[i])
+			return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+					     "name %zu is NULL", i);
+		len += strlen(f->names[i]) + 1;
+	}
+	if (len > TRAMP_MULTI_NAMES_MAX)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+				     "%zu bytes of names, at most %u", len, TRAMP_MULTI_NAMES_MAX);
+	f->text = malloc(len ? len : 1);
+	if (!f->text)
+		return libtramp_fail_nomem(subject);
+	for (i = 0; i < f->nr; i++)
+		f->text_len += stpcpy(f->text + f->text_len, f->names[i]) + 1 -
+			       (f->text + f->text_len);
 	return 0;
 }
 
@@ -99,15 +127,18 @@ static int take_functions(const struct tramp_multi_opts *opts, const char *patte
 							      NULL);
 
 	f->addrs = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, addrs, NULL);
+	f->names = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, names, NULL);
 	f->nr = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, cnt, 0);
-	if (sel && (f->addrs || f->nr))
+	if (!!sel + !!f->addrs + !!f->names > 1 || (sel && f->nr))
 		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
-				     "opts have both a selection and addresses");
-	if (!f->addrs && f->nr)
+				     "opts have more than one of selection, addrs and names");
+	if (!f->addrs && !f->names && f->nr)
 		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
-				     "opts have cnt without addrs");
+				     "opts have cnt without addrs and names");
 	if (sel)
 		return take_selection(sel, f, subject);
+	if (f->names)
+		return take_names(f, subject);
 	if (f->addrs)
 		return 0;
 	if (LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, cookies, NULL) ||
@@ -144,6 +175,8 @@ static int refused(int err, const struct tramp_attach_multi *cmd, const struct f
 	if (sel)
 		snprintf(text, sizeof(text), "function '%s'",
 			 tramp_selection__get(sel, cmd->failed)->sym->name);
+	else if (f->names)
+		snprintf(text, sizeof(text), "function '%s'", f->names[cmd->failed]);
 	else
 		snprintf(text, sizeof(text), "function %u of the list (0x%llx)", cmd->failed,
 			 (unsigned long long)f->addrs[cmd->failed]);
@@ -163,6 +196,8 @@ static struct tramp_link *attach(int prog_fd, uint32_t flags, const struct funct
 		.prog_fd = prog_fd,
 		.nr = f->nr,
 		.addrs = (uintptr_t)f->addrs,
+		.names = (uintptr_t)f->text,
+		.names_len = f->text_len,
 		.cookies = (uintptr_t)cookies,
 		.reasons = (uintptr_t)reasons,
 	};
@@ -227,6 +262,7 @@ struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
 			      flags | TRAMP_MULTI_F_SKIP : flags, &f, opts, subject,
 			      bpf_program__name(prog));
 	free(f.own);
+	free(f.text);
 	return link;
 }
 
