@@ -84,6 +84,23 @@ struct tramp_described {
 };
 
 /**
+ * struct tramp_join - one of many members that are attached together
+ * @member: the member, as for @attach of struct tramp_point_ops
+ * @req: its request
+ */
+struct tramp_join {
+	struct tramp_member *member;
+	const struct tramp_attach *req;
+};
+
+/*
+ * How long a part of a batch takes, with tramp_mutex held: in jiffies, and members of one
+ * @detach_many.
+ */
+#define TRAMP_BATCH_TIME	(HZ / 5 ?: 1)
+#define TRAMP_BATCH_MANY	1024
+
+/**
  * struct tramp_point_ops - a kind of place
  * @prog_type: programs of this type go to such places
  * @returns: with TRAMP_ATTACH_F_RETURN; the others without
@@ -97,6 +114,14 @@ struct tramp_described {
  *	nothing has changed
  * @detach: take it off; hits after it returned do not run the program. Cannot fail. tramp_mutex
  *	held, may sleep
+ * @attach_many: attach several members; NULL for a kind that attaches one after the other. In
+ *	@nr their number. Attaches the first ones, as many as fit into TRAMP_BATCH_TIME, and puts
+ *	into @nr how many these are, at least one. tramp_mutex held, may sleep. Return: 0 or a
+ *	negative errno; then nothing has changed, and @nr is the one that was refused
+ * @detach_many: detach several attached members, at most TRAMP_BATCH_MANY, in any order and in
+ *	well below a second; NULL for a kind that detaches one after the other. Otherwise as @detach
+ * @together: whether a member may go by @detach_many, not by @detach; NULL: all of them. For
+ *	members that take long one by one. tramp_mutex held
  * @replace: give the member another slot, with the caller's reference. Each hit runs the old
  *	program or the new one. tramp_mutex held, may sleep. Return: 0 or a negative errno
  * @misses: misses that the kernel has counted while the member was there; may be NULL.
@@ -116,6 +141,9 @@ struct tramp_point_ops {
 	int (*attach)(struct tramp_member *member, const struct tramp_attach *req,
 		      struct tramp_refusal *why);
 	void (*detach)(struct tramp_member *member);
+	int (*attach_many)(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why);
+	void (*detach_many)(struct tramp_member **members, u32 nr);
+	bool (*together)(const struct tramp_member *member);
 	int (*replace)(struct tramp_member *member, struct tramp_slot *slot,
 		       struct tramp_refusal *why);
 	u64 (*misses)(const struct tramp_member *member);

@@ -32,10 +32,38 @@ static inline struct tramp_probe *tramp_probe_of(const struct tramp_member *memb
 	return container_of(member->point, struct tramp_probe, point);
 }
 
-/* For point.c's table; see struct tramp_point_ops. */
-int tramp_probe_attach(struct tramp_member *member, const struct tramp_attach *req,
-		       struct tramp_refusal *why);
+/**
+ * tramp_probe_join() - attach a member, but for the first int3
+ * @member: the member
+ * @req: its request
+ * @arm: its probe is added there by @opt if it is still to be armed
+ * @why: why not
+ *
+ * Return: 0 or a negative errno; then nothing has changed.
+ */
+int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req,
+		     struct list_head *arm, struct tramp_refusal *why);
+
+/* Take one off again, in the same section of tramp_mutex; its probe is in no list of probes. */
+void tramp_probe_unjoin(struct tramp_member *member);
+
+/**
+ * tramp_probe_fall_back() - reach a probe through a kernel kprobe instead
+ * @probe: mode INT3, not armed
+ * @flags: of the first program's request
+ * @reason: why an image does not do
+ * @why: why that is not done, @reason perhaps
+ *
+ * Return: 0 or a negative errno.
+ */
+int tramp_probe_fall_back(struct tramp_probe *probe, u32 flags, u32 reason,
+			  struct tramp_refusal *why);
+
+/* Detach a member that is at a probe. */
 void tramp_probe_detach(struct tramp_member *member);
+
+/* For point.c's table; see struct tramp_point_ops. */
+void tramp_probe_leave(struct tramp_member *member);
 int tramp_probe_replace(struct tramp_member *member, struct tramp_slot *slot,
 			struct tramp_refusal *why);
 void tramp_probe_module_gone(const struct module *mod);
@@ -54,6 +82,14 @@ int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refus
 
 /* Nothing of it is in the text any more: forget it. */
 void tramp_probe_remove(struct tramp_probe *probe);
+
+/* batch.c ------------------------------------------------------------------- */
+
+/* For point.c's table; see struct tramp_point_ops. */
+int tramp_probe_attach(struct tramp_member *member, const struct tramp_attach *req,
+		       struct tramp_refusal *why);
+int tramp_probe_attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why);
+void tramp_probe_detach_many(struct tramp_member **members, u32 nr);
 
 /* kprobe_veto.c ------------------------------------------------------------- */
 

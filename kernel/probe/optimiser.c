@@ -17,6 +17,11 @@
  * image that does not execute the whole region takes "waiting" away, and the probe
  * is looked at again.
  *
+ * A queue may be long, and others wait for tramp_mutex. So it is dropped every now and then. Only
+ * while it is held does the result of looking at a probe hold. So those that are to be restored,
+ * or to become jumps at once, are all done before that. Those that wait for the grace period are
+ * looked at again in any case. Those that were not looked at yet are as good as queued.
+ *
  * A probe whose bytes somebody else has patched cannot be taken away. It stays, doing
  * nothing, and is tried again every second; the module cannot be unloaded meanwhile. Also
  * retried: a probe whose image skips a new kprobe because a shorter image could not be
@@ -216,52 +221,106 @@ static void shrink_intruded(struct tramp_probe *probe, void *arg)
 		tramp_probe_queue(probe);
 }
 
-static void optimise_work(struct work_struct *work)
+/* Let others have tramp_mutex, if this has had it for a while. */
+static void breathe(unsigned long *since)
 {
-	struct tramp_probe *probe, *tmp;
+	if (time_before(jiffies, *since + TRAMP_BATCH_TIME))
+		return;
+	mutex_unlock(&tramp_mutex);
+	cond_resched();
+	mutex_lock(&tramp_mutex);
+	*since = jiffies;
+}
+
+static bool full(u32 *nr)
+{
+	if (++*nr < TRAMP_BATCH_MANY)
+		return false;
+	*nr = 0;
+	return true;
+}
+
+static void restore_all(struct list_head *restore)
+{
+	tramp_probe_restore_batch(restore);
+	finish_restore(restore);
+}
+
+/*
+ * Give back the text of those in @todo without programs, and make images for the others. Those
+ * that become jumps after a grace period are in @wait then.
+ */
+static void first_half(struct list_head *todo, struct list_head *wait)
+{
+	unsigned long since = jiffies;
+	struct tramp_probe *probe;
 	LIST_HEAD(restore);
 	LIST_HEAD(jump);
+	u32 nr = 0;
+
+	while ((probe = list_first_entry_or_null(todo, struct tramp_probe, opt))) {
+		list_del_init(&probe->opt);
+		if (!probe->nr) {
+			list_add_tail(&probe->opt, &restore);
+		} else {
+			stop_lingering(probe);
+			if (prepare(probe)) {
+				probe->waiting = true;
+				if (probe->image->len == probe->insn_len)
+					probe->quiesced = true;
+				list_add_tail(&probe->opt, probe->quiesced ? &jump : wait);
+			}
+		}
+		if (!full(&nr) && !time_after(jiffies, since + TRAMP_BATCH_TIME))
+			continue;
+		restore_all(&restore);
+		jump_all(&jump);
+		breathe(&since);
+	}
+	restore_all(&restore);
+	jump_all(&jump);
+}
+
+/* A grace period has passed since the first half: these become jumps. */
+static void second_half(struct list_head *wait)
+{
+	unsigned long since = jiffies;
+	struct tramp_probe *probe;
+	LIST_HEAD(jump);
+	u32 nr = 0;
+
+	while ((probe = list_first_entry_or_null(wait, struct tramp_probe, opt))) {
+		list_del_init(&probe->opt);
+		if (!probe->nr || !probe->waiting || probe->no_jump || !tramp_probe_optimising()) {
+			tramp_probe_queue(probe);
+			continue;
+		}
+		probe->quiesced = true;
+		list_add_tail(&probe->opt, &jump);
+		if (full(&nr)) {
+			jump_all(&jump);
+			breathe(&since);
+		}
+	}
+	jump_all(&jump);
+}
+
+static void optimise_work(struct work_struct *work)
+{
+	LIST_HEAD(todo);
 	LIST_HEAD(wait);
 
 	mutex_lock(&tramp_mutex);
 	if (xchg(&any_intruded, false))
 		tramp_probe_for_each(shrink_intruded, NULL);
-	list_splice_init(&again, &queue);
-	while ((probe = list_first_entry_or_null(&queue, struct tramp_probe, opt))) {
-		list_del_init(&probe->opt);
-		if (!probe->nr) {
-			list_add_tail(&probe->opt, &restore);
-			continue;
-		}
-		stop_lingering(probe);
-		if (prepare(probe)) {
-			probe->waiting = true;
-			if (probe->image->len == probe->insn_len)
-				probe->quiesced = true;
-			list_add_tail(&probe->opt, probe->quiesced ? &jump : &wait);
-		}
-		cond_resched();
-	}
-	tramp_probe_restore_batch(&restore);
-	finish_restore(&restore);
-	jump_all(&jump);
-
+	list_splice_init(&queue, &todo);
+	list_splice_tail_init(&again, &todo);
+	first_half(&todo, &wait);
 	if (!list_empty(&wait)) {
 		mutex_unlock(&tramp_mutex);
 		tramp_grace_period();
-
 		mutex_lock(&tramp_mutex);
-		list_for_each_entry_safe(probe, tmp, &wait, opt) {
-			list_del_init(&probe->opt);
-			if (!probe->nr || !probe->waiting || probe->no_jump ||
-			    !tramp_probe_optimising()) {
-				tramp_probe_queue(probe);
-				continue;
-			}
-			probe->quiesced = true;
-			list_add_tail(&probe->opt, &jump);
-		}
-		jump_all(&jump);
+		second_half(&wait);
 	}
 	if (!list_empty(&again))
 		queue_delayed_work(wq, &worker, RETRY_DELAY);

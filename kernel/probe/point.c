@@ -32,7 +32,7 @@ static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
 }
 
 /* At a function's entry the member may be one of the function's (probe.c: attach_direct()). */
-static void detach(struct tramp_member *member)
+void tramp_probe_leave(struct tramp_member *member)
 {
 	if (tramp_probe_of(member))
 		tramp_probe_detach(member);
@@ -48,6 +48,15 @@ static int replace(struct tramp_member *member, struct tramp_slot *slot,
 	if (slot->func_ip)
 		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, 0, NULL);
 	return tramp_target_replace(member, slot, why);
+}
+
+/* The others wait for ftrace, or for a grace period. */
+static bool together(const struct tramp_member *member)
+{
+	const struct tramp_probe *probe = tramp_probe_of(member);
+
+	return probe && probe->mode != TRAMP_MODE_FTRACE_OPS &&
+	       probe->mode != TRAMP_MODE_KPROBE;
 }
 
 static u64 misses(const struct tramp_member *member)
@@ -210,7 +219,10 @@ const struct tramp_point_ops tramp_probe_ops = {
 	.check_prog = check_prog,
 	.prepare = prepare,
 	.attach = tramp_probe_attach,
-	.detach = detach,
+	.detach = tramp_probe_leave,
+	.attach_many = tramp_probe_attach_many,
+	.detach_many = tramp_probe_detach_many,
+	.together = together,
 	.replace = replace,
 	.misses = misses,
 	.describe = describe,

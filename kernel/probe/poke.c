@@ -176,6 +176,35 @@ bool tramp_probe_is_ours(const struct tramp_probe *probe)
 	return ours;
 }
 
+void tramp_probe_arm_batch(struct list_head *list, struct list_head *refused)
+{
+	lockdep_assert_held(&tramp_mutex);
+	if (list_empty(list))
+		return;
+	tramp_text_write_lock();
+	run_all(&tramp_x86_plan_arm, list, refused);
+	tramp_text_write_unlock();
+}
+
+/* Those that dropped out are in the list all the same. */
+static void run_whole(const struct tramp_x86_plan *plan, struct list_head *list)
+{
+	LIST_HEAD(kept);
+
+	lockdep_assert_held(&tramp_mutex);
+	if (list_empty(list))
+		return;
+	tramp_text_write_lock();
+	run_all(plan, list, &kept);
+	tramp_text_write_unlock();
+	list_splice_tail(&kept, list);
+}
+
+void tramp_probe_unjump_batch(struct list_head *list)
+{
+	run_whole(&tramp_x86_plan_unjump, list);
+}
+
 void tramp_probe_jump_batch(struct list_head *list, struct list_head *refused)
 {
 	struct tramp_probe *probe;
@@ -194,13 +223,5 @@ void tramp_probe_jump_batch(struct list_head *list, struct list_head *refused)
 
 void tramp_probe_restore_batch(struct list_head *list)
 {
-	LIST_HEAD(kept);
-
-	lockdep_assert_held(&tramp_mutex);
-	if (list_empty(list))
-		return;
-	tramp_text_write_lock();
-	run_all(&tramp_x86_plan_restore, list, &kept);
-	tramp_text_write_unlock();
-	list_splice_tail(&kept, list);
+	run_whole(&tramp_x86_plan_restore, list);
 }

@@ -13,11 +13,25 @@
  */
 int tramp_probe_arm(struct tramp_probe *probe, struct tramp_refusal *why);
 
+/**
+ * tramp_probe_arm_batch() - the same for many
+ * @list: probes by @opt
+ * @refused: (out) those that were not armed, with their reason
+ */
+void tramp_probe_arm_batch(struct list_head *list, struct list_head *refused);
+
 /*
  * From jump back to int3, at once; the image still executes the region. Return: false if a foreign
  * kprobe has to do with the jump; then nothing was done.
  */
 bool tramp_probe_unjump(struct tramp_probe *probe);
+
+/**
+ * tramp_probe_unjump_batch() - the same for many
+ * @list: probes by @opt with text JUMP. Those with whose jumps a foreign kprobe has to do keep
+ *	it.
+ */
+void tramp_probe_unjump_batch(struct list_head *list);
 
 /* Whether text and kprobes are such that an int3 of ours can be changed now. */
 bool tramp_probe_is_ours(const struct tramp_probe *probe);

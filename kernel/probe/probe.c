@@ -181,31 +181,29 @@ static int clear_regions(unsigned long addr, struct tramp_refusal *why)
 	return 0;
 }
 
-/* With an image of ours. */
+/* With an image of ours, to be armed with the others in @arm. */
 static int start_int3(struct tramp_probe *probe, struct tramp_place *place,
-		      struct tramp_refusal *why)
+		      struct list_head *arm, struct tramp_refusal *why)
 {
 	int err;
 
 	tramp_probe_evaluate(probe, place);
 	err = renew_image(probe, probe->insn_len, why);
-	if (err)
-		return err;
-	err = tramp_probe_arm(probe, why);
-	if (!err && probe->reason == TRAMP_REASON_OPT_PENDING)
-		tramp_probe_queue(probe);
+	if (!err)
+		list_add_tail(&probe->opt, arm);
 	return err;
 }
 
+/* @place and @arm matter to mode INT3 only. */
 static int start_as(struct tramp_probe *probe, struct tramp_place *place,
-		    enum tramp_mode mode, struct tramp_refusal *why)
+		    enum tramp_mode mode, struct list_head *arm, struct tramp_refusal *why)
 {
 	int err;
 
 	probe->mode = mode;
 	err = clear_regions(probe->addr, why);
 	if (!err && mode == TRAMP_MODE_INT3)
-		err = start_int3(probe, place, why);
+		err = start_int3(probe, place, arm, why);
 	else if (!err)
 		err = update(probe, why) ?: tramp_probe_callback_attach(probe, why);
 	if (err)
@@ -213,12 +211,39 @@ static int start_as(struct tramp_probe *probe, struct tramp_place *place,
 	return err;
 }
 
+/* No image in reach, say, or a kprobe that came this very moment: use a kernel kprobe. */
+static bool may_fall_back(u32 flags, u32 reason)
+{
+	return !(flags & TRAMP_ATTACH_F_NO_KPROBE) && (reason == TRAMP_REASON_OUT_OF_REACH ||
+						       reason == TRAMP_REASON_INSN_FIXED ||
+						       reason == TRAMP_REASON_KPROBE_THERE);
+}
+
+static int fall_back(struct tramp_probe *probe, u32 reason, struct tramp_refusal *why)
+{
+	drop_image(probe);
+	probe->go = 0;
+	probe->reason = reason;
+	return start_as(probe, NULL, TRAMP_MODE_KPROBE, NULL, why);
+}
+
+int tramp_probe_fall_back(struct tramp_probe *probe, u32 flags, u32 reason,
+			  struct tramp_refusal *why)
+{
+	lockdep_assert_held(&tramp_mutex);
+	if (!may_fall_back(flags, reason))
+		return tramp_refuse(why, reason, probe->addr, NULL);
+	return fall_back(probe, reason, why);
+}
+
 /* Make the first program's probe; it is in the table when hits can come. */
 static int start(struct tramp_probe *probe, struct tramp_place *place,
-		 const struct tramp_member *member, u32 flags, struct tramp_refusal *why)
+		 const struct tramp_member *member, u32 flags, struct list_head *arm,
+		 struct tramp_refusal *why)
 {
 	struct tramp_refusal first = {};
 	enum tramp_mode mode;
+	u32 reason;
 	int err;
 
 	tramp_probe_hash_add(probe);
@@ -238,17 +263,11 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, probe->addr,
 				    "the bytes at a function's entry are ftrace's");
 
-	err = start_as(probe, place, mode, &first);
-	/* No image in reach, say, or a kprobe that came this very moment: use a kernel kprobe. */
-	if (err && mode == TRAMP_MODE_INT3 && !(flags & TRAMP_ATTACH_F_NO_KPROBE) &&
-	    (first.reason == TRAMP_REASON_OUT_OF_REACH ||
-	     first.reason == TRAMP_REASON_INSN_FIXED ||
-	     first.reason == TRAMP_REASON_KPROBE_THERE)) {
-		drop_image(probe);
-		probe->go = 0;
-		probe->reason = first.reason;
+	err = start_as(probe, place, mode, arm, &first);
+	if (err && mode == TRAMP_MODE_INT3 && may_fall_back(flags, first.reason)) {
+		reason = first.reason;
 		memset(&first, 0, sizeof(first));
-		err = start_as(probe, place, TRAMP_MODE_KPROBE, &first);
+		err = fall_back(probe, reason, &first);
 	}
 	if (err && why && !why->reason)
 		*why = first;
@@ -313,8 +332,8 @@ static int attach_direct(struct tramp_member *member, const struct tramp_place *
 	}
 }
 
-int tramp_probe_attach(struct tramp_member *member, const struct tramp_attach *req,
-		       struct tramp_refusal *why)
+int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req,
+		     struct list_head *arm, struct tramp_refusal *why)
 {
 	const struct tramp_probe_at at = tramp_probe_at(req);
 	bool fresh, no_jump = req->flags & TRAMP_ATTACH_F_NO_JUMP;
@@ -344,7 +363,7 @@ int tramp_probe_attach(struct tramp_member *member, const struct tramp_attach *r
 	probe->nr++;
 	probe->no_jump += no_jump;
 	if (fresh)
-		err = start(probe, &place, member, req->flags, why);
+		err = start(probe, &place, member, req->flags, arm, why);
 	else
 		err = update(probe, why);
 	if (err) {
@@ -360,6 +379,24 @@ int tramp_probe_attach(struct tramp_member *member, const struct tramp_attach *r
 	member->no_jump = no_jump;
 	member->key = probe->key;
 	return 0;
+}
+
+void tramp_probe_unjoin(struct tramp_member *member)
+{
+	struct tramp_probe *probe = tramp_probe_of(member);
+
+	lockdep_assert_held(&tramp_mutex);
+	/* Otherwise nothing leads to it yet: those who are at it came together, and all go. */
+	if (!probe || probe->text != TRAMP_TEXT_ORIGINAL || probe->mode == TRAMP_MODE_KPROBE ||
+	    probe->mode == TRAMP_MODE_FTRACE_OPS) {
+		tramp_probe_leave(member);
+		return;
+	}
+	list_del(&member->node);
+	member->point = NULL;
+	probe->no_jump -= member->no_jump;
+	if (!--probe->nr)
+		tramp_probe_remove(probe);
 }
 
 /* Going ------------------------------------------------------------------------ */
