@@ -10,7 +10,7 @@
 			 TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE | \
 			 TRAMP_ATTACH_F_RETURN)
 
-static int check(const struct tramp_attach *attach, struct tramp_refusal *why)
+int tramp_check_attach(const struct tramp_attach *attach, struct tramp_refusal *why)
 {
 	if (attach->flags & ~KNOWN_FLAGS)
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "unknown flags %#x",
@@ -31,6 +31,17 @@ static int check(const struct tramp_attach *attach, struct tramp_refusal *why)
 	       tramp_may_name_address(attach->addr, why);
 }
 
+void tramp_fill_attach(struct tramp_attach *attach, const struct tramp_described *d, int fd)
+{
+	attach->link_fd = fd;
+	attach->link_id = d->link_id;
+	attach->kind = d->kind;
+	attach->mode = d->mode;
+	attach->key = d->key;
+	attach->mode_reason = d->reason;
+	attach->func_addr = tramp_caller_sees() ? d->addr : 0;
+}
+
 /* The caller's struct, and where it is copied. */
 struct reply {
 	struct tramp_attach *attach;
@@ -40,16 +51,9 @@ struct reply {
 static int reply(const struct tramp_described *d, int fd, void *arg)
 {
 	const struct reply *r = arg;
-	struct tramp_attach *attach = r->attach;
 
-	attach->link_fd = fd;
-	attach->link_id = d->link_id;
-	attach->kind = d->kind;
-	attach->mode = d->mode;
-	attach->key = d->key;
-	attach->mode_reason = d->reason;
-	attach->func_addr = tramp_caller_sees() ? d->addr : 0;
-	return tramp_reply(r->user, attach, 0);
+	tramp_fill_attach(r->attach, d, fd);
+	return tramp_reply(r->user, r->attach, 0);
 }
 
 long tramp_run_attach(union tramp_arg *arg, const struct tramp_user *user)
@@ -58,7 +62,7 @@ long tramp_run_attach(union tramp_arg *arg, const struct tramp_user *user)
 	int err;
 
 	arg->attach.link_fd = -1;
-	err = check(&arg->attach, user->why) ?:
+	err = tramp_check_attach(&arg->attach, user->why) ?:
 	      tramp_link_attach(NULL, &arg->attach, reply, &to, user->why);
 	/* reply() has copied it already: from then on the fd can be used. */
 	if (!err)

@@ -16,6 +16,8 @@ union tramp_arg {
 	struct tramp_query query;
 	struct tramp_explain_code code;
 	struct tramp_attach_multi multi;
+	struct tramp_attach_batch attach_batch;
+	struct tramp_detach_batch detach_batch;
 };
 
 /**
@@ -55,6 +57,15 @@ long tramp_run_query(union tramp_arg *arg, const struct tramp_user *user);
 long tramp_run_explain(union tramp_arg *arg, const struct tramp_user *user);
 long tramp_run_attach_multi(union tramp_arg *arg, const struct tramp_user *user);
 long tramp_run_explain_code(union tramp_arg *arg, const struct tramp_user *user);
+long tramp_run_attach_batch(union tramp_arg *arg, const struct tramp_user *user);
+long tramp_run_detach_batch(union tramp_arg *arg, const struct tramp_user *user);
+
+/* The form of a request to attach. Return: 0 or a negative errno. */
+int tramp_check_attach(const struct tramp_attach *attach, struct tramp_refusal *why);
+
+/* Fill in what an attachment comes to, but for the refusal. */
+struct tramp_described;
+void tramp_fill_attach(struct tramp_attach *attach, const struct tramp_described *d, int fd);
 
 /* Whether a name in a request has its terminating zero; a refusal in @why if not. */
 int tramp_check_name(const char *name, size_t room, struct tramp_refusal *why);

@@ -70,6 +70,10 @@ static const struct tramp_cmd commands[] = {
 	  offsetof(struct tramp_explain_code, refusal), NEED_CAPS, tramp_run_explain_code },
 	{ TRAMP_IOC_ATTACH_MULTI, TRAMP_ATTACH_MULTI_MIN_SIZE, sizeof(struct tramp_attach_multi),
 	  offsetof(struct tramp_attach_multi, refusal), NEED_ATTACH, tramp_run_attach_multi },
+	{ TRAMP_IOC_ATTACH_BATCH, TRAMP_ATTACH_BATCH_MIN_SIZE, sizeof(struct tramp_attach_batch),
+	  offsetof(struct tramp_attach_batch, refusal), NEED_ATTACH, tramp_run_attach_batch },
+	{ TRAMP_IOC_DETACH_BATCH, TRAMP_DETACH_BATCH_MIN_SIZE, sizeof(struct tramp_detach_batch),
+	  offsetof(struct tramp_detach_batch, refusal), NEED_OPEN, tramp_run_detach_batch },
 };
 
 static const struct tramp_cmd *find_command(unsigned int cmd)

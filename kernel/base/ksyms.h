@@ -24,6 +24,7 @@
 #include <linux/perf_event.h>
 #include <linux/rethook.h>
 #include <linux/static_call.h>
+#include <linux/task_work.h>
 #include <asm/alternative.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
@@ -34,6 +35,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 
 /* X(name): required functions. Without any of them the module does not load. */
 #define TRAMP_KSYM_REQUIRED(X) \
+	X(bpf_link_get_from_fd) \
 	X(bpf_link_init) \
 	X(bpf_link_prime) \
 	X(bpf_link_settle) \
@@ -78,6 +80,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(rethook_free) \
 	X(rethook_hook) \
 	X(rethook_try_get) \
+	X(task_work_add) \
 	TRAMP_KSYM_RETHOOK_NODES(X)
 
 /* X(name): functions that probes need; without any of them there are no probes. */

@@ -8,6 +8,7 @@
  * debugfs, the module notifier, the workers). This is the lock order, written here only:
  *
  *	text/map.c's reading -> tramp_mutex
+ *	released_mutex -> tramp_mutex					(link/release.c)
  *	tramp_mutex -> ftrace's direct_mutex -> ftrace_lock -> text_mutex
  *	tramp_mutex -> kprobe_mutex -> cpu_hotplug_lock -> text_mutex	(probes: text/text.c)
  *	tramp_mutex -> hold_mutex -> ftrace_lock			(ftrace/hold.c)

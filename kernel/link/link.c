@@ -2,45 +2,17 @@
 /*
  * Links: attaching through a file descriptor, detaching when the last one goes.
  *
- * A link's memory and the module. The BPF core keeps calling into a link through our ops and
- * has no idea of our module, so every link holds a reference to it. Neither release() nor
- * dealloc() may drop it: the core would return into text that rmmod may have freed. So
- * dealloc() hands the link to the module's workqueue, whose worker frees it and drops the
- * reference. Module exit flushes the queue. Then it waits one RCU-tasks grace period for tasks
- * that have been preempted in dealloc() itself (base/retire.c).
+ * How many are attached together is in batch.c, how they go in release.c.
  */
 #include <linux/cred.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "base/rights.h"
-#include "link.h"
-
-/**
- * struct tramp_link - one attachment
- * @link: what the BPF core knows; @link.prog is the program
- * @ops: the kind of place
- * @counts: hits and misses, which outlive a change of program
- * @id: the link's id, known before the core shows it
- * @free: frees it once the core is done with it
- * @nr: how many members
- * @members: the program at each of its places, or where it was
- *
- * Members are protected by tramp_mutex.
- */
-struct tramp_link {
-	struct bpf_link link;
-	const struct tramp_point_ops *ops;
-	struct tramp_counts *counts;
-	u32 id;
-	struct work_struct free;
-	u32 nr;
-	struct tramp_member members[];
-};
+#include "internal.h"
 
 static const struct tramp_point_ops * const kinds[] = {
 	&tramp_func_ops, &tramp_probe_ops, &tramp_ret_ops
@@ -50,11 +22,6 @@ static const struct tramp_point_ops * const kinds[] = {
 static DEFINE_XARRAY(links);
 static u32 nr_attached;
 
-static struct tramp_link *to_link(const struct bpf_link *link)
-{
-	return container_of(link, struct tramp_link, link);
-}
-
 u32 tramp_link_count(void)
 {
 	return READ_ONCE(nr_attached);
@@ -63,13 +30,6 @@ u32 tramp_link_count(void)
 u32 tramp_link_id(const struct tramp_link *link)
 {
 	return link->id;
-}
-
-/* All of its members are attached, or none. */
-static bool is_attached(const struct tramp_link *link)
-{
-	lockdep_assert_held(&tramp_mutex);
-	return link->members[0].point;
 }
 
 void tramp_link_describe(const struct tramp_link *link, struct tramp_described *d)
@@ -90,7 +50,7 @@ void tramp_link_describe(const struct tramp_link *link, struct tramp_described *
 	d->mode_name = "NONE";
 	d->module = "";
 	tramp_counts_sum(link->counts, &d->hits, &d->misses);
-	if (!is_attached(link))
+	if (!tramp_link_is_attached(link))
 		return;
 	link->ops->describe(member, d);
 	for (i = 0; link->ops->misses && i < link->nr; i++)
@@ -107,11 +67,11 @@ struct tramp_link *tramp_link_find(u32 id, bool next)
 	return xa_find_after(&links, &index, UINT_MAX, XA_PRESENT);
 }
 
-/* Take the program off the places that it is at. */
-static void detach_members(struct tramp_link *link)
+void tramp_link_detach_members(struct tramp_link *link)
 {
 	u32 i;
 
+	lockdep_assert_held(&tramp_mutex);
 	for (i = 0; i < link->nr; i++) {
 		if (link->members[i].point)
 			link->ops->detach(&link->members[i]);
@@ -120,29 +80,38 @@ static void detach_members(struct tramp_link *link)
 
 static void detach_locked(struct tramp_link *link)
 {
-	if (!is_attached(link))
+	if (!tramp_link_is_attached(link))
 		return;
-	detach_members(link);
+	tramp_link_detach_members(link);
 	nr_attached--;
 }
 
-/* The core may have given the id to another link already. */
-static void forget(struct tramp_link *link)
+void tramp_link_count_one(int change)
 {
+	lockdep_assert_held(&tramp_mutex);
+	nr_attached += change;
+}
+
+/* The core may have given the id to another link already. */
+void tramp_link_forget(struct tramp_link *link)
+{
+	lockdep_assert_held(&tramp_mutex);
 	xa_cmpxchg(&links, link->id, link, NULL, GFP_KERNEL);
 }
 
-static void link_release(struct bpf_link *bpf_link)
+int tramp_link_enter(struct tramp_link *link, struct tramp_refusal *why)
 {
-	struct tramp_link *link = to_link(bpf_link);
+	u32 i;
 
-	mutex_lock(&tramp_mutex);
-	detach_locked(link);
-	forget(link);
-	mutex_unlock(&tramp_mutex);
+	lockdep_assert_held(&tramp_mutex);
+	if (xa_err(xa_store(&links, link->id, link, GFP_KERNEL)))
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	for (i = 0; i < link->nr; i++)
+		link->members[i].link_id = link->id;
+	return 0;
 }
 
-static void free_link(struct tramp_link *link)
+void tramp_link_free(struct tramp_link *link)
 {
 	u32 i;
 
@@ -152,24 +121,10 @@ static void free_link(struct tramp_link *link)
 	kfree(link);
 }
 
-static void free_work(struct work_struct *work)
-{
-	free_link(container_of(work, struct tramp_link, free));
-	module_put(THIS_MODULE);
-}
-
-static void link_dealloc(struct bpf_link *bpf_link)
-{
-	struct tramp_link *link = to_link(bpf_link);
-
-	INIT_WORK(&link->free, free_work);
-	tramp_retire_queue_work(&link->free);
-}
-
 static int link_detach(struct bpf_link *bpf_link)
 {
 	mutex_lock(&tramp_mutex);
-	detach_locked(to_link(bpf_link));
+	detach_locked(tramp_to_link(bpf_link));
 	mutex_unlock(&tramp_mutex);
 	return 0;
 }
@@ -199,7 +154,7 @@ static int replace_prog(struct tramp_link *link, struct bpf_prog *new, struct tr
 static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog,
 			    struct bpf_prog *old_prog)
 {
-	struct tramp_link *link = to_link(bpf_link);
+	struct tramp_link *link = tramp_to_link(bpf_link);
 	struct tramp_refusal why = {};
 	struct tramp_slot *slot;
 	int err;
@@ -216,7 +171,7 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 	if (!slot)
 		return -ENOMEM;
 	mutex_lock(&tramp_mutex);
-	if (!is_attached(link)) {
+	if (!tramp_link_is_attached(link)) {
 		err = -ENOLINK;
 	} else if (old_prog && bpf_link->prog != old_prog) {
 		err = -EPERM;
@@ -253,14 +208,14 @@ static void show_place(const struct tramp_described *d, struct seq_file *seq)
 
 static void link_show_fdinfo(const struct bpf_link *bpf_link, struct seq_file *seq)
 {
-	const struct tramp_link *link = to_link(bpf_link);
+	const struct tramp_link *link = tramp_to_link(bpf_link);
 	struct tramp_described d;
 
 	mutex_lock(&tramp_mutex);
 	tramp_link_describe(link, &d);
 	seq_printf(seq, "kind:\t%s\nmode:\t%s\nkey:\t%llu\n", tramp_kind_name(d.kind),
 		   tramp_mode_name(d.mode), d.key);
-	if (is_attached(link))
+	if (tramp_link_is_attached(link))
 		show_place(&d, seq);
 	seq_printf(seq, "cookie:\t%llu\nhits:\t%llu\nmisses:\t%llu\n", d.cookie, d.hits, d.misses);
 	mutex_unlock(&tramp_mutex);
@@ -268,14 +223,14 @@ static void link_show_fdinfo(const struct bpf_link *bpf_link, struct seq_file *s
 
 static int link_fill_info(const struct bpf_link *bpf_link, struct bpf_link_info *info)
 {
-	const struct tramp_link *link = to_link(bpf_link);
+	const struct tramp_link *link = tramp_to_link(bpf_link);
 
 	return link->ops->fill_link_info(&link->members[0], info);
 }
 
-static const struct bpf_link_ops tramp_link_ops = {
-	.release = link_release,
-	.dealloc = link_dealloc,
+const struct bpf_link_ops tramp_link_ops = {
+	.release = tramp_link_release,
+	.dealloc = tramp_link_dealloc,
 	.detach = link_detach,
 	.update_prog = link_update_prog,
 	.show_fdinfo = link_show_fdinfo,
@@ -337,11 +292,56 @@ static struct tramp_link *alloc_link(const struct tramp_point_ops *ops, struct b
 	if (link->counts)
 		member->slot = tramp_slot_alloc(prog, link->counts, req->cookie);
 	if (!member->slot) {
-		free_link(link);
+		tramp_link_free(link);
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	}
+	refcount_set(&link->users, 1);
 	KSYM(bpf_link_init)(&link->link, ops->link_type, &tramp_link_ops, prog);
 	return link;
+}
+
+struct tramp_link *tramp_link_open(const struct tramp_point_ops *ops,
+				   const struct tramp_attach *req,
+				   struct bpf_link_primer *primer, struct tramp_refusal *why)
+{
+	struct tramp_link *link;
+	struct bpf_prog *prog;
+	int err;
+
+	prog = KSYM(bpf_prog_get)(req->prog_fd);
+	if (IS_ERR(prog))
+		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0, "fd %d",
+					    req->prog_fd));
+	link = alloc_link(ops, prog, req, why);
+	if (IS_ERR(link)) {
+		err = PTR_ERR(link);
+		goto put_prog;
+	}
+	err = link->ops->prepare(req, why);
+	if (err)
+		goto free_link;
+	/* An fd and an id, which nobody can see before bpf_link_settle(). */
+	err = KSYM(bpf_link_prime)(&link->link, primer);
+	if (err)
+		goto free_link;
+	__module_get(THIS_MODULE);	/* for dealloc(); the ioctl holds one */
+	link->id = primer->id;
+	return link;
+
+free_link:
+	tramp_link_free(link);
+put_prog:
+	bpf_prog_put(prog);
+	return ERR_PTR(err);
+}
+
+void tramp_link_abandon(struct bpf_link_primer *primer)
+{
+	struct bpf_prog *prog = primer->link->prog;
+
+	/* Drops fd and file; the file's release calls dealloc() only. */
+	KSYM(bpf_link_cleanup)(primer);
+	bpf_prog_put(prog);
 }
 
 /* Attach all members of a link, or none, and describe it. */
@@ -352,15 +352,11 @@ static int attach(struct tramp_link *link, const struct tramp_attach *req,
 	u32 i;
 
 	mutex_lock(&tramp_mutex);
-	err = xa_err(xa_store(&links, link->id, link, GFP_KERNEL));
-	if (err)
-		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	for (i = 0; !err && i < link->nr; i++) {
-		link->members[i].link_id = link->id;
+	err = tramp_link_enter(link, why);
+	for (i = 0; !err && i < link->nr; i++)
 		err = link->ops->attach(&link->members[i], req, why);
-	}
 	if (err) {
-		detach_members(link);
+		tramp_link_detach_members(link);
 	} else {
 		nr_attached++;
 		tramp_link_describe(link, d);
@@ -375,46 +371,23 @@ int tramp_link_attach(const struct tramp_point_ops *ops, const struct tramp_atta
 	struct bpf_link_primer primer;
 	struct tramp_described d;
 	struct tramp_link *link;
-	struct bpf_prog *prog;
 	int err;
 
-	prog = KSYM(bpf_prog_get)(req->prog_fd);
-	if (IS_ERR(prog))
-		return tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0, "fd %d", req->prog_fd);
-	link = alloc_link(ops, prog, req, why);
-	if (IS_ERR(link)) {
-		err = PTR_ERR(link);
-		goto put_prog;
-	}
-	err = link->ops->prepare(req, why);
-	if (err)
-		goto free_link;
-	/* An fd and an id, which nobody can see before bpf_link_settle(). */
-	err = KSYM(bpf_link_prime)(&link->link, &primer);
-	if (err)
-		goto free_link;
-	__module_get(THIS_MODULE);	/* for link_dealloc(); the ioctl holds one */
-	link->id = primer.id;
-
+	link = tramp_link_open(ops, req, &primer, why);
+	if (IS_ERR(link))
+		return PTR_ERR(link);
 	err = attach(link, req, &d, why);
 	if (!err)
 		err = reply(&d, primer.fd, arg);
-	if (err) {
-		mutex_lock(&tramp_mutex);
-		detach_locked(link);
-		forget(link);
-		mutex_unlock(&tramp_mutex);
-		/* Drops fd and file; the file's release calls link_dealloc() only. */
-		KSYM(bpf_link_cleanup)(&primer);
-		goto put_prog;
+	if (!err) {
+		KSYM(bpf_link_settle)(&primer);
+		return 0;
 	}
-	KSYM(bpf_link_settle)(&primer);
-	return 0;
-
-free_link:
-	free_link(link);
-put_prog:
-	bpf_prog_put(prog);
+	mutex_lock(&tramp_mutex);
+	detach_locked(link);
+	tramp_link_forget(link);
+	mutex_unlock(&tramp_mutex);
+	tramp_link_abandon(&primer);
 	return err;
 }
 

@@ -36,6 +36,48 @@ int tramp_link_attach(const struct tramp_point_ops *ops, const struct tramp_atta
 		      tramp_link_reply_t *reply, void *arg, struct tramp_refusal *why);
 
 /**
+ * struct tramp_batch - many attachments in one call
+ * @count: how many
+ * @failed: (out) the one that it failed at; @count if it was at no one of them
+ * @fetch: get request @i, and check its form. Return: 0 or a negative errno
+ * @reply: hand back the result of request @i, when all are attached: of the description link_id,
+ *	kind, key, mode, reason and addr. Otherwise as tramp_link_reply_t
+ * @arg: passed to both
+ *
+ * Both are called in process context, without locks, and may sleep.
+ */
+struct tramp_batch {
+	u32 count;
+	u32 failed;
+	int (*fetch)(void *arg, u32 i, struct tramp_attach *req, struct tramp_refusal *why);
+	int (*reply)(void *arg, u32 i, const struct tramp_described *d, int fd);
+	void *arg;
+};
+
+/**
+ * tramp_link_attach_batch() - attach many programs, all or none
+ * @b: the requests
+ * @why: why not
+ *
+ * Context: process, no locks, may sleep.
+ * Return: 0 or a negative errno, see the UAPI header; -ERESTARTSYS if a signal came.
+ */
+int tramp_link_attach_batch(struct tramp_batch *b, struct tramp_refusal *why);
+
+/**
+ * tramp_link_detach_batch() - detach many links
+ * @fds: their file descriptors, in user space
+ * @count: how many
+ * @failed: (out) the one that it failed at; @count if it did not fail at one
+ * @why: why not
+ *
+ * Context: process, no locks, may sleep.
+ * Return: 0 or a negative errno; then nothing was detached.
+ */
+int tramp_link_detach_batch(const s32 __user *fds, u32 count, u32 *failed,
+			    struct tramp_refusal *why);
+
+/**
  * tramp_link_find() - a link by its id
  * @id: the id
  * @next: the one with the lowest id above @id instead

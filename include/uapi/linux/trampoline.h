@@ -641,4 +641,75 @@ struct tramp_attach_multi {
 #define TRAMP_ATTACH_MULTI_MIN_SIZE (sizeof(struct tramp_attach_multi))
 #define TRAMP_IOC_ATTACH_MULTI	_IO(TRAMP_IOC_TYPE, 5)
 
+/* ---------------------------------------------------------- ATTACH_BATCH -- */
+
+/* Items of one ATTACH_BATCH or DETACH_BATCH. */
+#define TRAMP_MAX_BATCH		65536
+
+/**
+ * struct tramp_attach_batch - ATTACH_BATCH: attach many programs, all or none
+ * @size: sizeof(struct tramp_attach_batch)
+ * @flags: 0
+ * @count: how many, from 1 to TRAMP_MAX_BATCH
+ * @item_size: bytes of an item: sizeof(struct tramp_attach). Each item's @size is the same
+ * @items: user pointer to @count struct tramp_attach, one behind the other. Each is filled in
+ *	as ATTACH does it; after a failure their out members mean nothing
+ * @failed: (out) after a failure the item that it was at, from 0; @count if it was at none
+ * @__reserved: 0
+ * @refusal: (out) why not
+ *
+ * The same as one ATTACH after the other, but the kernel's text is written for many at once. So
+ * programs begin to run one after the other, in no order, before the command returns. An item
+ * may be at the place of another one. The links' file descriptors become valid all together. On
+ * failure nothing is left behind and no fd was handed out.
+ *
+ * A signal ends it: EINTR, and nothing is left behind. (With SA_RESTART, or without a handler, it
+ * begins anew.) Other callers of the module wait for a part of the batch at most, for less than a
+ * second.
+ *
+ * Errors besides those of ATTACH: EINTR. EINVAL (SYNTAX): @count or @item_size out of its range,
+ * or an item of another size. EMFILE, ENFILE: no more file descriptors.
+ */
+struct tramp_attach_batch {
+	__u32 size;
+	__u32 flags;
+	__u32 count;
+	__u32 item_size;
+	__aligned_u64 items;
+	__u32 failed;
+	__u32 __reserved;
+	struct tramp_refusal refusal;
+};
+#define TRAMP_ATTACH_BATCH_MIN_SIZE (sizeof(struct tramp_attach_batch))
+#define TRAMP_IOC_ATTACH_BATCH	_IO(TRAMP_IOC_TYPE, 6)
+
+/* ---------------------------------------------------------- DETACH_BATCH -- */
+
+/**
+ * struct tramp_detach_batch - DETACH_BATCH: detach many links
+ * @size: sizeof(struct tramp_detach_batch)
+ * @flags: 0
+ * @count: how many, from 1 to TRAMP_MAX_BATCH
+ * @failed: (out) the file descriptor that the command failed at, from 0; @count if at none
+ * @fds: user pointer to @count __s32, the links' file descriptors
+ * @refusal: (out) why not
+ *
+ * The same as BPF_LINK_DETACH of each: hits after it returned do not run the programs, and the
+ * file descriptors stay open. One that is detached already is no error. If one is not a link
+ * of this module, nothing is detached.
+ *
+ * Needs an open /dev/trampoline and no more: who has a link's fd may detach it. Errors besides
+ * those in the file's head: EBADF, EINVAL (SYNTAX): no link of ours, or @count out of its range.
+ */
+struct tramp_detach_batch {
+	__u32 size;
+	__u32 flags;
+	__u32 count;
+	__u32 failed;
+	__aligned_u64 fds;
+	struct tramp_refusal refusal;
+};
+#define TRAMP_DETACH_BATCH_MIN_SIZE (sizeof(struct tramp_detach_batch))
+#define TRAMP_IOC_DETACH_BATCH	_IO(TRAMP_IOC_TYPE, 7)
+
 #endif /* _UAPI_LINUX_TRAMPOLINE_H */

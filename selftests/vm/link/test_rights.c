@@ -190,6 +190,50 @@ static int do_attach_addr(uint64_t *shown)
 	return attach(&a, shown);
 }
 
+static int attach_batch(union arg *item, uint64_t *shown)
+{
+	struct tramp_attach_batch batch = { .size = sizeof(batch), .count = 1,
+					    .item_size = sizeof(item->attach),
+					    .items = (uintptr_t)item };
+	int err = call(TRAMP_IOC_ATTACH_BATCH, &batch);
+
+	*shown = batch.refusal.addr;
+	if (!err) {
+		*shown |= item->attach.func_addr;
+		close(item->attach.link_fd);
+	}
+	return err;
+}
+
+static int do_attach_batch(uint64_t *shown)
+{
+	union arg a;
+
+	good_request(&a, TRAMP_IOC_ATTACH);
+	a.attach.prog_fd = other_prog;
+	return attach_batch(&a, shown);
+}
+
+static int do_attach_batch_addr(uint64_t *shown)
+{
+	union arg a;
+
+	good_request(&a, TRAMP_IOC_ATTACH);
+	a.attach.prog_fd = probe_prog;
+	a.attach.addr = other_addr;
+	return attach_batch(&a, shown);
+}
+
+static int do_detach_batch(uint64_t *shown)
+{
+	int32_t fd = probe_link;
+	struct tramp_detach_batch batch = { .size = sizeof(batch), .count = 1,
+					    .fds = (uintptr_t)&fd };
+
+	*shown = 0;
+	return call(TRAMP_IOC_DETACH_BATCH, &batch);
+}
+
 static int query(uint32_t id, void *image, uint32_t len, uint64_t *shown)
 {
 	union arg a;
@@ -372,6 +416,8 @@ static const struct row {
 	{ "ATTACH to a function", do_attach, CAPS, true },
 	{ "ATTACH to a symbol", do_attach_symbol, CAPS, true },
 	{ "ATTACH to an address", do_attach_addr, CAPS_ADDR, true },
+	{ "ATTACH_BATCH to a function", do_attach_batch, CAPS, true },
+	{ "ATTACH_BATCH to an address", do_attach_batch_addr, CAPS_ADDR, true },
 	{ "QUERY of a function's link", do_query, CAPS, true },
 	{ "QUERY of a probe's link", do_query_probe, CAPS, true },
 	{ "QUERY with the image", do_query_image, CAPS_ADDR, true },
@@ -384,7 +430,9 @@ static const struct row {
 	{ "link info of a probe's link", do_probe_info, NOTHING, true },
 	{ "BPF_LINK_GET_FD_BY_ID", do_by_id, ADMIN, false },
 	{ "BPF_OBJ_PIN", do_pin, OWNER, false },
-	{ "BPF_LINK_DETACH", do_detach, NOTHING, false },	/* the last: it is gone then */
+	/* The last: they are gone then. */
+	{ "BPF_LINK_DETACH", do_detach, NOTHING, false },
+	{ "DETACH_BATCH", do_detach_batch, NOTHING, false },
 };
 
 static int expected(const struct row *row, const struct subject *s)

@@ -148,7 +148,7 @@ struct way {
 	uint32_t flags;
 };
 
-static int attach(const struct way *way, uint64_t cookie, struct tramp_attach *a)
+static void fill(const struct way *way, uint64_t cookie, struct tramp_attach *a)
 {
 	memset(a, 0, sizeof(*a));
 	a->size = sizeof(*a);
@@ -160,6 +160,11 @@ static int attach(const struct way *way, uint64_t cookie, struct tramp_attach *a
 		strcpy(a->symbol, way->symbol);
 		a->offset = way->offset;
 	}
+}
+
+static int attach(const struct way *way, uint64_t cookie, struct tramp_attach *a)
+{
+	fill(way, cookie, a);
 	return ioctl(tramp_device(), TRAMP_IOC_ATTACH, a) < 0 ? -errno : 0;
 }
 
@@ -233,6 +238,49 @@ static void attach_faults(const char *what, const struct way *way, const struct 
 		check_calls(what, n, 1, 0);
 		close(other);
 	}
+	check_calls(what, n, 0, 0);
+	check_nothing_left();
+}
+
+/* ATTACH_BATCH of two programs: both or none. */
+static void batch_faults(const char *what, const struct way *one, const struct way *other)
+{
+	unsigned int n, refused = 0;
+	struct state before;
+
+	before = state_now();
+	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
+		struct tramp_attach items[2];
+		struct tramp_attach_batch cmd = {
+			.size = sizeof(cmd), .count = 2, .item_size = sizeof(items[0]),
+			.items = (uintptr_t)items,
+		};
+		bool fired;
+		int err, i;
+
+		fill(one, FIRST, &items[0]);
+		fill(other, SECOND, &items[1]);
+		arm(n);
+		err = ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd) < 0 ? -errno : 0;
+		fired = disarm();
+		for (i = 0; err && i < 2; i++) {
+			items[i].refusal = cmd.refusal;
+			check_refusal(&items[i], err, what, n);
+		}
+		refused += !!err;
+		if (err)
+			check_same(&before, what, n);
+		check_calls(what, n, !err, !err);
+		for (i = 0; !err && i < 2; i++)
+			close(items[i].link_fd);
+		check_same(&before, what, n);
+		if (!fired) {
+			CHECK_EQ(err, 0, "%s: failed without a fault", what);
+			break;
+		}
+	}
+	report(what, n - 1, refused);
+	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
 	check_calls(what, n, 0, 0);
 	check_nothing_left();
 }
@@ -405,6 +453,19 @@ static void test_attach_probe_entry(void)
 	attach_faults("probe at an entry", &way, NULL);
 }
 
+static void test_attach_batch(void)
+{
+	struct way one, other;
+
+	setup();
+	other = probe(0);
+	one = other;
+	one.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
+	batch_faults("two probes in one call", &one, &other);
+	one = entry();
+	batch_faults("fentry and a probe in one call", &one, &other);
+}
+
 static void test_detach(void)
 {
 	struct way way;
@@ -563,6 +624,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_attach_probe, 120),
 	KTAP_TEST_SECONDS(test_attach_probe_beside, 120),
 	KTAP_TEST_SECONDS(test_attach_probe_entry, 120),
+	KTAP_TEST_SECONDS(test_attach_batch, 240),
 	KTAP_TEST_SECONDS(test_detach, 120),
 	KTAP_TEST_SECONDS(test_detach_beside, 120),
 	KTAP_TEST_SECONDS(test_detach_probe, 120),

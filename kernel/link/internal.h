@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A link as this room's files see it.
+ */
+#ifndef TRAMP_LINK_INTERNAL_H
+#define TRAMP_LINK_INTERNAL_H
+
+#include <linux/llist.h>
+#include <linux/refcount.h>
+#include <linux/task_work.h>
+#include <linux/workqueue.h>
+#include "link.h"
+
+/**
+ * struct tramp_link - one attachment
+ * @link: what the BPF core knows; @link.prog is the program
+ * @ops: the kind of place
+ * @counts: hits and misses, which outlive a change of program
+ * @id: the link's id, known before the core shows it
+ * @users: the BPF core, the list of released links, and the task work that empties it
+ * @going: in that list
+ * @left: the task work
+ * @free: frees it when the last of these has gone
+ * @parted: taken off its places by a struct tramp_parting
+ * @nr: how many members
+ * @members: the program at each of its places, or where it was
+ *
+ * Members are protected by tramp_mutex.
+ */
+struct tramp_link {
+	struct bpf_link link;
+	const struct tramp_point_ops *ops;
+	struct tramp_counts *counts;
+	u32 id;
+	refcount_t users;
+	struct llist_node going;
+	struct callback_head left;
+	struct work_struct free;
+	bool parted;
+	u32 nr;
+	struct tramp_member members[];
+};
+
+static inline struct tramp_link *tramp_to_link(const struct bpf_link *link)
+{
+	return container_of(link, struct tramp_link, link);
+}
+
+/* All of its members are attached, or none. */
+static inline bool tramp_link_is_attached(const struct tramp_link *link)
+{
+	lockdep_assert_held(&tramp_mutex);
+	return link->members[0].point;
+}
+
+/* link.c -------------------------------------------------------------------- */
+
+extern const struct bpf_link_ops tramp_link_ops;
+
+/**
+ * tramp_link_open() - make a link for a request, with a file descriptor that nobody can see
+ * @ops: the kind of place; NULL: the one that programs of its type go to
+ * @req: the request, checked for its form
+ * @primer: (out) its file
+ * @why: why not
+ *
+ * The next is attaching it, then bpf_link_settle() or tramp_link_abandon().
+ * Context: process, no locks, may sleep.
+ * Return: the link or an ERR_PTR().
+ */
+struct tramp_link *tramp_link_open(const struct tramp_point_ops *ops,
+				   const struct tramp_attach *req,
+				   struct bpf_link_primer *primer, struct tramp_refusal *why);
+/* Give up a link that is not attached, and was forgotten if it was entered. No locks. */
+void tramp_link_abandon(struct bpf_link_primer *primer);
+
+/* Put it into the index by id, take it out. tramp_mutex held. Return: 0 or a negative errno. */
+int tramp_link_enter(struct tramp_link *link, struct tramp_refusal *why);
+void tramp_link_forget(struct tramp_link *link);
+
+/* Take the program off the places that it is at, one after the other. tramp_mutex held. */
+void tramp_link_detach_members(struct tramp_link *link);
+
+/* One more is attached, or one less. tramp_mutex held. */
+void tramp_link_count_one(int change);
+
+/* Free everything of it but its attachment. */
+void tramp_link_free(struct tramp_link *link);
+
+/* release.c ----------------------------------------------------------------- */
+
+/*
+ * Detaching several links together. From begin to end tramp_mutex is held, and dropped now and
+ * then, but never between taking a link and the next call that may detach it. A link must stay
+ * until the end. Taking one that is not attached does nothing.
+ */
+struct tramp_parting {
+	unsigned long since;			/* jiffies: when tramp_mutex was taken */
+	const struct tramp_point_ops *ops;	/* of those that wait to be detached */
+	u32 nr;					/* how many members these have */
+};
+
+void tramp_parting_begin(struct tramp_parting *p);
+void tramp_parting_take(struct tramp_parting *p, struct tramp_link *link);
+void tramp_parting_end(struct tramp_parting *p);
+
+/* For link.c's table. */
+void tramp_link_release(struct bpf_link *link);
+void tramp_link_dealloc(struct bpf_link *link);
+
+#endif /* TRAMP_LINK_INTERNAL_H */
