@@ -81,6 +81,18 @@ TRAMP_API struct tramp_link *tramp_link__open_by_id(uint32_t id);
 TRAMP_API int tramp_link__detach(struct tramp_link *link);
 
 /**
+ * tramp_link__detach_many() - detach many links now
+ * @links: the links
+ * @nr: how many
+ *
+ * The same as tramp_link__detach() of each, but faster: the kernel's text is restored for many at
+ * once.
+ *
+ * Return: 0, or the negative errno of the first that failed; the others are detached.
+ */
+TRAMP_API int tramp_link__detach_many(struct tramp_link *const *links, size_t nr);
+
+/**
  * tramp_link__update_program() - replace the link's program without a gap
  * @link: the link
  * @prog: loaded, of the same kind and for the same function

@@ -10,9 +10,14 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../lib/ktap.h"
@@ -275,6 +280,89 @@ static void test_all_or_nothing(void)
 	CHECK(last_error_says("program 'on_return'"), "which");
 	CHECK_EQ(links_now(), 0, "nothing is left");
 	probes__destroy(skel);
+}
+
+/* The commands for many get ENOTTY from now on, as from a module that does not know them. */
+static void be_older(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TRAMP_IOC_ATTACH_BATCH, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TRAMP_IOC_DETACH_BATCH, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
+	};
+	struct sock_fprog prog = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	REQUIRE(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+		!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog), "seccomp: %s", strerror(errno));
+}
+
+static void many(const char *module)
+{
+	TRAMP_OPTS(tramp_attach_opts, at, .symbol = "do_unlinkat", .offset = need_insn().offset,
+		   .cookie = 7);
+	TRAMP_OPTS(tramp_attach_opts, bad, .symbol = "do_unlinkat", .offset = at.offset + 1);
+	struct probes *skel = need_probes(NULL);
+	struct tramp_attach_item items[] = {
+		{ skel->progs.nowhere, &at },
+		{ skel->progs.on_call, NULL },
+		{ skel->progs.nowhere_10, &at },
+		{ skel->progs.nowhere, &bad },
+	};
+	TRAMP_OPTS(tramp_link_info, info);
+	struct tramp_links *links;
+	int i;
+
+	CHECK(!tramp_attach_many(items, 4), "%s: one is no instruction", module);
+	CHECK_ERROR(-EINVAL, TRAMP_REASON_NOT_BOUNDARY);
+	CHECK(last_error_says("program 'nowhere' at do_unlinkat+"), "%s: which", module);
+	CHECK_EQ(links_now(), 0, "%s: nothing is left", module);
+	items[3].opts = &at;
+	CHECK(!tramp_attach_many(items, 4), "%s: one of them twice", module);
+	CHECK_ERROR(-EBUSY, TRAMP_REASON_ALREADY_ATTACHED);
+	CHECK(!tramp_attach_many(items, 0), "%s: none", module);
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+
+	links = tramp_attach_many(items, 3);
+	REQUIRE(links, "%s: %s", module, tramp_last_error()->message);
+	CHECK_EQ(tramp_links__count(links), 3, "%s: links", module);
+	need_info(tramp_link__id(tramp_links__get(links, 0)), &info);
+	CHECK_EQ(info.cookie, 7, "%s: cookie", module);
+	CHECK(!strcmp(info.prog_name, "nowhere"), "%s: first is %s", module, info.prog_name);
+	need_info(tramp_link__id(tramp_links__get(links, 1)), &info);
+	CHECK_EQ(info.kind, TRAMP_KIND_FENTRY, "%s: kind of the second", module);
+	call_target(CALLS);
+	CHECK_EQ(skel->bss->hits, 11 * CALLS, "%s: hits", module);
+	CHECK_EQ(skel->bss->calls, CALLS, "%s: calls", module);
+
+	CHECK_EQ(tramp_links__detach(links), 0, "%s: detach", module);
+	CHECK_EQ(links_now(), 0, "%s: detached", module);
+	call_target(CALLS);
+	CHECK_EQ(skel->bss->hits, 11 * CALLS, "%s: hits when detached", module);
+	tramp_links__destroy(links);
+
+	/* A pinned one stays. */
+	links = tramp_attach_many(items, 3);
+	REQUIRE(links, "%s: %s", module, tramp_last_error()->message);
+	CHECK_EQ(tramp_link__pin(tramp_links__get(links, 1), BPFFS "/many"), 0, "pin");
+	tramp_links__destroy(links);
+	CHECK_EQ(links_now(), 1, "%s: the pinned one is left", module);
+	/* The kernel lets go of it a moment after that. */
+	unlink(BPFFS "/many");
+	for (i = 0; i < 200 && links_now(); i++)
+		usleep(10000);
+	CHECK_EQ(links_now(), 0, "%s: unpinned", module);
+	probes__destroy(skel);
+}
+
+static void test_many(void)
+{
+	many("this module");
+	be_older();
+	many("an older module");
 }
 
 static void test_several(void)
@@ -546,6 +634,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "section-offset", .run = test_section_offset },
 	{ .name = "mixed", .run = test_mixed },
 	{ .name = "all-or-nothing", .run = test_all_or_nothing },
+	{ .name = "many", .run = test_many },
 	{ .name = "several", .run = test_several },
 	{ .name = "update", .run = test_update },
 	{ .name = "func-ip", .run = test_func_ip },

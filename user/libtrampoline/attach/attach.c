@@ -131,33 +131,39 @@ static int find_place(const char *section, bool returns, const struct tramp_atta
 	return err;
 }
 
-/* @place: NULL for a tracing program. @flags: besides those in @opts. */
-static struct tramp_link *attach_fd(int prog_fd, const struct tramp_attach_opts *opts,
-				    const struct tramp_place *place, uint32_t flags,
-				    const char *subject, const char *name)
+int libtramp_refused(int dev, int err, const struct tramp_refusal *refusal,
+		     const struct libtramp_request *r)
 {
-	struct tramp_attach cmd = {
-		.size = sizeof(cmd),
-		.flags = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, flags, 0) | flags,
-		.maxactive = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, maxactive, 0),
-		.cookie = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, cookie, 0),
-		.prog_fd = prog_fd,
-	};
+	return refused(dev, r->prog_fd, err, refusal, r->probe ? &r->place : NULL, r->subject);
+}
+
+void libtramp_request_cmd(const struct libtramp_request *r, struct tramp_attach *cmd)
+{
+	*cmd = (struct tramp_attach){ .size = sizeof(*cmd), .flags = r->flags, .cookie = r->cookie,
+				      .prog_fd = r->prog_fd, .maxactive = r->maxactive };
+	if (cmd->cookie)
+		cmd->flags |= TRAMP_ATTACH_F_COOKIE;
+	if (r->probe)
+		libtramp_place_to_cmd(&r->place, cmd);
+}
+
+struct tramp_link *libtramp_attach(const struct libtramp_request *r)
+{
 	struct tramp_link *link = NULL;
+	struct tramp_attach cmd;
 	int dev, err;
 
-	if (cmd.cookie)
-		cmd.flags |= TRAMP_ATTACH_F_COOKIE;
-	if (place)
-		libtramp_place_to_cmd(place, &cmd);
-	dev = libtramp_dev_open(subject);
+	if (r->multi)
+		return libtramp_attach_multi(r->multi, NULL);
+	libtramp_request_cmd(r, &cmd);
+	dev = libtramp_dev_open(r->subject);
 	if (dev < 0)
 		return NULL;
 	err = libtramp_dev_cmd(dev, TRAMP_IOC_ATTACH, &cmd);
 	if (err) {
-		err = refused(dev, prog_fd, err, &cmd.refusal, place, subject);
+		err = libtramp_refused(dev, err, &cmd.refusal, r);
 	} else {
-		link = libtramp_link_new(cmd.link_fd, cmd.link_id, name);
+		link = libtramp_link_new(cmd.link_fd, cmd.link_id, r->name);
 		if (!link)
 			err = -errno;
 	}
@@ -189,58 +195,70 @@ static bool wants_return(const struct tramp_attach_opts *opts)
 	return LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, flags, 0) & TRAMP_ATTACH_F_RETURN;
 }
 
-struct tramp_link *libtramp_attach(const struct bpf_program *prog,
-				   const struct tramp_attach_opts *opts)
+static void set_opts(struct libtramp_request *r, const struct tramp_attach_opts *opts)
+{
+	r->flags = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, flags, 0);
+	r->cookie = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, cookie, 0);
+	r->maxactive = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, maxactive, 0);
+}
+
+int libtramp_request(struct libtramp_request *r, const struct bpf_program *prog,
+		     const struct tramp_attach_opts *opts)
 {
 	struct libtramp_failure unsupported = { .err = -EOPNOTSUPP,
 						.reason = TRAMP_REASON_NOT_BUILT };
-	char subject[LIBTRAMP_SUBJECT_LEN], text[LIBTRAMP_PLACE_LEN];
-	const char *why, *pattern;
-	struct tramp_place place;
-	const char *section;
-	bool probe, returns;
+	char text[LIBTRAMP_PLACE_LEN];
+	const char *why, *section, *pattern;
 	uint32_t multi;
-	int fd;
+	bool returns;
+	int err;
 
-	if (!prog) {
-		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_attach()", "prog is NULL");
-		return NULL;
-	}
-	libtramp_prog_subject(subject, sizeof(subject), prog);
-	if (check_opts(opts, subject))
-		return NULL;
+	if (!prog)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_attach()",
+				     "prog is NULL");
+	libtramp_prog_subject(r->subject, sizeof(r->subject), prog);
+	err = check_opts(opts, r->subject);
+	if (err)
+		return err;
 	why = libtramp_prog_unsupported(prog, &unsupported.remedy);
 	if (why) {
-		unsupported.subject = subject;
-		libtramp_fail(&unsupported, "%s", why);
-		return NULL;
+		unsupported.subject = r->subject;
+		return libtramp_fail(&unsupported, "%s", why);
 	}
-	probe = bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE;
 	section = bpf_program__section_name(prog);
-	if (probe && libtramp_is_multi(section, &multi, &pattern))
-		return check_no_place(opts, subject) ? NULL : libtramp_attach_multi(prog, NULL);
-	returns = probe && (libtramp_is_return(section) || wants_return(opts));
-	if (probe ? find_place(section, returns, opts, &place, subject) :
-		    check_no_place(opts, subject))
-		return NULL;
-	fd = bpf_program__fd(prog);
-	if (fd < 0) {
-		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_LOADED, subject, NO_DETAIL);
-		return NULL;
+	r->probe = bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE;
+	if (r->probe && libtramp_is_multi(section, &multi, &pattern)) {
+		r->multi = prog;
+		return check_no_place(opts, r->subject);
 	}
+	returns = r->probe && (libtramp_is_return(section) || wants_return(opts));
+	err = r->probe ? find_place(section, returns, opts, &r->place, r->subject) :
+			 check_no_place(opts, r->subject);
+	if (err)
+		return err;
+	r->prog_fd = bpf_program__fd(prog);
+	if (r->prog_fd < 0)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_LOADED, r->subject, NO_DETAIL);
 	/* Its section is not where it goes. */
-	if (probe && libtramp_opts_have_place(opts))
-		snprintf(subject, sizeof(subject), "program '%s' at %s", bpf_program__name(prog),
-			 libtramp_place_text(&place, text, sizeof(text)));
-	return attach_fd(fd, opts, probe ? &place : NULL, returns ? TRAMP_ATTACH_F_RETURN : 0,
-			 subject, bpf_program__name(prog));
+	if (r->probe && libtramp_opts_have_place(opts))
+		snprintf(r->subject, sizeof(r->subject), "program '%s' at %s",
+			 bpf_program__name(prog),
+			 libtramp_place_text(&r->place, text, sizeof(text)));
+	r->name = bpf_program__name(prog);
+	set_opts(r, opts);
+	if (returns)
+		r->flags |= TRAMP_ATTACH_F_RETURN;
+	return 0;
 }
 
 struct tramp_link *tramp_attach(const struct bpf_program *prog,
 				const struct tramp_attach_opts *opts)
 {
-	struct tramp_link *link = libtramp_attach(prog, opts);
+	struct tramp_link *link = NULL;
+	struct libtramp_request r = {};
 
+	if (!libtramp_request(&r, prog, opts))
+		link = libtramp_attach(&r);
 	if (!link)
 		libtramp_warn_last();
 	return link;
@@ -253,20 +271,19 @@ uint32_t libtramp_flags_for(const struct bpf_program *prog, uint32_t flags)
 
 static struct tramp_link *attach_by_fd(int prog_fd, const struct tramp_attach_opts *opts)
 {
+	struct libtramp_request r = { .prog_fd = prog_fd };
 	struct bpf_prog_info info;
-	struct tramp_place place;
-	char subject[32];
-	bool probe;
 
-	snprintf(subject, sizeof(subject), "program fd %d", prog_fd);
-	if (check_opts(opts, subject))
+	snprintf(r.subject, sizeof(r.subject), "program fd %d", prog_fd);
+	if (check_opts(opts, r.subject))
 		return NULL;
 	/* If this is no program at all, the module refuses it. */
-	probe = libtramp_prog_info(prog_fd, &info) && info.type == BPF_PROG_TYPE_KPROBE;
-	if (probe ? find_place("", wants_return(opts), opts, &place, subject) :
-		    check_no_place(opts, subject))
+	r.probe = libtramp_prog_info(prog_fd, &info) && info.type == BPF_PROG_TYPE_KPROBE;
+	if (r.probe ? find_place("", wants_return(opts), opts, &r.place, r.subject) :
+		      check_no_place(opts, r.subject))
 		return NULL;
-	return attach_fd(prog_fd, opts, probe ? &place : NULL, 0, subject, NULL);
+	set_opts(&r, opts);
+	return libtramp_attach(&r);
 }
 
 struct tramp_link *tramp_attach_fd(int prog_fd, const struct tramp_attach_opts *opts)

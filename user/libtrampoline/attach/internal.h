@@ -6,6 +6,7 @@
 #ifndef LIBTRAMPOLINE_ATTACH_INTERNAL_H
 #define LIBTRAMPOLINE_ATTACH_INTERNAL_H
 
+#include "../core/error.h"
 #include "../core/sized.h"
 #include "../syms/place.h"
 
@@ -39,9 +40,60 @@ const char *libtramp_prog_subject(char *buf, size_t len, const struct bpf_progra
  */
 const char *libtramp_prog_unsupported(const struct bpf_program *prog, const char **remedy);
 
+/**
+ * struct libtramp_request - one program to attach, checked
+ * @prog_fd: the program
+ * @flags: TRAMP_ATTACH_F_*
+ * @cookie: its cookie
+ * @maxactive: of a return probe
+ * @multi: one for many functions, which its section names; then nothing else matters
+ * @probe: it goes to @place
+ * @place: where a probe goes; refers to strings of the caller's options and the program
+ * @name: the program's name as libbpf knows it; NULL
+ * @subject: for errors
+ */
+struct libtramp_request {
+	int prog_fd;
+	uint32_t flags;
+	uint64_t cookie;
+	uint32_t maxactive;
+	const struct bpf_program *multi;
+	bool probe;
+	struct tramp_place place;
+	const char *name;
+	char subject[LIBTRAMP_SUBJECT_LEN];
+};
+
+/* Check a request and fill it in. Return: 0 or negative errno with the last error filled. */
+int libtramp_request(struct libtramp_request *r, const struct bpf_program *prog,
+		     const struct tramp_attach_opts *opts);
+
+/* The module's command for it. */
+void libtramp_request_cmd(const struct libtramp_request *r, struct tramp_attach *cmd);
+
+/* The module has refused it: fills the last error. Return: negative errno. */
+int libtramp_refused(int dev, int err, const struct tramp_refusal *refusal,
+		     const struct libtramp_request *r);
+
+/**
+ * struct tramp_links - a set of links
+ * @nr: how many
+ * @link: the links
+ */
+struct tramp_links {
+	size_t nr;
+	struct tramp_link *link[];
+};
+
+/*
+ * Attach all or none. Return: the links in the same order; NULL and errno with the last error
+ * filled. @subject is what the error is about if it is about no one of them.
+ */
+struct tramp_links *libtramp_attach_many(const struct libtramp_request *r, size_t nr,
+					 const char *subject);
+
 /* tramp_attach() and tramp_link__pin() without the warning. */
-struct tramp_link *libtramp_attach(const struct bpf_program *prog,
-				   const struct tramp_attach_opts *opts);
+struct tramp_link *libtramp_attach(const struct libtramp_request *r);
 int libtramp_link_pin(struct tramp_link *link, const char *path);
 
 /* tramp_attach_multi() without the warning. */

@@ -17,11 +17,6 @@
 #include "../core/sized.h"
 #include "internal.h"
 
-struct tramp_links {
-	size_t nr;
-	struct tramp_link *link[];
-};
-
 /* Which programs an attach is about: those that libbpf would attach by itself. */
 static bool is_meant(const struct bpf_program *prog, uint32_t flags)
 {
@@ -72,8 +67,8 @@ static int check_object_opts(const struct bpf_object *obj,
 	return 0;
 }
 
-static struct tramp_link *attach_one(const struct bpf_program *prog,
-				     const struct tramp_object_attach_opts *opts)
+static int request_one(struct libtramp_request *r, const struct bpf_program *prog,
+		       const struct tramp_object_attach_opts *opts)
 {
 	TRAMP_OPTS(tramp_attach_opts, o);
 	size_t i;
@@ -89,18 +84,19 @@ static struct tramp_link *attach_one(const struct bpf_program *prog,
 		o.cookie = opts->cookies[i].cookie;
 		o.flags |= TRAMP_ATTACH_F_COOKIE;
 	}
-	return libtramp_attach(prog, &o);
+	return libtramp_request(r, prog, &o);
 }
 
 static struct tramp_links *attach_object(const struct bpf_object *obj,
 					 const struct tramp_object_attach_opts *opts)
 {
 	char subject[LIBTRAMP_SUBJECT_LEN];
-	struct tramp_links *links;
+	struct tramp_links *links = NULL;
+	struct libtramp_request *r;
 	struct bpf_program *prog;
+	size_t room, nr = 0;
 	uint32_t flags;
-	size_t room;
-	int err;
+	int err = 0;
 
 	if (!obj) {
 		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_object__attach()",
@@ -116,25 +112,22 @@ static struct tramp_links *attach_object(const struct bpf_object *obj,
 		LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_PROGRAMS, subject, NO_DETAIL);
 		return NULL;
 	}
-	links = calloc(1, sizeof(*links) + room * sizeof(links->link[0]));
-	if (!links) {
+	r = calloc(room, sizeof(*r));
+	if (!r) {
 		libtramp_fail_nomem(subject);
 		return NULL;
 	}
 	bpf_object__for_each_program(prog, obj) {
-		struct tramp_link *link;
-
-		if (!is_meant(prog, flags))
-			continue;
-		link = attach_one(prog, opts);
-		if (!link) {
-			err = errno;
-			tramp_links__destroy(links);
-			errno = err;
-			return NULL;
-		}
-		links->link[links->nr++] = link;
+		if (is_meant(prog, flags))
+			err = request_one(&r[nr++], prog, opts);
+		if (err)
+			break;
 	}
+	if (!err)
+		links = libtramp_attach_many(r, nr, subject);
+	err = errno;
+	free(r);
+	errno = err;
 	return links;
 }
 
@@ -237,25 +230,5 @@ int tramp_links__unpin(struct tramp_links *links)
 
 int tramp_links__detach(struct tramp_links *links)
 {
-	int ret = 0, err;
-	size_t i;
-
-	for (i = 0; i < tramp_links__count(links); i++) {
-		err = tramp_link__detach(links->link[i]);
-		if (err && !ret)
-			ret = err;
-	}
-	return ret;
-}
-
-void tramp_links__destroy(struct tramp_links *links)
-{
-	size_t i;
-
-	if (!links)
-		return;
-	/* Backwards, as things are undone. */
-	for (i = links->nr; i-- > 0;)
-		tramp_link__destroy(links->link[i]);
-	free(links);
+	return links ? tramp_link__detach_many(links->link, links->nr) : 0;
 }

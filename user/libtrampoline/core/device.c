@@ -58,11 +58,18 @@ static int open_failed(int err, const char *subject)
 	}
 }
 
-int libtramp_dev_open_any(const char *subject)
+int libtramp_dev_try(void)
 {
 	int fd = open(TRAMP_DEVICE, O_RDWR | O_CLOEXEC);
 
-	return fd >= 0 ? fd : open_failed(-errno, subject);
+	return fd >= 0 ? fd : -errno;
+}
+
+int libtramp_dev_open_any(const char *subject)
+{
+	int fd = libtramp_dev_try();
+
+	return fd >= 0 ? fd : open_failed(fd, subject);
 }
 
 int libtramp_dev_cmd(int dev, unsigned long cmd, void *arg)

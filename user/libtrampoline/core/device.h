@@ -24,6 +24,9 @@ int libtramp_dev_open(const char *subject);
  */
 int libtramp_dev_cmd(int dev, unsigned long cmd, void *arg);
 
+/* Open it, and leave the last error alone. Return: a descriptor or negative errno. */
+int libtramp_dev_try(void);
+
 /* Like libtramp_dev_open() without the check of the ABI, and the check itself. */
 int libtramp_dev_open_any(const char *subject);
 int libtramp_abi_check(int err, const struct tramp_info *info, const char *subject);
