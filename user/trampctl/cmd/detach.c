@@ -86,24 +86,45 @@ static int ids_from_args(struct id_list *l, int argc, char **argv)
 	return 0;
 }
 
-/* Returns 1 if detached, 0 if it was gone already, or a negative errno. */
-static int detach_one(uint32_t id)
-{
-	struct tramp_link *link = tramp_link__open_by_id(id);
-	int err;
+/* How many are open at once: far below the usual limit of open files. */
+#define PART	256
 
-	if (!link)
-		return errno == ENOENT ? 0 : -errno;
-	err = tramp_link__detach(link);
-	tramp_link__destroy(link);
-	return err ? err : 1;
+/* Detach up to PART links. Returns how many were detached, by this or meanwhile; notes each. */
+static int detach_part(const uint32_t *ids, size_t nr, json_object *done, int *rc)
+{
+	struct tramp_link *links[PART];
+	uint32_t id[PART];
+	size_t i, n = 0;
+	int nr_done = 0;
+
+	for (i = 0; i < nr; i++) {
+		links[n] = tramp_link__open_by_id(ids[i]);
+		id[n] = ids[i];
+		if (links[n])
+			n++;
+		else if (errno != ENOENT)
+			*rc = fail_lib(NULL, NULL);
+	}
+	/* If one fails the others go all the same. */
+	if (tramp_link__detach_many(links, n))
+		*rc = fail_lib(NULL, NULL);
+	for (i = 0; i < n; i++) {
+		TRAMP_OPTS(tramp_link_info, info);
+
+		if (!tramp_link__info(links[i], &info) && info.mode == TRAMP_MODE_NONE) {
+			nr_done++;
+			json_object_array_add(done, json_object_new_int64(id[i]));
+		}
+		tramp_link__destroy(links[i]);
+	}
+	return nr_done;
 }
 
 static int detach_run(int argc, char **argv)
 {
 	json_object *done = json_object_new_array(), *top;
 	struct id_list l = { NULL };
-	int rc, n, nr_done = 0;
+	int rc, nr_done = 0;
 	size_t i;
 
 	if (detach_all && argc)
@@ -117,18 +138,8 @@ static int detach_run(int argc, char **argv)
 	if (rc)
 		goto out;
 
-	for (i = 0; i < l.nr; i++) {
-		n = detach_one(l.ids[i]);
-		if (n < 0) {
-			/* The others go all the same. */
-			rc = fail_lib(NULL, NULL);
-			continue;
-		}
-		if (!n)
-			continue;
-		nr_done++;
-		json_object_array_add(done, json_object_new_int64(l.ids[i]));
-	}
+	for (i = 0; i < l.nr; i += PART)
+		nr_done += detach_part(l.ids + i, l.nr - i < PART ? l.nr - i : PART, done, &rc);
 	if (json_output) {
 		top = json_object_new_object();
 		json_object_object_add(top, "detached", json_object_get(done));
