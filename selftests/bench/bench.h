@@ -197,6 +197,7 @@ void bench_record(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The three things that are measured. */
 void bench_count(void);		/* instructions per hit; needs -icount */
 void bench_times(void);		/* attaching, optimising and detaching many */
+void bench_batch(void);		/* a part of that: many in one call */
 void bench_memory(void);	/* memory an attachment takes */
 
 #endif /* SELFTESTS_BENCH_H */

@@ -8,7 +8,7 @@ BENCH_GUEST	= $(O)/$(BENCH_DIR)/trampoline-bench
 
 # A mechanism is one file: what is there is what is measured.
 BENCH_MECHS	= $(basename $(notdir $(wildcard $(BENCH_DIR)/mech_*.c)))
-BENCH_OBJS	= $(patsubst %,$(O)/$(BENCH_DIR)/%.o,main mech load links count many walk $(BENCH_MECHS))
+BENCH_OBJS	= $(patsubst %,$(O)/$(BENCH_DIR)/%.o,main mech load links count many batch walk $(BENCH_MECHS))
 BENCH_SHARED	= $(O)/selftests/vm/lib/libvm.a \
 		  $(O)/selftests/lib/ktap.o
 

@@ -170,6 +170,7 @@ void bench_times(void)
 				     t.detach, t.drain);
 		}
 	}
+	bench_batch();
 }
 
 /*

@@ -77,6 +77,25 @@ static void time_figures(const char *source)
 	}
 }
 
+/* batch MECH NUMBER ATTACH SETTLE DETACH DRAIN: all of it, by the most that the kernel attached. */
+static void batch_figures(const char *source)
+{
+	const struct record *r, *k, *most;
+	double ours, kernel;
+
+	for (r = NULL; (r = find(r, source, "batch")); r++) {
+		for (k = most = NULL; (k = find(k, source, "times %s kernel", r->word[1])); k++)
+			if (number(k, 3) > number(most, 3))
+				most = k;
+		if (!most)
+			continue;
+		ours = number(r, 3) + number(r, 4) + number(r, 5) + number(r, 6);
+		kernel = number(most, 4) + number(most, 5) + number(most, 6);
+		add_figure(source, ours, kernel * number(r, 2) / number(most, 3),
+			   "time/%s/batch/%s", r->word[1], r->word[2]);
+	}
+}
+
 /* memory MECH SIDE NUMBER OBJECTS SLAB VMALLOC PERCPU IMAGES */
 static void memory_figures(const char *source)
 {
@@ -110,6 +129,7 @@ void make_figures(void)
 
 	for (i = 0; i < nr_sources; i++) {
 		instruction_figures(sources[i]);
+		batch_figures(sources[i]);
 		time_figures(sources[i]);
 		memory_figures(sources[i]);
 		native_figures(sources[i]);

@@ -23,6 +23,8 @@ static const struct {
 	{ "missing", { "mechanism", "side", "..." } },
 	{ "times", { "mechanism", "side", "attachments", "attach_us", "settle_us", "detach_us",
 		     "drain_us" } },
+	{ "batch", { "mechanism", "attachments", "attach_us", "settle_us", "detach_us",
+		     "drain_us" } },
 	{ "memory", { "mechanism", "side", "attachments", "object_bytes", "slab_bytes",
 		      "vmalloc_bytes", "percpu_bytes", "image_bytes" } },
 	{ "cache", { "mechanism", "side", "attachments", "cache", "object_size", "objects" } },

@@ -132,6 +132,28 @@ static void times_table(FILE *out, const char *source)
 				number(k, 4) / 1000, number(k, 5) / 1000, number(k, 6) / 1000);
 }
 
+static void batch_table(FILE *out, const char *source)
+{
+	const struct record *r;
+	char name[NAME_LEN];
+	int i;
+
+	if (!find(NULL, source, "batch"))
+		return;
+	heading(out, "Milliseconds for many attachments in one call");
+	fprintf(out, "%-12s %5s | %9s %9s %9s %9s | %s\n", "", "n", "attach", "settle", "detach",
+		"drain", "all, by the kernel's one by one, scaled; goal");
+	for (r = NULL; (r = find(r, source, "batch")); r++) {
+		fprintf(out, "%-12s %5s |", r->word[1], r->word[2]);
+		for (i = 3; i <= 6; i++)
+			milliseconds(out, r, i);
+		fprintf(out, " |");
+		snprintf(name, sizeof(name), "time/%s/batch/%s", r->word[1], r->word[2]);
+		ratio_and_goal(out, source, name);
+		fputc('\n', out);
+	}
+}
+
 static void memory_table(FILE *out, const char *source)
 {
 	const struct record *r, *c;
@@ -186,6 +208,7 @@ void print_tables(FILE *out)
 			*taken ? ", " : "", taken);
 		insns_table(out, sources[i]);
 		times_table(out, sources[i]);
+		batch_table(out, sources[i]);
 		memory_table(out, sources[i]);
 		native_table(out, sources[i]);
 	}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Many single programs in one call: probes at neighbouring instructions of the kernel's own text,
+ * attached by ATTACH_BATCH and detached by DETACH_BATCH.
+ *
+ * The report compares them with the kernel's largest number of the same mechanism, scaled.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "../vm/lib/probe.h"
+#include "bench.h"
+
+#define NR	20000
+
+static struct tramp_attach items[NR];
+static int32_t fds[NR];
+
+/* The places of one function where the jumps of several probes do not meet. */
+static unsigned int add_function(uint64_t addr, unsigned int nr)
+{
+	struct probe_func f;
+	uint64_t end = 0;
+	uint32_t i;
+
+	if (probe_explain(&f, addr, NULL, false))
+		return nr;
+	for (i = 0; i < f.nr && nr < NR; i++) {
+		uint64_t at = f.addr + f.insns[i].offset;
+
+		if (f.insns[i].mode != TRAMP_MODE_JUMP || at < end)
+			continue;
+		items[nr++].addr = at;
+		end = at + f.insns[i].region_len;
+	}
+	probe_func_free(&f);
+	return nr;
+}
+
+/* Neighbours: function after function, from the middle of the text on. */
+static void find_places(void)
+{
+	struct text_sym *syms;
+	unsigned int nr = 0;
+	size_t nr_syms, i;
+
+	syms = text_symbols(&nr_syms);
+	for (i = nr_syms / 3; i < nr_syms && nr < NR; i++)
+		if (!syms[i].module[0])
+			nr = add_function(syms[i].addr, nr);
+	free(syms);
+	REQUIRE(nr == NR, "only %u places", nr);
+}
+
+static void attach_all(int prog)
+{
+	struct tramp_attach_batch batch = { .size = sizeof(batch), .count = NR,
+					    .item_size = sizeof(items[0]),
+					    .items = (uintptr_t)items };
+	unsigned int i;
+
+	for (i = 0; i < NR; i++) {
+		items[i].size = sizeof(items[i]);
+		items[i].prog_fd = prog;
+	}
+	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &batch), "item %u: %s: %s",
+		batch.failed, strerror(errno), tramp_reason_name(batch.refusal.reason));
+	for (i = 0; i < NR; i++)
+		fds[i] = items[i].link_fd;
+}
+
+static void detach_all(void)
+{
+	struct tramp_detach_batch batch = { .size = sizeof(batch), .count = NR,
+					    .fds = (uintptr_t)fds };
+	unsigned int i;
+
+	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &batch), "detach: %s",
+		strerror(errno));
+	for (i = 0; i < NR; i++)
+		close(fds[i]);
+}
+
+static uint64_t since(uint64_t *begin)
+{
+	uint64_t now = now_ns(), us = (now - *begin) / 1000;
+
+	*begin = now;
+	return us;
+}
+
+void bench_batch(void)
+{
+	static const struct bench_load as = { .type = BPF_PROG_TYPE_KPROBE };
+	const struct rlimit limit = { NR + 1024, NR + 1024 };
+	uint64_t begin, attached, settled, detached;
+	int prog;
+
+	if (!(tramp_module().features & TRAMP_FEAT_JUMP))
+		return;
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &limit), "a limit of many open files");
+	prog = bench_load(BENCH_EMPTY, &as);
+	find_places();
+	begin = now_ns();
+	attach_all(prog);
+	attached = since(&begin);
+	probe_flush();
+	settled = since(&begin);
+	REQUIRE(tramp_module().optimised == NR, "%u jumps", tramp_module().optimised);
+	detach_all();
+	detached = since(&begin);
+	probe_flush();
+	while (tramp_module().images)
+		usleep(1000);
+	bench_record("batch kprobe-jump %d %lu %lu %lu %lu", NR, attached, settled, detached,
+		     since(&begin));
+	close(prog);
+}
