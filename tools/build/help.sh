@@ -20,7 +20,8 @@ Goals:
   test-debug   the tests inside the guests, and the machines they boot, on that kernel; an hour
   coverage     how many instructions can be jumps, ours and the kernel's, on 20,000; some minutes
   stress       probes at 20,000 random instructions, 10,000 attaches under load, an int3 in
-               every function with tracers over everything, probes in maps; hours
+               every function with tracers over everything, probes in maps, one program at
+               all functions; hours
   fuzz         libFuzzer with sanitizers on what decodes, relocates and emits code; minutes
   bench        the kernel's mechanisms and ours side by side: instructions per hit, times,
                memory; tables, JSON and plots in build/bench. Many minutes

@@ -12,6 +12,9 @@ char LICENSE[] SEC("license") = "GPL";
 struct multi_seen seen[MULTI_MAX];
 __u64 hits, strangers, unpaired;
 
+/* By on_count, for each cookie below MULTI_COUNTS; the other programs do not write here. */
+__u64 counts[MULTI_COUNTS];
+
 /* Hits of this process only, where it is not 0. */
 __u32 only_pid;
 
@@ -133,5 +136,17 @@ SEC("kprobe")
 int on_hit(struct pt_regs *ctx)
 {
 	__sync_fetch_and_add(&hits, 1);
+	return 0;
+}
+
+/* Counts all hits, and those of each cookie. */
+SEC("kprobe")
+int on_count(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	__sync_fetch_and_add(&hits, 1);
+	if (cookie < MULTI_COUNTS)
+		__sync_fetch_and_add(&counts[cookie], 1);
 	return 0;
 }

@@ -4,6 +4,8 @@
 #define MULTI_H
 
 #define MULTI_MAX	8192
+/* Counters of the program that only counts. */
+#define MULTI_COUNTS	65536
 
 /* One function, found by its cookie. */
 struct multi_seen {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Work on all CPUs: see busy.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "busy.h"
+#include "probe_sample.h"
+
+#define MAX_CPUS	64
+/* Calls of one function in a round. */
+#define CALLS		10
+
+struct done {
+	uint64_t calls[BUSY_FUNCS], rounds;
+};
+
+/* Each process has files of its own, under the same names. */
+static void own_files(void)
+{
+	REQUIRE(!unshare(CLONE_NEWNS), "unshare: %s", strerror(errno));
+	REQUIRE(!mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), "mount: %s", strerror(errno));
+	REQUIRE(!mount("none", "/tmp", "tmpfs", 0, NULL), "mount: %s", strerror(errno));
+}
+
+static void call_known(int dev, struct done *done)
+{
+	int i;
+
+	for (i = 0; i < BUSY_FUNCS; i++) {
+		struct tt_reply reply = tt_call(dev, "tt_hot%d n=%d %d", i, CALLS, i + 40);
+
+		CHECK_EQ(reply.result, 2 * i + 41, "tt_hot%d", i);
+		CHECK_EQ(reply.different, 0, "tt_hot%d", i);
+		done->calls[i] += CALLS;
+	}
+}
+
+static void one_cpu(int cpu, uint64_t until, struct done *done)
+{
+	int dev;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	own_files();
+	pin_to_cpu(cpu);
+	dev = tt_open();
+	do {
+		workload(1);
+		call_known(dev, done);
+		done->rounds++;
+	} while (now_ns() < until && !ktap_failures());
+	exit(ktap_failures() ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+void busy(unsigned int seconds, uint64_t *calls)
+{
+	int cpu, i, status, nr = nr_cpus() < MAX_CPUS ? nr_cpus() : MAX_CPUS;
+	uint64_t until = now_ns() + seconds * 1000000000ULL;
+	struct done *done;
+	pid_t pid[MAX_CPUS];
+
+	done = mmap(NULL, nr * sizeof(*done), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		    -1, 0);
+	REQUIRE(done != MAP_FAILED, "mmap: %s", strerror(errno));
+	free(run_command(NULL, "ip link set lo up"));
+	memset(calls, 0, BUSY_FUNCS * sizeof(*calls));
+	for (cpu = 0; cpu < nr; cpu++) {
+		pid[cpu] = fork();
+		REQUIRE(pid[cpu] >= 0, "fork: %s", strerror(errno));
+		if (!pid[cpu])
+			one_cpu(cpu, until, &done[cpu]);
+	}
+	for (cpu = 0; cpu < nr; cpu++) {
+		REQUIRE(waitpid(pid[cpu], &status, 0) == pid[cpu], "waitpid");
+		CHECK(!status, "work on CPU %d: status %#x", cpu, status);
+		CHECK(done[cpu].rounds, "CPU %d has done nothing", cpu);
+		for (i = 0; i < BUSY_FUNCS; i++)
+			calls[i] += done[cpu].calls[i];
+	}
+	munmap(done, nr * sizeof(*done));
+}
