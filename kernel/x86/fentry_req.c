@@ -60,7 +60,7 @@ static bool check_call(const struct tramp_x86_env *env, const struct tramp_x86_c
 {
 	bool guarded = c->flags & TRAMP_X86_CALL_GUARDED;
 
-	if ((c->flags & ~TRAMP_X86_CALL_ALL) || !c->func)
+	if ((c->flags & ~(TRAMP_X86_CALL_ALL & ~TRAMP_X86_CALL_MULTI)) || !c->func)
 		return false;
 	if (guarded && (!c->enter || !c->exit))
 		return false;

@@ -157,8 +157,11 @@ static void place_members(struct tramp_regs *r, struct tramp_guard *g)
 	u32 flags_at = TRAMP_M_ORIG_AX;
 	bool ends_in_flags = r->any && (r->read & MEMBER(TRAMP_M_FLAGS)) &&
 			     !(r->read & (MEMBER(TRAMP_M_FLAGS) - 1));
-	bool apart = !(r->read & regs) && !ends_in_flags;
+	bool apart;
 
+	if (r->more)
+		regs |= MEMBER(TRAMP_M_R11);
+	apart = !(r->read & regs) && !ends_in_flags;
 	if (!apart && (ends_in_flags || (r->read & MEMBER(TRAMP_M_ORIG_AX))))
 		flags_at = TRAMP_M_FLAGS;
 	if (r->any)

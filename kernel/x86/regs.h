@@ -43,6 +43,7 @@ struct tramp_regs_member {
  *	@ip does not matter
  * @link: with @many: see struct tramp_x86_call
  * @session: with @many: the one program runs at both
+ * @more: with @many, at a return: other programs follow, which want r11, see below
  * @run_ctx_words: what is pushed first: the run context, and room for the outer one
  * @nr: entries in @stack
  * @stack: the members in the order they are pushed; the flags may be there twice
@@ -56,7 +57,8 @@ struct tramp_regs_member {
  *  - at a return from one of many, r11 is the image's own return address, behind the function's
  *    NOP5. At an entry that is where pt_regs.ip is.
  *
- * At a return only rax and rdx are kept, which may hold the result. ip is the return address.
+ * At a return only rax and rdx are kept, which may hold the result, and r11 where @more says so.
+ * ip is the return address.
  * At any instruction the flags are restored, and all registers that a call may change, and
  * interrupts are off in between. At a function's entry the flags, r10 and r11 carry nothing
  * (the compiler knows that ftrace may change them), and a kprobe on ftrace leaves interrupts
@@ -72,6 +74,7 @@ struct tramp_regs {
 	bool ret;
 	bool many;
 	bool session;
+	bool more;
 	u64 link;
 	u32 run_ctx_words;
 	u32 nr;

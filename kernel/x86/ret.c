@@ -18,10 +18,10 @@
  *	...					the next program
  *	ret					to the function's caller
  *
- * ip is the return address, sp is what it will be behind the `ret`, as the kernel's rethook has
- * them (arch/x86/kernel/rethook.c). The image has counted the call out already. That is right
- * since these programs cannot sleep. A task in them can only be preempted, and grace periods
- * wait for such tasks (base/retire.c).
+ * ip is the return address, sp is what it will be behind the `ret`, orig_ax is -1, as the
+ * kernel's rethook has them (arch/x86/kernel/rethook.c). The image has counted the call out
+ * already. That is right since these programs cannot sleep. A task in them can only be preempted,
+ * and grace periods wait for such tasks (base/retire.c).
  *
  * Many functions
  * ==============
@@ -76,8 +76,10 @@ static void emit_one(const struct tramp_x86_fentry_req *req, struct tramp_guard 
 		.progs = prog,
 		.nr_progs = 1,
 		.read = req->ret_regs,
+		.orig_ax = -1,
 		.ret = true,
 		.many = req->many,
+		.more = req->many && index + 1 < req->nr_kret,
 		.session = req->nr_session,
 		.link = prog->link,
 	};
