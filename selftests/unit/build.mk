@@ -7,7 +7,7 @@
 UNIT_X86_CORE	= $(patsubst %,$(O)/kernel/x86/%.o,fentry_image fentry_req guard detour_image regs ret insn relocate \
 		  safety form plan)
 UNIT_X86_LIB	= $(patsubst %,$(O)/selftests/unit/%.o,machine stubs oracle scene scene_setup scene_lint lint hit twice \
-		  emission patched) \
+		  emission patched ends ends_oracle ends_setup) \
 		  $(O)/selftests/lib/ktap.o $(O)/selftests/lib/decode.o
 UNIT_X86_TESTS	= $(patsubst selftests/unit/%.c,$(O)/selftests/unit/%,$(wildcard selftests/unit/test_*.c))
 

@@ -103,6 +103,30 @@ static void ask_kprobes(const struct tramp_x86_fentry_req *req)
 	ask_programs(req->kprobe, req->nr_kprobe);
 }
 
+/* Programs at the return, and images of many functions; the same. */
+static void ask_ends(const struct tramp_x86_fentry_req *req)
+{
+	const struct tramp_x86_env *e = req->env;
+	const u64 numbers[] = {
+		req->many, req->regs, req->ret_regs, e->multi_ctx_size, e->multi_ctx_is_return,
+		e->multi_ctx_data, e->multi_ctx_link, e->multi_ctx_ip, e->multi_cookie, e->endbr,
+		e->endbr_poison, e->has_session, e->no_indirect,
+	};
+	u32 i;
+
+	if (!req->many && !req->nr_kret)
+		return;
+	ask(numbers, sizeof(numbers));
+	ask_programs(req->kret, req->nr_kret);
+	ask_programs(req->session, req->nr_session);
+	for (i = 0; i < req->nr_kprobe; i++)
+		ask_number(req->kprobe[i].link);
+	for (i = 0; i < req->nr_kret; i++)
+		ask_number(req->kret[i].link);
+	for (i = 0; i < req->nr_session; i++)
+		ask_number(req->session[i].link);
+}
+
 /* Whether the arrays of the request are as long as it says: otherwise it was refused. */
 static bool was_sound(enum tramp_x86_err err)
 {
@@ -136,6 +160,7 @@ enum tramp_x86_err __wrap_tramp_x86_emit_fentry(const struct tramp_x86_fentry_re
 						struct tramp_x86_fentry_out *out)
 {
 	enum tramp_x86_err err = __real_tramp_x86_emit_fentry(req, buf, len, addr, out);
+	u32 at_return = req->nr_fexit + req->nr_kret + req->nr_session;
 
 	ask_place(buf, len, addr);
 	ask_number(req->func_addr);
@@ -144,11 +169,13 @@ enum tramp_x86_err __wrap_tramp_x86_emit_fentry(const struct tramp_x86_fentry_re
 	ask_number(req->check_rcu);
 	if (was_sound(err)) {
 		ask_env(req->env);
-		ask(req->model, sizeof(*req->model));
+		if (!req->many)
+			ask(req->model, sizeof(*req->model));
 		ask_programs(req->fentry, req->nr_fentry);
 		ask_programs(req->fmod_ret, req->nr_fmod_ret);
 		ask_programs(req->fexit, req->nr_fexit);
 		ask_kprobes(req);
+		ask_ends(req);
 	}
 
 	answer_number(err);
@@ -156,10 +183,10 @@ enum tramp_x86_err __wrap_tramp_x86_emit_fentry(const struct tramp_x86_fentry_re
 	if (err != TRAMP_X86_OK)
 		return err;
 	answer_number(out->after_call);
-	answer_offsets(out->skip_off, req->nr_fexit);
-	answer_offsets(out->skip_to, req->nr_fexit);
+	answer_offsets(out->skip_off, at_return);
+	answer_offsets(out->skip_to, at_return);
 	answer_offsets(out->call_off, 2 * (req->nr_kprobe + req->nr_fentry + req->nr_fmod_ret +
-					   req->nr_fexit));
+					   at_return + req->nr_session));
 	if (buf)
 		answer(buf, out->size);
 	return err;

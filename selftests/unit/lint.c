@@ -94,7 +94,8 @@ static bool known_callee(const struct lint *l, u64 addr)
 		    (guarded && (addr == l->calls[i].enter || addr == l->calls[i].exit)))
 			return true;
 	}
-	if (addr == e->missed || (addr == e->rcu_watching && !l->copy_len))
+	if (addr == e->missed || (addr == e->rcu_watching && !l->copy_len) ||
+	    (l->many && addr == e->multi_cookie))
 		return true;
 	if (l->copy_len) {
 		if (e->probe_enter && (addr == e->probe_enter || addr == e->probe_exit))
@@ -134,6 +135,12 @@ static void lint_mem(const struct lint *l, u32 off, const ZydisDecodedOperand *o
 	if (m->base == ZYDIS_REGISTER_RIP) {
 		u64 addr = (u64)l->code + off + insns[off].len + (u64)m->disp.value;
 
+		/* where a return is to come back to */
+		if (op->mem.type == ZYDIS_MEMOP_TYPE_AGEN && l->many && l->env->no_indirect &&
+		    addr > (u64)l->code + off && addr < (u64)l->code + l->size) {
+			insns[off].jump = (s32)(addr - (u64)l->code);
+			return;
+		}
 		CHECK(l->env->stats_key && addr == l->env->stats_key,
 		      "rip-relative operand at %#x leads to %#lx", off, (long)addr);
 	}
@@ -184,6 +191,11 @@ static void lint_thunks(const struct lint *l, u32 off, const ZydisDecodedInstruc
 	CHECK(!l->env->return_thunk || (l->env->has_call_depth && in_copy(l, off)) ||
 	      insn->mnemonic != ZYDIS_MNEMONIC_RET,
 	      "a plain return at %#x", off);
+	if (!l->copy_len)
+		CHECK((l->many && l->counted && !l->env->no_indirect &&
+		       insn->mnemonic == ZYDIS_MNEMONIC_CALL) ||
+		      !branch || op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE,
+		      "an indirect branch at %#x", off);
 	CHECK(!l->env->has_indirect_thunks || !branch || op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE,
 	      "a plain indirect branch at %#x", off);
 }

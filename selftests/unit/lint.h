@@ -11,6 +11,8 @@
 /*
  * An image and what it may refer to.
  *
+ * @calls is in the order of call_off; a session is in it twice.
+ *
  * The copy is what a detour has of the probed code: any instructions, with branches
  * to anywhere outside of the image. Without a copy, copy_len is 0.
  */
@@ -23,6 +25,7 @@ struct lint {
 	const u32 *call_off;	/* two for each of the calls */
 	bool kprobes;		/* without a copy: kprobe programs are among the calls */
 	u64 orig;		/* may be called, too; 0: nothing */
+	bool many;		/* an image of many functions: it calls through r11 */
 	bool counted;		/* @inflight may be referred to */
 	u64 inflight;
 	u32 copy_off, copy_len;

@@ -36,6 +36,12 @@
 extern void machine_stub(void);
 extern void machine_enter(void);
 
+u64 machine_salt;
+const u64 machine_garbage[16] = {
+	[RCX] = 0xbad1bad1bad1bad1, [RDX] = 0xbad2bad2bad2bad2, [RSI] = 0xbad6bad6bad6bad6,
+	[RDI] = 0xbad7bad7bad7bad7, [R8] = 0xbad8bad8bad8bad8, [R9] = 0xbad9bad9bad9bad9,
+	[R10] = 0xbadabadabadabada, [R11] = 0xbadbbadbbadbbadb,
+};
 machine_hook_fn machine_hook;
 struct machine_call *machine_current;
 u8 *machine_area;

@@ -72,6 +72,13 @@ struct thunk_frame {
 typedef u64 (*machine_hook_fn)(u32 thunk, struct thunk_frame *frame);
 extern machine_hook_fn machine_hook;
 
+/*
+ * The garbage that a thunk leaves in registers, less machine_salt, which a hook may change; 0
+ * for registers that it does not touch.
+ */
+extern u64 machine_salt;
+extern const u64 machine_garbage[16];
+
 #define MAX_STACK_ARGS	16
 
 /* One call into the area. The assembly in stubs.S knows the layout. */

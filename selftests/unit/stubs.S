@@ -153,12 +153,6 @@ machine_stub:
 	mov	%rbp, %rsp
 	mov	RBP*8(%rsp), %rbp
 
-	/* the arithmetic flags the other way round */
-	xorq	$0x8d5, FRAME_FLAGS(%rsp)
-	push	FRAME_FLAGS(%rsp)
-	popfq
-	lea	FRAME_SIZE(%rsp), %rsp
-
 	movabs	$0xbad1bad1bad1bad1, %rcx
 	movabs	$0xbad2bad2bad2bad2, %rdx
 	movabs	$0xbad6bad6bad6bad6, %rsi
@@ -167,6 +161,15 @@ machine_stub:
 	movabs	$0xbad9bad9bad9bad9, %r9
 	movabs	$0xbadabadabadabada, %r10
 	movabs	$0xbadbbadbbadbbadb, %r11
+	.irp	reg, rcx, rdx, rsi, rdi, r8, r9, r10, r11
+	add	machine_salt(%rip), %\reg
+	.endr
+
+	/* the arithmetic flags the other way round */
+	xorq	$0x8d5, FRAME_FLAGS(%rsp)
+	push	FRAME_FLAGS(%rsp)
+	popfq
+	lea	FRAME_SIZE(%rsp), %rsp
 	ret
 	.size	machine_stub, . - machine_stub
 

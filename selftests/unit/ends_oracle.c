@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Ends: the steps of a call of a function, as they should be; see ends.h. */
+#include "ends_oracle.h"
+
+#include "../lib/ktap.h"
+
+#define NEED_RESCHED_INVERTED	0x80000000u
+
+struct oracle {
+	const struct ends *s;
+	struct ends_level *l;
+	u32 preempt;
+	u64 inflight;
+	bool at_return, body_ran;
+	u64 result;			/* of fmod_ret programs */
+	u64 returned;			/* by the session's entry */
+};
+
+u64 ends_cookie(u64 link, u64 entry_ip)
+{
+	return link * 0x9e3779b97f4a7c15 ^ entry_ip;
+}
+
+bool ends_has_multi_ctx(const struct ends *s, u32 i)
+{
+	u32 flags = s->calls[i].flags;
+
+	return (flags & MULTI) && ((flags & (COOKIE | IP)) || s->progs[i].kind == ENDS_SESSION);
+}
+
+bool ends_has_trace_ctx(const struct ends *s, u32 i)
+{
+	return !(s->calls[i].flags & MULTI) && (s->calls[i].flags & (COOKIE | IP));
+}
+
+bool ends_is_exit(const struct ends *s)
+{
+	return s->req.nr_fmod_ret || s->req.nr_fexit || s->req.nr_kret || s->req.nr_session;
+}
+
+static struct ends_event *event(struct oracle *o, u32 thunk, u64 a0, u64 a1)
+{
+	struct ends_event *e = &o->l->log[o->l->nr_log++];
+
+	REQUIRE(o->l->nr_log < ENDS_MAX_EVENTS, "too many events");
+	*e = (struct ends_event){
+		.thunk = thunk, .a0 = a0, .a1 = a1, .preempt = o->preempt,
+		.inflight = o->inflight, .at_return = o->at_return,
+		.ret = 0xbad0bad0bad0bad0,
+	};
+	return e;
+}
+
+static bool tracing(const struct ends *s, u32 i)
+{
+	return s->progs[i].kind >= ENDS_FENTRY && s->progs[i].kind <= ENDS_FEXIT;
+}
+
+static void run(struct oracle *o, u32 i)
+{
+	const struct ends *s = o->s;
+	const struct tramp_x86_call *c = &s->calls[i];
+	const struct ends_prog *p = &s->progs[i];
+	u64 start = 0x5a5a000000000000 + i;
+	struct ends_event *e;
+
+	if (s->stats_on)
+		event(o, T_STATS_ENTER, 0, 0)->ret = start;
+	e = event(o, (p->muted ? T_NOTHING : T_PROG) + i, 0, c->insns);
+	if (!o->at_return)
+		e->ret = p->muted ? 0 : p->result;
+	if (p->kind == ENDS_SESSION && !o->at_return)
+		o->returned = e->ret;
+	if (p->kind == ENDS_FMOD_RET)
+		o->result = e->ret;
+	if (p->resched_due && !p->muted)
+		o->preempt &= ~NEED_RESCHED_INVERTED;
+	if (s->stats_on)
+		event(o, T_STATS_EXIT, c->prog, start);
+}
+
+/* Programs that have one guard. */
+static void group(struct oracle *o, u32 first, u32 nr)
+{
+	const struct ends *s = o->s;
+	bool freed = s->free_in_body && o->body_ran;
+	bool miss = tracing(s, first) ? *s->progs[first].run & 1 :
+					*s->word[s->progs[first].word] && !freed;
+	u32 i;
+
+	if (s->req.check_rcu) {
+		event(o, T_RCU_WATCHING, 0, 0)->ret = !s->rcu_off;
+		miss |= s->rcu_off;
+	}
+	for (i = first; i < first + nr; i++) {
+		if (miss)
+			event(o, T_MISSED, s->calls[i].missed_arg, 0);
+		else
+			run(o, i);
+	}
+}
+
+static void open(struct oracle *o)
+{
+	o->preempt++;
+}
+
+static void close(struct oracle *o)
+{
+	o->preempt--;
+	if (!o->preempt) {
+		event(o, T_RESCHED, 0, 0);
+		o->preempt |= NEED_RESCHED_INVERTED;
+	}
+}
+
+/* The first program of a kind. */
+static u32 first_of(const struct ends *s, enum ends_kind kind)
+{
+	u32 i = 0;
+
+	while (i < s->nr && s->progs[i].kind < kind)
+		i++;
+	return i;
+}
+
+/* Of many functions: plain programs have the cookie looked up, once for all in one frame. */
+static void look_up(struct oracle *o, u32 first, u32 nr)
+{
+	const struct ends *s = o->s;
+	bool wanted = false;
+	u32 i;
+
+	for (i = first; i < first + nr; i++)
+		wanted |= ends_has_trace_ctx(s, i);
+	if (s->req.many && wanted)
+		event(o, T_MULTI_COOKIE, s->calls[first].link, o->l->entry_ip)->ret =
+			ends_cookie(s->calls[first].link, o->l->entry_ip);
+}
+
+static void kprobes(struct oracle *o)
+{
+	const struct ends *s = o->s;
+	u32 i, nr;
+
+	if (!s->req.nr_kprobe)
+		return;
+	look_up(o, 0, s->req.nr_kprobe);
+	open(o);
+	for (i = 0; i < s->req.nr_kprobe; i += nr) {
+		for (nr = 1; i + nr < s->req.nr_kprobe; nr++)
+			if (s->progs[i + nr].word != s->progs[i].word)
+				break;
+		group(o, i, nr);
+	}
+	close(o);
+}
+
+/* A session, or a program at the return, has a frame of its own. */
+static void alone(struct oracle *o, u32 i)
+{
+	look_up(o, i, 1);
+	open(o);
+	group(o, i, 1);
+	close(o);
+}
+
+/* fentry and fmod_ret programs. Return: whether the original is called. */
+static bool tracing_at_entry(struct oracle *o)
+{
+	const struct ends *s = o->s;
+	u32 i, from = first_of(s, ENDS_FENTRY), to = first_of(s, ENDS_FEXIT);
+
+	if (from == to)
+		return true;
+	open(o);
+	for (i = from; i < to && !o->result; i++)
+		group(o, i, 1);
+	close(o);
+	return !o->result;
+}
+
+static void body(struct oracle *o)
+{
+	event(o, T_BODY, 0, 0)->ret = o->l->result;
+	o->body_ran = true;
+	o->result = o->l->result;
+}
+
+static void fexits(struct oracle *o)
+{
+	const struct ends *s = o->s;
+	u32 i, from = first_of(s, ENDS_FEXIT);
+
+	if (!s->req.nr_fexit)
+		return;
+	open(o);
+	for (i = from; i < from + s->req.nr_fexit; i++)
+		if (!s->progs[i].left_out)
+			group(o, i, 1);
+	close(o);
+}
+
+void ends_oracle(const struct ends *s, struct ends_level *l)
+{
+	struct oracle o = {
+		.s = s, .l = l, .preempt = *s->preempt_count, .inflight = *s->inflight,
+	};
+	bool exit = ends_is_exit(s);
+	u32 i;
+
+	l->nr_log = 0;
+	kprobes(&o);
+	if (s->req.nr_session)
+		alone(&o, 0);
+	o.inflight += exit;
+	if (tracing_at_entry(&o))
+		body(&o);
+	fexits(&o);
+	/* all else is over by now */
+	o.inflight -= exit;
+	o.at_return = true;
+	for (i = first_of(s, ENDS_KRET); i < s->nr; i++)
+		if (!s->progs[i].left_out && !o.returned)
+			alone(&o, i);
+	l->log[l->nr_log].preempt = o.preempt;
+	l->log[l->nr_log].ret = o.result;
+}
