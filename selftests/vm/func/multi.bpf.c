@@ -15,6 +15,9 @@ __u64 hits, strangers, unpaired;
 /* By on_count, for each cookie below MULTI_COUNTS; the other programs do not write here. */
 __u64 counts[MULTI_COUNTS];
 
+/* While it is not 0, on_count does not count. */
+int count_shut;
+
 /* Hits of this process only, where it is not 0. */
 __u32 only_pid;
 
@@ -143,8 +146,11 @@ int on_hit(struct pt_regs *ctx)
 SEC("kprobe")
 int on_count(struct pt_regs *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx);
+	__u64 cookie;
 
+	if (count_shut)
+		return 0;
+	cookie = bpf_get_attach_cookie(ctx);
 	__sync_fetch_and_add(&hits, 1);
 	if (cookie < MULTI_COUNTS)
 		__sync_fetch_and_add(&counts[cookie], 1);

@@ -305,7 +305,7 @@ static void test_killed(void)
 	pid_t pid;
 
 	setup();
-	many_fill(m, MANY_MAX);
+	many_fill(m, 8192);
 	for (i = 0; i < 20; i++) {
 		pid = fork();
 		REQUIRE(pid >= 0, "fork");

@@ -37,7 +37,7 @@ void many_add_name(struct many *m, const char *name)
 
 void many_fill(struct many *m, uint32_t nr)
 {
-	const char *all = "vmlinux:*";
+	const char *all = nr ? "vmlinux:*" : "*";
 	TRAMP_OPTS(tramp_select_opts, what, .patterns = &all, .pattern_cnt = 1);
 	struct tramp_selection *sel = NULL;
 	struct tramp_syms *syms;
@@ -47,9 +47,9 @@ void many_fill(struct many *m, uint32_t nr)
 	if (syms)
 		sel = tramp_syms__select(syms, &what);
 	REQUIRE(sel, "%s", tramp_last_error()->message);
-	for (i = 0; m->cmd.nr < nr && i < tramp_selection__count(sel); i++)
+	for (i = 0; (!nr || m->cmd.nr < nr) && i < tramp_selection__count(sel); i++)
 		many_add(m, tramp_selection__get(sel, i)->sym->addr);
-	REQUIRE(m->cmd.nr == nr, "%u functions", m->cmd.nr);
+	REQUIRE(nr ? m->cmd.nr == nr : m->cmd.nr, "%u functions", m->cmd.nr);
 	tramp_selection__free(sel);
 	tramp_syms__free(syms);
 }

@@ -5,7 +5,8 @@
 
 #include "vmtest.h"
 
-#define MANY_MAX 8192
+/* More than any kernel has. */
+#define MANY_MAX 65536
 
 /**
  * struct many - a request, and what came of it
@@ -26,7 +27,10 @@ struct many *many_new(void);
 /* One more function, by address or by name; the name must be a symbol's. */
 void many_add(struct many *m, uint64_t addr);
 void many_add_name(struct many *m, const char *name);
-/* Functions that ftrace can patch and that are not on the deny list, until there are @nr. */
+/*
+ * Functions that ftrace can patch and that are not on the deny list, until there are @nr; 0: all
+ * of them, modules' as well.
+ */
 void many_fill(struct many *m, uint32_t nr);
 /* 0 or a negative errno; many_attach() fails the test. */
 int many_attach_try(struct many *m, int prog_fd, uint32_t flags);

@@ -19,6 +19,7 @@
 #include "fixture.h"
 #include "probe.h"
 #include "probe_sample.h"
+#include "rounds.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
 #define OPTIMIZATION	"/proc/sys/debug/kprobes-optimization"
@@ -26,8 +27,6 @@
 #define JUMP_SIZE	5
 /* Kprobes of the kernel in one comparison. */
 #define MAX_COMPARED	100
-/* How often those are compared that came out unequal. */
-#define ROUNDS		6
 
 static int dev, prog;
 static volatile uint32_t *gate;
@@ -42,18 +41,6 @@ static struct {
 	uint64_t hits, missed;
 	unsigned int reason[TRAMP_REASON_COUNT];
 } total;
-
-/* Two runs of the workload: whether they hit as often, and how often. */
-struct twice {
-	bool quiet;
-	uint64_t hits;
-};
-
-/* Some rounds: whether each was quiet and like the one before, and the hits in the last. */
-struct rounds {
-	bool steady;
-	uint64_t ours, kernels;
-};
 
 /*
  * The workload, and how often each of the first @nr programs ran meanwhile. Programs and
@@ -247,26 +234,9 @@ static void close_some(int *file, int n)
 		close(file[i]);
 }
 
-static struct rounds add_round(struct rounds r, bool is_first, struct twice ours,
-			       struct twice kernels)
-{
-	bool same = r.steady && r.ours == ours.hits && r.kernels == kernels.hits;
-
-	return (struct rounds){
-		.steady = ours.quiet && kernels.quiet && (is_first || same),
-		.ours = ours.hits,
-		.kernels = kernels.hits,
-	};
-}
-
 /*
  * @n instructions whose hits were the same twice with ours, and twice with the kernel's, but
- * were not equal. That may be chance, for the workload does not do all the same each time. A
- * fork, say, finds a stack that an exit has left on this CPU, or allocates one. So both kinds
- * count again, in turn. Chance makes a count vary, with one kind or with the other: then it is
- * no measure. A cause stays: ours are the same in all rounds, the kernel's are, and they differ.
- * If a count is one of two at random, one round looks like that once in 8 times, six rounds do
- * once in 8 million.
+ * were not equal. That may be chance: see rounds.h.
  */
 static void compare_again(const int *which, int n)
 {
