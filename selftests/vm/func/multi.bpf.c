@@ -142,6 +142,26 @@ int on_hit(struct pt_regs *ctx)
 	return 0;
 }
 
+/* By on_ip: where each cookie has been read, and how often that was not where it was first. */
+__u64 ips[MULTI_COUNTS];
+__u64 moved;
+
+SEC("kprobe")
+int on_ip(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), ip = PT_REGS_IP(ctx);
+
+	__sync_fetch_and_add(&hits, 1);
+	if (cookie >= MULTI_COUNTS) {
+		__sync_fetch_and_add(&strangers, 1);
+		return 0;
+	}
+	if (ips[cookie] && ips[cookie] != ip)
+		__sync_fetch_and_add(&moved, 1);
+	ips[cookie] = ip;
+	return 0;
+}
+
 /* Counts all hits, and those of each cookie. */
 SEC("kprobe")
 int on_count(struct pt_regs *ctx)

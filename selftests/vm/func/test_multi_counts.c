@@ -20,6 +20,8 @@
 #include "selftests/vm/func/multi.skel.h"
 
 #define COMPARED	500
+/* Functions that are called at least by what test_cookies() has called. */
+#define WITH_COOKIES	3500
 
 static struct multi *skel;
 static volatile uint32_t *gate;
@@ -175,7 +177,48 @@ static void test_counts(void)
 	CHECK(same >= COMPARED * 4 / 5, "only %u of %u could be compared", same, COMPARED);
 }
 
+/* Much of what the kernel has is called by reading what it shows of itself. */
+static void read_everything(void)
+{
+	free(run_command(NULL, "find /proc/1 /proc/sys /proc/fs /proc/net /sys/class /sys/bus "
+			       "/sys/devices /sys/fs /sys/kernel/mm /sys/module -type f | "
+			       "xargs -n 64 timeout 3 head -q -c 4096 >/dev/null"));
+	free(run_command(NULL, "ip link set lo up; ip addr; ip route; ip neigh; ping -c 1 127.0.0.1; "
+			       "mount -t tmpfs none /mnt && umount /mnt; dmesg | tail -1; lsmod"));
+}
+
+/* All functions have another cookie: each that is called reads its own, each time. */
+static void test_cookies(void)
+{
+	struct many *m = many_new();
+	uint32_t i, hit = 0;
+	char name[128];
+
+	setup();
+	many_fill(m, 0);
+	many_attach(m, bpf_program__fd(skel->progs.on_ip), TRAMP_MULTI_F_SKIP);
+	workload(1);
+	read_everything();
+	close(m->cmd.link_fd);
+	for (i = 0; i < m->cmd.nr; i++) {
+		uint64_t ip = skel->bss->ips[i];
+
+		hit += !!ip;
+		/* Behind the NOP5, which may have an ENDBR in front. */
+		CHECK(!ip || ip - m->addrs[i] == 5 || ip - m->addrs[i] == 9,
+		      "%s has read a cookie at %#lx",
+		      ksym_name(m->addrs[i], name, sizeof(name)), ip);
+	}
+	ktap_note("%u of %u functions have read their cookies, %llu times", hit, m->cmd.nr,
+		  (unsigned long long)skel->bss->hits);
+	CHECK_EQ(skel->bss->moved, 0, "cookies read elsewhere");
+	CHECK_EQ(skel->bss->strangers, 0, "cookies that there are not");
+	CHECK(hit >= WITH_COOKIES, "only %u", hit);
+	free(m);
+}
+
 static const struct ktap_test tests[] = {
+	{ "cookies", test_cookies, 120 },
 	{ "counts", test_counts, 180 },
 };
 
