@@ -11,7 +11,8 @@ PROBE_KERNELS	= $(or $(K),6.1 6.12)
 HOSTILE_KERNELS	= $(TEST_KERNELS)
 STRESS_KERNELS	= $(sort $(PROBE_KERNELS) $(HOSTILE_KERNELS))
 PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/probe/test_probe_%,judges sweep load hostile context) \
-		  $(O)/selftests/vm/link/test_extend $(O)/selftests/vm/func/test_multi
+		  $(O)/selftests/vm/link/test_extend $(O)/selftests/vm/func/test_multi \
+		  $(O)/selftests/vm/func/test_multi_killed
 PROBE_READY	= $(call vm-images,$(STRESS_KERNELS)) $(call vm-modules,$(STRESS_KERNELS)) \
 		  $(TRAMPCTL) $(PROBE_TESTS)
 
@@ -25,3 +26,4 @@ stress: $(PROBE_READY)
 	$(Q)O=$(O) selftests/stress/probes context $(PROBE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes extend $(PROBE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes many $(HOSTILE_KERNELS)
+	$(Q)O=$(O) selftests/stress/probes killed $(PROBE_KERNELS)

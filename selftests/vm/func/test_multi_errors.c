@@ -4,11 +4,9 @@
  * the function it is about, and leaves nothing behind.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "fixture.h"
 #include "many.h"
@@ -296,31 +294,6 @@ static void test_module(void)
 	many_detach(m);
 }
 
-/* Signals at random moments of an attach: it is whole, or nothing is left. */
-static void test_killed(void)
-{
-	struct many *m = many_new();
-	unsigned int i, seed = 1;
-	int status;
-	pid_t pid;
-
-	setup();
-	many_fill(m, 8192);
-	for (i = 0; i < 20; i++) {
-		pid = fork();
-		REQUIRE(pid >= 0, "fork");
-		if (!pid) {
-			many_attach_try(m, prog, TRAMP_MULTI_F_SKIP);
-			_exit(0);
-		}
-		usleep(rand_r(&seed) % 600000);
-		kill(pid, i % 2 ? SIGKILL : SIGTERM);
-		REQUIRE(waitpid(pid, &status, 0) == pid, "waitpid");
-		CHECK_EQ(tramp_module().links, 0, "round %u", i);
-	}
-	free(m);
-}
-
 static const struct ktap_test tests[] = {
 	{ "form", test_form, 60 },
 	{ "names", test_names, 60 },
@@ -330,7 +303,6 @@ static const struct ktap_test tests[] = {
 	{ "twice", test_twice, 60 },
 	{ "held", test_held, 60 },
 	{ "module", test_module, 60 },
-	{ "killed", test_killed, 120 },
 };
 
 KTAP_MAIN(tests)

@@ -9,9 +9,9 @@
 #define BUSY_FUNCS	4
 
 /*
- * Each CPU does workload() over and over for @seconds, in a process of its own, and calls the
- * functions in between. @calls, one for each function, is how often they were called in all.
- * Results that are not as they should be fail the test.
+ * Each CPU does workload() over and over for @seconds, in a process of its own. In between it
+ * calls the functions; @calls, one for each, is how often in all. Results that are not as they
+ * should be fail the test.
  */
 void busy(unsigned int seconds, uint64_t *calls);
 
