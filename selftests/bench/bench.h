@@ -154,6 +154,8 @@ void bench_drain(const struct bench_mech *m);
 
 /* ------------------------------------------------- what mechanisms share -- */
 
+/* struct bench_mech::as of kprobe programs without an attach type. */
+void bench_as_kprobe(const struct bench_place *place, struct bench_load *as);
 /* A perf event for a kprobe or kretprobe at @addr, not enabled yet; or a negative errno. */
 int bench_perf_event(uint64_t addr, bool ret);
 /* Attach to @a->event_fd, which is enabled then; and other links of the kernel's. */
@@ -161,6 +163,8 @@ int bench_link_perf(struct bench_att *a, uint64_t cookie);
 int bench_link_tracing(struct bench_att *a, uint32_t attach_type, uint64_t cookie);
 /* Through our device: a tracing program, or a kprobe program at @addr. */
 int bench_link_ours(struct bench_att *a, uint64_t addr, uint32_t flags, uint64_t cookie);
+/* struct bench_mech::settled of ours: not until each is in @mode. */
+const char *bench_in_mode(const struct bench_att *a, unsigned int nr, uint32_t mode);
 /*
  * Lines of the kernel's list of kprobes that lie at one of @a's addresses or up to 4
  * bytes behind (an ENDBR), and contain @mark.

@@ -23,6 +23,12 @@ static uint64_t number_in(const char *path, const char *word)
 	return n;
 }
 
+void bench_as_kprobe(const struct bench_place *place, struct bench_load *as)
+{
+	(void)place;
+	*as = (struct bench_load){ .type = BPF_PROG_TYPE_KPROBE };
+}
+
 int bench_perf_event(uint64_t addr, bool ret)
 {
 	static uint32_t type, ret_bit;
@@ -83,6 +89,23 @@ int bench_link_ours(struct bench_att *a, uint64_t addr, uint32_t flags, uint64_t
 	a->fd = at.link_fd;
 	a->link_id = at.link_id;
 	return 0;
+}
+
+const char *bench_in_mode(const struct bench_att *a, unsigned int nr, uint32_t mode)
+{
+	static char why[128];
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct tramp_query q = tramp_query_link(a[i].link_id);
+
+		if (q.mode == mode)
+			continue;
+		snprintf(why, sizeof(why), "number %u is in mode %s, %s", i,
+			 tramp_mode_name(q.mode), tramp_reason_name(q.mode_reason));
+		return why;
+	}
+	return NULL;
 }
 
 static int by_addr(const void *a, const void *b)

@@ -5,16 +5,9 @@
  *
  * Each program of the kernel's gets a perf event of its own, as libbpf does it.
  */
-#include <stdio.h>
 #include "bench.h"
 
 #define OPTIMIZATION	"/proc/sys/debug/kprobes-optimization"
-
-static void as_kprobe(const struct bench_place *place, struct bench_load *as)
-{
-	(void)place;
-	*as = (struct bench_load){ .type = BPF_PROG_TYPE_KPROBE };
-}
 
 static void optimize_on(void)
 {
@@ -58,20 +51,20 @@ static const char *kernel_unoptimised(const struct bench_att *a, unsigned int nr
 BENCH_MECH(kernel_kprobe_entry) = {
 	.name = "kprobe-entry", .title = "kprobe at the entry", .side = BENCH_KERNEL,
 	.rank = 40, .target = BENCH_FUNCTION, .progs = BENCH_ALL, .setup = optimize_on,
-	.as = as_kprobe, .attach = attach_kernel, .settled = kernel_through_ftrace,
+	.as = bench_as_kprobe, .attach = attach_kernel, .settled = kernel_through_ftrace,
 };
 
 BENCH_MECH(kernel_kprobe_jump) = {
 	.name = "kprobe-jump", .title = "kprobe in the middle, by jump", .side = BENCH_KERNEL,
 	.rank = 50, .target = BENCH_FUNCTION, .mid = true, .progs = BENCH_ALL, .many = 1000,
-	.setup = optimize_on, .as = as_kprobe, .attach = attach_kernel,
+	.setup = optimize_on, .as = bench_as_kprobe, .attach = attach_kernel,
 	.settled = kernel_optimised,
 };
 
 BENCH_MECH(kernel_kprobe_int3) = {
 	.name = "kprobe-int3", .title = "kprobe in the middle, by int3", .side = BENCH_KERNEL,
 	.rank = 60, .target = BENCH_FUNCTION, .mid = true, .progs = BENCH_ALL,
-	.setup = optimize_off, .as = as_kprobe, .attach = attach_kernel,
+	.setup = optimize_off, .as = bench_as_kprobe, .attach = attach_kernel,
 	.settled = kernel_unoptimised,
 };
 
@@ -98,53 +91,36 @@ static int attach_int3(struct bench_att *a, const struct bench_place *place, uin
 			       cookie);
 }
 
-static const char *all_in_mode(const struct bench_att *a, unsigned int nr, uint32_t mode)
-{
-	static char why[128];
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		struct tramp_query q = tramp_query_link(a[i].link_id);
-
-		if (q.mode == mode)
-			continue;
-		snprintf(why, sizeof(why), "number %u is in mode %s, %s", i,
-			 tramp_mode_name(q.mode), tramp_reason_name(q.mode_reason));
-		return why;
-	}
-	return NULL;
-}
-
 static const char *our_direct_calls(const struct bench_att *a, unsigned int nr)
 {
-	return all_in_mode(a, nr, TRAMP_MODE_DIRECT);
+	return bench_in_mode(a, nr, TRAMP_MODE_DIRECT);
 }
 
 static const char *our_jumps(const struct bench_att *a, unsigned int nr)
 {
-	return all_in_mode(a, nr, TRAMP_MODE_JUMP);
+	return bench_in_mode(a, nr, TRAMP_MODE_JUMP);
 }
 
 static const char *our_int3s(const struct bench_att *a, unsigned int nr)
 {
-	return all_in_mode(a, nr, TRAMP_MODE_INT3);
+	return bench_in_mode(a, nr, TRAMP_MODE_INT3);
 }
 
 BENCH_MECH(our_probe_entry) = {
 	.name = "kprobe-entry", .title = "probe at the entry", .side = BENCH_OURS,
-	.rank = 40, .target = BENCH_FUNCTION, .progs = BENCH_ALL, .as = as_kprobe,
+	.rank = 40, .target = BENCH_FUNCTION, .progs = BENCH_ALL, .as = bench_as_kprobe,
 	.attach = attach_probe, .settled = our_direct_calls, .missing = no_probes,
 };
 
 BENCH_MECH(our_probe_jump) = {
 	.name = "kprobe-jump", .title = "probe by jump", .side = BENCH_OURS,
 	.rank = 50, .target = BENCH_FUNCTION, .mid = true, .progs = BENCH_ALL, .many = 1000,
-	.jumps = true, .as = as_kprobe, .attach = attach_probe, .settled = our_jumps,
+	.jumps = true, .as = bench_as_kprobe, .attach = attach_probe, .settled = our_jumps,
 	.missing = no_jumps,
 };
 
 BENCH_MECH(our_probe_int3) = {
 	.name = "kprobe-int3", .title = "probe by int3", .side = BENCH_OURS,
 	.rank = 60, .target = BENCH_FUNCTION, .mid = true, .progs = BENCH_ALL,
-	.as = as_kprobe, .attach = attach_int3, .settled = our_int3s, .missing = no_probes,
+	.as = bench_as_kprobe, .attach = attach_int3, .settled = our_int3s, .missing = no_probes,
 };
