@@ -100,6 +100,8 @@ struct bench_att {
  * @target: what is called to hit it
  * @mid: the place is the instruction in the middle, not the function's entry
  * @progs: the programs that can be attached, bits by enum bench_prog
+ * @most: programs that one place takes, 0: as many as are wanted
+ * @runs: how often a program runs in a call; 0: once
  * @many: attaching to as many functions at once is measured as well; 0: not
  * @image: the kernel emits a trampoline for it
  * @jumps: the place jumps to an image of ours
@@ -120,6 +122,8 @@ struct bench_mech {
 	enum bench_target target;
 	bool mid;
 	uint32_t progs;
+	unsigned int most;
+	unsigned int runs;
 	unsigned int many;
 	bool image;
 	bool jumps;
@@ -163,6 +167,11 @@ int bench_link_perf(struct bench_att *a, uint64_t cookie);
 int bench_link_tracing(struct bench_att *a, uint32_t attach_type, uint64_t cookie);
 /* Through our device: a tracing program, or a kprobe program at @addr. */
 int bench_link_ours(struct bench_att *a, uint64_t addr, uint32_t flags, uint64_t cookie);
+/* One program at @nr functions: the kernel's link of @attach_type, and ours. */
+int bench_link_kernel_multi(struct bench_att *a, uint32_t attach_type, const uint64_t *addrs,
+			    uint32_t nr, const uint64_t *cookies, uint32_t flags);
+int bench_link_our_multi(struct bench_att *a, const uint64_t *addrs, uint32_t nr,
+			 const uint64_t *cookies, uint32_t flags);
 /* struct bench_mech::settled of ours: not until each is in @mode. */
 const char *bench_in_mode(const struct bench_att *a, unsigned int nr, uint32_t mode);
 /*
@@ -198,10 +207,11 @@ bool bench_walk(const struct bench_mech *m, const struct bench_att *a, unsigned 
  */
 void bench_record(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The three things that are measured. */
+/* The things that are measured. */
 void bench_count(void);		/* instructions per hit; needs -icount */
 void bench_times(void);		/* attaching, optimising and detaching many */
 void bench_batch(void);		/* a part of that: many in one call */
 void bench_memory(void);	/* memory an attachment takes */
+void bench_multi(void);		/* one program at many functions: times and memory */
 
 #endif /* SELFTESTS_BENCH_H */

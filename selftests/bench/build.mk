@@ -11,6 +11,8 @@ BENCH_MECHS	= $(basename $(notdir $(wildcard $(BENCH_DIR)/mech_*.c)))
 BENCH_OBJS	= $(patsubst %,$(O)/$(BENCH_DIR)/%.o,main mech load links count many batch walk $(BENCH_MECHS))
 BENCH_SHARED	= $(O)/selftests/vm/lib/libvm.a \
 		  $(O)/selftests/lib/ktap.o
+# Of one program at many functions.
+BENCH_OBJS	+= $(patsubst %,$(O)/$(BENCH_DIR)/%.o,links_multi multi multi_memory)
 
 $(BENCH_OBJS): CFLAGS += -I$(O)
 $(O)/$(BENCH_DIR)/load.o: $(O)/$(BENCH_DIR)/bench.skel.h
@@ -31,6 +33,7 @@ $(O)/modules/%/trampoline_bench.ko: $(BENCH_KMOD_SRC) tools/kmod $(O)/kernels/%/
 BENCH_REPORT	= $(O)/$(BENCH_DIR)/bench-report
 BENCH_REPORT_OBJS = $(patsubst %,$(O)/$(BENCH_DIR)/%.o,report report_figures report_table report_json \
 		    report_svg)
+BENCH_REPORT_OBJS += $(O)/$(BENCH_DIR)/report_multi.o
 
 $(BENCH_REPORT): $(BENCH_REPORT_OBJS)
 	$(call msg,LINK,$@)

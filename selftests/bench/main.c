@@ -28,6 +28,7 @@ static const struct {
 	{ "count", bench_count, "instructions per hit; needs -icount" },
 	{ "times", bench_times, "attaching, optimising and detaching many" },
 	{ "memory", bench_memory, "memory an attachment takes" },
+	{ "multi", bench_multi, "one program at many functions: times and memory" },
 };
 
 int main(int argc, char **argv)

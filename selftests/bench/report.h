@@ -80,7 +80,12 @@ const char *side_name(int side);
 const struct figure *find_figure(const char *source, const char *name);
 const struct limit *find_limit(const char *source, const char *name);
 
+/* @kernel 0: the figure is no ratio. */
+void add_figure(const char *source, double ours, double kernel, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 void make_figures(void);
+/* Those of one program at many functions (report_multi.c). */
+void multi_figures(const char *source);
 void read_limits(const char *path);
 /* Prints what is worse than committed; the number of those. */
 int check_limits(void);
@@ -89,6 +94,10 @@ int check_goals(void);
 int write_limits(const char *path);
 
 void print_tables(FILE *out);
+void heading(FILE *out, const char *text);
+/* A figure, its goal, and a mark if it misses that. */
+void ratio_and_goal(FILE *out, const char *source, const char *name);
+void multi_table(FILE *out, const char *source);
 int write_json(const char *path);
 /* Plots into the folder @dir. */
 int write_plots(const char *dir);

@@ -26,9 +26,7 @@ size_t nr_figures;
 struct limit *limits;
 size_t nr_limits;
 
-static void add_figure(const char *source, double ours, double kernel, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-static void add_figure(const char *source, double ours, double kernel, const char *fmt, ...)
+void add_figure(const char *source, double ours, double kernel, const char *fmt, ...)
 {
 	struct figure *f;
 	va_list ap;
@@ -133,6 +131,7 @@ void make_figures(void)
 		time_figures(sources[i]);
 		memory_figures(sources[i]);
 		native_figures(sources[i]);
+		multi_figures(sources[i]);
 	}
 }
 

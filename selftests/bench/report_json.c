@@ -28,6 +28,8 @@ static const struct {
 	{ "memory", { "mechanism", "side", "attachments", "object_bytes", "slab_bytes",
 		      "vmalloc_bytes", "percpu_bytes", "image_bytes" } },
 	{ "cache", { "mechanism", "side", "attachments", "cache", "object_size", "objects" } },
+	{ "multi", { "mechanism", "side", "functions", "attach_us", "detach_us", "drain_us" } },
+	{ "multi-memory", { "mechanism", "side", "functions", "own_bytes", "all_bytes" } },
 	{ "cycles", { "guards", "program", "cycles" } },
 };
 

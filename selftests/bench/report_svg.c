@@ -19,7 +19,7 @@
 #define GAP		10	/* more between groups */
 
 #define MAX_SEGMENTS	4
-#define MAX_BARS	64
+#define MAX_BARS	96
 
 #define PARTS		"program", "guard", "image", "elsewhere in the kernel"
 
@@ -330,7 +330,7 @@ static void plot_programs(const char *dir, const char *source)
 	};
 	for (r = NULL; (r = find(r, source, "insns * ours maps")); r++) {
 		k = find(NULL, source, "insns %s kernel maps %s", r->word[1], r->word[4]);
-		if (!k)
+		if (!k || !find(NULL, source, "insns %s ours maps 2", r->word[1]))
 			continue;
 		insns_bar(&c, source, k, c.nr && !strcmp(r->word[4], "1"));
 		insns_bar(&c, source, r, false);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void heading(FILE *out, const char *text)
+void heading(FILE *out, const char *text)
 {
 	size_t i;
 
@@ -17,7 +17,7 @@ static void heading(FILE *out, const char *text)
 	fputc('\n', out);
 }
 
-static void ratio_and_goal(FILE *out, const char *source, const char *name)
+void ratio_and_goal(FILE *out, const char *source, const char *name)
 {
 	const struct figure *f = find_figure(source, name);
 	const struct limit *l = find_limit(source, name);
@@ -211,6 +211,7 @@ void print_tables(FILE *out)
 		batch_table(out, sources[i]);
 		memory_table(out, sources[i]);
 		native_table(out, sources[i]);
+		multi_table(out, sources[i]);
 	}
 	fputc('\n', out);
 }

@@ -5,9 +5,10 @@
  * The image and the programs are read as they are in memory and walked along the path of an
  * ordinary hit. Conditional jumps are not taken: they lead to cold code (misses, statistics,
  * rescheduling). Calls of programs are entered, other calls are stepped over. Each instruction
- * on that path is executed once a hit, so its count can be held against the measured figure.
- * The rest was spent in functions outside. For images of ours with nothing to call there must
- * be no rest.
+ * An image of many functions may call the original by a return, and takes two branches of its
+ * own (note_many()). Each instruction on that path is executed once a hit, so its count can be
+ * held against the measured figure. The rest was spent in functions outside. For images of ours
+ * with nothing to call there must be no rest.
  *
  * The parts:
  *   program	the programs' own instructions
@@ -44,6 +45,8 @@ struct walk {
 	unsigned int steps;
 	int depth;		/* preemption count, as the image changes it */
 	bool closing;		/* it has just become 0 */
+	uint64_t back;		/* in r10: where the next return leads to, 0: out */
+	bool asked;		/* the last instruction compared memory outside of the guard */
 };
 
 static bool decode(struct walk *w, const struct code *c, uint64_t pc, ZydisDecodedInstruction *insn,
@@ -140,6 +143,31 @@ static bool in_guard(struct walk *w, const ZydisDecodedInstruction *insn,
 	return was_open || w->depth > 0;
 }
 
+/*
+ * Of an image of many functions: where r10 leads to, and the branches that it takes in its hot
+ * part. They are for a function with an ENDBR, and for a session whose entry returned 0.
+ */
+static void note_many(struct walk *w, const ZydisDecodedInstruction *insn,
+		      const ZydisDecodedOperand *ops, uint64_t pc)
+{
+	uint64_t to;
+
+	if (insn->mnemonic == ZYDIS_MNEMONIC_LEA && ops[0].reg.value == ZYDIS_REGISTER_R10 &&
+	    ops[1].mem.base == ZYDIS_REGISTER_RIP &&
+	    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(insn, &ops[1], pc, &to)))
+		w->back = to;
+	w->asked = !w->depth && insn->mnemonic == ZYDIS_MNEMONIC_CMP &&
+		   ops[0].type == ZYDIS_OPERAND_TYPE_MEMORY && !gs_operand(insn, ops);
+}
+
+/* Out of the image: into the original that comes back to @pc, or the end of the path. */
+static bool comes_back(struct walk *w, uint64_t *pc)
+{
+	*pc = w->back;
+	w->back = 0;
+	return *pc;
+}
+
 static bool walk_image(struct walk *w, const struct code *c)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
@@ -152,17 +180,29 @@ static bool walk_image(struct walk *w, const struct code *c)
 			w->parts->guard++;
 		else
 			w->parts->image++;
-		if (insn.meta.category == ZYDIS_CATEGORY_RET)
-			return true;
+		if (insn.meta.category == ZYDIS_CATEGORY_RET) {
+			if (!comes_back(w, &pc))
+				return true;
+			continue;
+		}
+		if (w->asked && insn.mnemonic == ZYDIS_MNEMONIC_JZ &&
+		    branch_target(&insn, ops, pc, &to)) {
+			w->asked = false;
+			pc = to;
+			continue;
+		}
+		if (ours)
+			note_many(w, &insn, ops, pc);
 		if (insn.mnemonic == ZYDIS_MNEMONIC_CALL && branch_target(&insn, ops, pc, &to) &&
 		    !enter_program(w, to))
 			return false;
 		if (insn.mnemonic == ZYDIS_MNEMONIC_JMP) {
 			/* out of the image: a return thunk, or back to the function */
-			if (!branch_target(&insn, ops, pc, &to) || to < c->addr ||
-			    to >= c->addr + c->len)
+			if (branch_target(&insn, ops, pc, &to) && to >= c->addr &&
+			    to < c->addr + c->len)
+				pc = to;
+			else if (!comes_back(w, &pc))
 				return true;
-			pc = to;
 			continue;
 		}
 		pc += insn.length;
