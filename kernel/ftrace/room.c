@@ -8,6 +8,10 @@
  * new table. All these tables but the last are lost: 32 KiB for each function, 800 MiB for
  * an attachment of 35,000. So before functions are registered there must be buckets enough.
  *
+ * It also makes a new table whenever the one it has is empty, of whatever size that is, and lets it
+ * grow from 32 buckets on: those on the way are lost, and ours is. So ours is never empty. It has
+ * an entry for an address that is no function's, which nobody looks for.
+ *
  * We do what that function does, but with as many buckets as it takes, under the mutex that
  * it holds. Those who read the table meanwhile (ftrace's callback for hits that a tracer shares)
  * see the old one or the new one. The old one's entries are copied, not moved, so none is missing
@@ -99,25 +103,32 @@ static void table_retired(struct tramp_retire *r)
 	kfree(old);
 }
 
+static bool add_entry(struct table *t, unsigned long ip, unsigned long direct)
+{
+	struct ftrace_func_entry *e = kmalloc(sizeof(*e), GFP_KERNEL);
+
+	if (!e)
+		return false;
+	e->ip = ip;
+	e->direct = direct;
+	hlist_add_head(&e->hlist, &t->buckets[hash_long(ip, t->size_bits)]);
+	t->count++;
+	return true;
+}
+
 static bool copy_entries(struct table *to, const struct table *from)
 {
 	const struct ftrace_func_entry *e;
-	struct ftrace_func_entry *copy;
 	u32 i;
 
 	for (i = 0; i < 1u << from->size_bits; i++) {
 		hlist_for_each_entry(e, &from->buckets[i], hlist) {
-			copy = kmalloc(sizeof(*copy), GFP_KERNEL);
-			if (!copy)
+			if (!add_entry(to, e->ip, e->direct))
 				return false;
-			copy->ip = e->ip;
-			copy->direct = e->direct;
-			hlist_add_head(&copy->hlist,
-				       &to->buckets[hash_long(copy->ip, to->size_bits)]);
-			to->count++;
 		}
 	}
-	return true;
+	/* The table's own address, which is in data. It stays, as the table does. */
+	return to->count || add_entry(to, tramp_ksyms.direct_functions, 0);
 }
 
 /* A copy with two buckets for three entries, or half as many if memory is scarce. */
