@@ -27,6 +27,7 @@
 #include "probe/image.h"
 #include "probe/probe.h"
 #include "prog/died.h"
+#include "prog/image_name.h"
 #include "prog/runtime.h"
 #include "selftest/selftest.h"
 
@@ -60,6 +61,7 @@ static void device_exit(void)
 	X(tramp_ftrace_room_init, NULL) \
 	X(tramp_helpers_init, NULL) \
 	X(tramp_multi_layout_init, NULL) \
+	X(tramp_image_name_init, tramp_image_name_exit) \
 	X(tramp_target_init, tramp_target_exit) \
 	X(tramp_func_image_init, tramp_func_image_exit) \
 	X(tramp_probe_image_init, tramp_probe_image_exit) \

@@ -60,7 +60,7 @@ static int list_show(struct seq_file *seq, void *v)
 	seq_printf(seq, " link %u prog %u hits %llu misses %llu", d.link_id, d.prog_id, d.hits,
 		   d.misses);
 	if (d.exec)
-		seq_printf(seq, " image %s", d.exec->ksym.name);
+		seq_printf(seq, " image %s", d.exec->ksym->name);
 	seq_putc(seq, '\n');
 	return 0;
 }

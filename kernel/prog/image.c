@@ -8,8 +8,8 @@
  * of the patching CPU alone. Nobody can execute it before something leads there, which is after
  * it was published, so no cross-modification rules apply to that write.
  *
- * The name in kallsyms comes with struct bpf_ksym, which also tells the unwinder and the
- * exception code that the range is text.
+ * The name in kallsyms comes with struct bpf_ksym (image_name.c), which also tells the unwinder
+ * and the exception code that the range is text.
  *
  * When nothing leads there any more it goes to the retire worker (base/retire.c), whose grace
  * period says when nobody is left inside. For an image in which a task may sleep, the count of
@@ -21,6 +21,7 @@
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "image.h"
+#include "image_name.h"
 #include "runtime.h"
 
 static atomic_t nr_images = ATOMIC_INIT(0);
@@ -76,23 +77,26 @@ static int exec_alloc(struct tramp_exec *exec, struct tramp_refusal *why)
 static void notify_perf(struct tramp_exec *exec, bool gone)
 {
 	if (tramp_ksyms.has_perf_event_ksymbol)
-		KSYM(perf_event_ksymbol)(PERF_RECORD_KSYMBOL_TYPE_BPF, exec->ksym.start,
-					 exec->size, gone, exec->ksym.name);
+		KSYM(perf_event_ksymbol)(PERF_RECORD_KSYMBOL_TYPE_BPF, exec->ksym->start,
+					 exec->size, gone, exec->ksym->name);
 }
 
 /* Write the code, which was emitted for this memory, and name it. */
 static int exec_publish(struct tramp_exec *exec, const u8 *buf, u64 key, u32 index,
 			struct tramp_refusal *why)
 {
-	struct bpf_ksym *ksym = &exec->ksym;
+	struct bpf_ksym *ksym = tramp_image_name_alloc();
 
+	if (!ksym)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	exec->ksym = ksym;
 	if (IS_ERR(KSYM(text_poke_copy)((void *)exec->code, (void *)buf, exec->size)))
 		return tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, exec->code, NULL);
 
 	INIT_LIST_HEAD_RCU(&ksym->lnode);
 	ksym->start = exec->code;
 	ksym->end = exec->code + exec->size;
-	snprintf(ksym->name, sizeof(ksym->name), "trampoline_%llu_%u", key, index);
+	snprintf(ksym->name, TRAMP_IMAGE_NAME_LEN, "trampoline_%llu_%u", key, index);
 	KSYM(bpf_ksym_add)(ksym);
 	notify_perf(exec, false);
 	atomic_inc(&nr_images);
@@ -100,11 +104,11 @@ static int exec_publish(struct tramp_exec *exec, const u8 *buf, u64 key, u32 ind
 	return 0;
 }
 
-/* Take the name back and free the memory; readers of kallsyms may still look at @exec->ksym. */
+/* Take the name back and free the memory; readers of kallsyms may still look at the name. */
 static void exec_free(struct tramp_exec *exec)
 {
-	if (exec->ksym.start) {
-		KSYM(bpf_ksym_del)(&exec->ksym);
+	if (exec->ksym && exec->ksym->start) {
+		KSYM(bpf_ksym_del)(exec->ksym);
 		notify_perf(exec, true);
 		atomic_dec(&nr_images);
 		atomic64_sub(exec->size, &image_bytes);
@@ -186,6 +190,7 @@ static void free_struct(struct rcu_head *rcu)
 {
 	struct tramp_image *image = container_of(rcu, struct tramp_image, rcu);
 
+	tramp_image_name_free(image->exec.ksym);
 	kmem_cache_free(image->kind->cache, image);
 }
 

@@ -6,24 +6,25 @@
 #ifndef TRAMP_IMAGE_H
 #define TRAMP_IMAGE_H
 
-#include <linux/bpf.h>
+#include <linux/types.h>
 #include "base/retire.h"
 #include "base/tramp.h"
 #include "set.h"
 #include "x86/fentry_image.h"
 
+struct bpf_ksym;
 struct tramp_image;
 
 /**
  * struct tramp_exec - executable memory with a name in kallsyms
- * @ksym: its name and range in kallsyms
+ * @ksym: its name and range in kallsyms (image_name.h)
  * @code: address of its first instruction, 0 without memory
  * @size: bytes of code
  * @mem_size: bytes at @mem
  * @mem: the allocation, which may start before @code
  */
 struct tramp_exec {
-	struct bpf_ksym ksym;
+	struct bpf_ksym *ksym;
 	unsigned long code;
 	u32 size;
 	u32 mem_size;
@@ -58,7 +59,7 @@ struct tramp_image_kind {
  * @nr_calls: how many offsets that are a program
  * @describe: describes a program to the emitter
  * @retire: its place on the retire list
- * @rcu: after that, for freeing the struct behind readers of kallsyms
+ * @rcu: after that, for freeing the name behind readers of kallsyms
  */
 struct tramp_image {
 	struct tramp_exec exec;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include "probe.h"
 #include "fixture.h"
+#include "many.h"
 #include "record.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 #include "selftests/vm/lib/record.skel.h"
@@ -315,6 +316,76 @@ static void test_kallsyms(void)
 		detach(&a[i]);
 }
 
+/* Places for names lie over each other in blocks of some fifty. */
+#define NAMES	140
+
+struct name {
+	struct attachment a;
+	char line[96];
+};
+
+/* At the next function where a probe may be. */
+static void name_add(struct name *n, const struct many *m)
+{
+	static uint32_t next;
+	struct tramp_query q;
+
+	do {
+		REQUIRE(next < m->cmd.nr, "%u functions are too few", m->cmd.nr);
+		n->a = attach_insn_try(OURS, bpf_program__fd(probe_skel->progs.count),
+				       m->addrs[next++], 0, 0);
+	} while (n->a.err);
+	q = attachment_query(&n->a);
+	REQUIRE(q.image_addr, "%#llx has no image but mode %s", (unsigned long long)q.func_addr,
+		tramp_mode_name(q.mode));
+	sprintf(n->line, "%016llx t trampoline_%llu_%u\t[bpf]\n", (unsigned long long)q.image_addr,
+		(unsigned long long)q.key, q.index);
+}
+
+/* All are there but those of every @without-th, 0: all. */
+static void names_check(const struct name *names, int without, const char *when)
+{
+	char *text = read_file("/proc/kallsyms");
+	int i, gone = 0;
+
+	for (i = 0; i < NAMES; i++) {
+		bool here = !without || i % without;
+
+		gone += !here;
+		CHECK(!strstr(text, names[i].line) == !here, "%s: %s kallsyms: %s", when,
+		      here ? "not in" : "still in", names[i].line);
+	}
+	CHECK_EQ(ksym_images(), NAMES - gone, "%s: images", when);
+	free(text);
+}
+
+/* Many names, some of which go, and others that take their places. */
+static void test_kallsyms_many(void)
+{
+	static struct name names[NAMES];
+	struct many *m = many_new();
+	int i, wait;
+
+	if (vmtest_oracle())
+		ktap_skip("about our images");
+	setup();
+	probe_setup();
+	many_fill(m, 3 * NAMES);
+	for (i = 0; i < NAMES; i++)
+		name_add(&names[i], m);
+	names_check(names, 0, "attached");
+	for (i = 0; i < NAMES; i += 3)
+		detach(&names[i].a);
+	for (wait = 0; wait < 300 && tramp_module().retiring; wait++)
+		usleep(100000);
+	names_check(names, 3, "a third detached");
+	for (i = 0; i < NAMES; i += 3)
+		name_add(&names[i], m);
+	names_check(names, 0, "attached again");
+	for (i = 0; i < NAMES; i++)
+		detach(&names[i].a);
+}
+
 /* The bytes QUERY hands out are those at the address, and the site calls them. */
 static void test_image_bytes(void)
 {
@@ -358,6 +429,7 @@ static const struct ktap_test tests[] = {
 	{ "text_poke", test_text_poke, 60 },
 	{ "ksymbol", test_ksymbol, 60 },
 	{ "kallsyms", test_kallsyms, 60 },
+	{ "kallsyms_many", test_kallsyms_many, 120 },
 	{ "image_bytes", test_image_bytes, 60 },
 };
 
