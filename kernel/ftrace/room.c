@@ -8,9 +8,9 @@
  * new table. All these tables but the last are lost: 32 KiB for each function, 800 MiB for
  * an attachment of 35,000. So before functions are registered there must be buckets enough.
  *
- * It also makes a new table whenever the one it has is empty, of whatever size that is, and lets it
- * grow from 32 buckets on: those on the way are lost, and ours is. So ours is never empty. It has
- * an entry for an address that is no function's, which nobody looks for.
+ * It also makes a new table whenever the one it has is empty, even if that is large. The new one
+ * grows from 32 buckets on. Those on the way are lost, and so is ours. So ours is never empty: it
+ * has an entry for an address that is no function's, which nobody looks for.
  *
  * We do what that function does, but with as many buckets as it takes, under the mutex that
  * it holds. Those who read the table meanwhile (ftrace's callback for hits that a tracer shares)
