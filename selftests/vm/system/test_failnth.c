@@ -22,6 +22,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "fixture.h"
+#include "many.h"
 #include "record.h"
 #include "selftests/vm/system/failnth.skel.h"
 #include "selftests/vm/lib/record.skel.h"
@@ -179,18 +180,23 @@ static int must_attach(const struct way *way, uint64_t cookie)
 }
 
 /* Refused for want of memory, or for a copy that failed; nothing else is known to fail. */
-static void check_refusal(const struct tramp_attach *a, int err, const char *what, unsigned int n)
+static void check_errno(const struct tramp_refusal *r, int err, int link_fd, const char *what,
+			unsigned int n)
 {
 	CHECK(err == -ENOMEM || err == -EFAULT, "%s, fault %u: %s (%s %s)", what, n, strerror(-err),
-	      tramp_reason_name(a->refusal.reason), a->refusal.detail);
-	CHECK(a->refusal.reason == TRAMP_REASON_NONE ||
-	      a->refusal.reason == TRAMP_REASON_NO_MEMORY ||
-	      a->refusal.reason == TRAMP_REASON_NO_EXEC_MEMORY,
-	      "%s, fault %u: refused because of %s (%s)", what, n,
-	      tramp_reason_name(a->refusal.reason), a->refusal.detail);
+	      tramp_reason_name(r->reason), r->detail);
+	CHECK(r->reason == TRAMP_REASON_NONE || r->reason == TRAMP_REASON_NO_MEMORY ||
+	      r->reason == TRAMP_REASON_NO_EXEC_MEMORY,
+	      "%s, fault %u: refused because of %s (%s)", what, n, tramp_reason_name(r->reason),
+	      r->detail);
 	/* The number may have been written by the copy that failed; the file must not be there. */
-	CHECK(a->link_fd < 0 || fcntl(a->link_fd, F_GETFD) < 0, "%s, fault %u: gave descriptor %d",
-	      what, n, a->link_fd);
+	CHECK(link_fd < 0 || fcntl(link_fd, F_GETFD) < 0, "%s, fault %u: gave descriptor %d", what,
+	      n, link_fd);
+}
+
+static void check_refusal(const struct tramp_attach *a, int err, const char *what, unsigned int n)
+{
+	check_errno(&a->refusal, err, a->link_fd, what, n);
 }
 
 static void report(const char *what, unsigned int faults, unsigned int refused)
@@ -333,6 +339,88 @@ static void detach_faults(const char *what, const struct way *way, const struct 
 		close(other);
 	check_calls(what, n, 0, 0);
 	check_nothing_left();
+}
+
+/* ---------------------------------------------------------- many functions --- */
+
+/*
+ * ATTACH_MULTI, and closing what comes of it: the first of the functions is FUNC. With @sparse
+ * the chances that are taken are further and further apart.
+ */
+static void many_faults(const char *what, struct many *m, uint32_t flags, bool sparse)
+{
+	int prog = bpf_program__fd(skel->progs.count_probe);
+	unsigned int n, refused = 0;
+	struct state before;
+	uint32_t i;
+
+	for (i = 0; i < m->cmd.nr; i++)
+		m->cookies[i] = i ? COOKIES : SECOND;
+	before = state_now();
+	for (n = 1; (sparse || n < MAX_FAULTS) && ktap_failures() < 5;
+	     n += sparse ? 1 + n / 3 : 1) {
+		bool fired;
+		int err;
+
+		m->cmd.link_fd = -1;
+		arm(n);
+		err = many_attach_try(m, prog, flags);
+		fired = disarm();
+		if (err) {
+			refused++;
+			check_errno(&m->cmd.refusal, err, m->cmd.link_fd, what, n);
+			check_same(&before, what, n);
+		}
+		check_calls(what, n, 0, !err);
+		if (!err) {
+			CHECK(m->cmd.nr_attached == m->cmd.nr || (flags & TRAMP_MULTI_F_SKIP),
+			      "%s, fault %u: %u of %u attached", what, n, m->cmd.nr_attached,
+			      m->cmd.nr);
+			/* Detaching never fails, either. */
+			arm(n);
+			CHECK_EQ(detach_by_close(m->cmd.link_fd), 0, "%s, fault %u", what, n);
+			disarm();
+			check_calls(what, n, 0, 0);
+		}
+		check_same(&before, what, n);
+		if (!fired) {
+			CHECK_EQ(err, 0, "%s: failed without a fault", what);
+			break;
+		}
+	}
+	if (!sparse)
+		report(what, n - 1, refused);
+	else
+		ktap_note("%s: some of %u chances to fail, refused at %u", what, n, refused);
+	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
+	check_calls(what, n, 0, 0);
+	check_nothing_left();
+}
+
+/* The functions of two chunks need an allocation more, and an ftrace_ops more. */
+static struct many *some_functions(uint32_t nr)
+{
+	struct many *m = many_new();
+
+	many_add_name(m, FUNC);
+	many_add_name(m, "tt_hot1");
+	if (nr > m->cmd.nr)
+		many_fill(m, nr);
+	return m;
+}
+
+static void test_attach_many(void)
+{
+	setup();
+	many_faults("many, at the entry", some_functions(2), 0, false);
+	many_faults("many, at the return", some_functions(2), TRAMP_MULTI_F_RETURN, false);
+	many_faults("many, what can be", some_functions(2), TRAMP_MULTI_F_SKIP, false);
+}
+
+static void test_attach_chunks(void)
+{
+	setup();
+	many_faults("many, in two chunks", some_functions(4100), TRAMP_MULTI_F_SKIP, true);
 }
 
 /* ------------------------------------------------------------------- ways --- */
@@ -625,6 +713,8 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_attach_probe_beside, 120),
 	KTAP_TEST_SECONDS(test_attach_probe_entry, 120),
 	KTAP_TEST_SECONDS(test_attach_batch, 240),
+	KTAP_TEST_SECONDS(test_attach_many, 240),
+	KTAP_TEST_SECONDS(test_attach_chunks, 600),
 	KTAP_TEST_SECONDS(test_detach, 120),
 	KTAP_TEST_SECONDS(test_detach_beside, 120),
 	KTAP_TEST_SECONDS(test_detach_probe, 120),
