@@ -20,7 +20,7 @@
  * @users: the BPF core, the list of released links, and the task work that empties it
  * @going: in that list
  * @left: the task work
- * @free: frees it when the last of these has gone
+ * @free: frees it when the last of these has gone: in the place of both
  * @parted: taken off its places by a struct tramp_parting
  * @nr: how many members
  * @members: the program at each of its places, or where it was
@@ -33,9 +33,13 @@ struct tramp_link {
 	struct tramp_counts *counts;
 	u32 id;
 	refcount_t users;
-	struct llist_node going;
-	struct callback_head left;
-	struct work_struct free;
+	union {
+		struct {
+			struct llist_node going;
+			struct callback_head left;
+		};
+		struct work_struct free;
+	};
 	bool parted;
 	u32 nr;
 	struct tramp_member members[];
