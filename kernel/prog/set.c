@@ -4,7 +4,8 @@
  *
  * The set of an image goes with the image. A callback that runs with preemption off reads a
  * set once. When that is replaced, the old one goes on the retire list, whose grace period
- * waits for every such callback.
+ * waits for every such callback. Its place on the list lies in front of it: the many sets of
+ * images do without.
  */
 #include <linux/filter.h>
 #include <linux/slab.h>
@@ -12,21 +13,36 @@
 #include "runtime.h"
 #include "set.h"
 
-struct tramp_set *tramp_set_collect(const struct list_head *members)
+/* Bytes in front of a set. */
+static size_t head_size(bool retires)
 {
+	return retires ? sizeof(struct tramp_retire) : 0;
+}
+
+static struct tramp_set *collect(const struct list_head *members, bool retires)
+{
+	size_t head = head_size(retires);
 	struct tramp_member *member;
 	struct tramp_set *set;
 	u32 nr = 0;
+	void *mem;
 
 	lockdep_assert_held(&tramp_mutex);
 	list_for_each_entry(member, members, node)
 		nr++;
-	set = kzalloc(struct_size(set, slots, nr), GFP_KERNEL);
-	if (!set)
+	mem = kzalloc(head + struct_size(set, slots, nr), GFP_KERNEL);
+	if (!mem)
 		return NULL;
+	set = mem + head;
+	set->retires = retires;
 	list_for_each_entry(member, members, node)
 		set->slots[set->nr++] = tramp_slot_get(member->slot);
 	return set;
+}
+
+struct tramp_set *tramp_set_collect(const struct list_head *members)
+{
+	return collect(members, false);
 }
 
 u32 tramp_set_regs(const struct tramp_set *set, u32 first, u32 nr)
@@ -44,7 +60,7 @@ void tramp_set_free(struct tramp_set *set)
 		return;
 	while (set->nr)
 		tramp_slot_put(set->slots[--set->nr]);
-	kfree(set);
+	kfree((void *)set - head_size(set->retires));
 }
 
 bool tramp_set_has(const struct tramp_set *set, const struct tramp_slot *slot)
@@ -60,7 +76,7 @@ bool tramp_set_has(const struct tramp_set *set, const struct tramp_slot *slot)
 
 static void set_retired(struct tramp_retire *r)
 {
-	tramp_set_free(container_of(r, struct tramp_set, retire));
+	tramp_set_free((struct tramp_set *)(r + 1));
 }
 
 static void replace(struct tramp_set __rcu **where, struct tramp_set *set)
@@ -70,13 +86,13 @@ static void replace(struct tramp_set __rcu **where, struct tramp_set *set)
 
 	old = rcu_replace_pointer(*where, set, lockdep_is_held(&tramp_mutex));
 	if (old)
-		tramp_retire_add(&old->retire, &ops);
+		tramp_retire_add((struct tramp_retire *)old - 1, &ops);
 }
 
 int tramp_set_switch(struct tramp_set __rcu **where, const struct list_head *members,
 		     struct tramp_refusal *why)
 {
-	struct tramp_set *set = tramp_set_collect(members);
+	struct tramp_set *set = collect(members, true);
 
 	if (!set)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);

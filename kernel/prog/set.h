@@ -42,13 +42,13 @@ struct tramp_member {
 
 /**
  * struct tramp_set - programs in the order they run, as they were at one moment
- * @retire: for one that callbacks run: how it goes when none can have it any more
  * @nr: how many
+ * @retires: callbacks run it: a struct tramp_retire lies before it
  * @slots: a reference to each; NULL where it has been dropped already
  */
 struct tramp_set {
-	struct tramp_retire retire;
 	u32 nr;
+	bool retires;
 	struct tramp_slot *slots[];
 };
 
