@@ -20,6 +20,7 @@
 #include "base/tramp.h"
 #include "ftrace/hold.h"
 #include "ftrace/room.h"
+#include "ftrace/site.h"
 #include "func/image.h"
 #include "func/target.h"
 #include "link/link.h"
@@ -62,6 +63,7 @@ static void device_exit(void)
 	X(tramp_helpers_init, NULL) \
 	X(tramp_multi_layout_init, NULL) \
 	X(tramp_image_name_init, tramp_image_name_exit) \
+	X(tramp_site_init, tramp_site_exit) \
 	X(tramp_target_init, tramp_target_exit) \
 	X(tramp_func_image_init, tramp_func_image_exit) \
 	X(tramp_probe_image_init, tramp_probe_image_exit) \

@@ -42,6 +42,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <asm/text-patching.h>
+#include "base/cache.h"
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "hold.h"
@@ -81,10 +82,24 @@ int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
 	}
 }
 
+static struct kmem_cache *cache;	/* of sites in mode DIRECT */
+
+int tramp_site_init(void)
+{
+	cache = kmem_cache_create("tramp_site", sizeof(struct tramp_site), 0, 0, NULL);
+	return cache ? 0 : -ENOMEM;
+}
+
+void tramp_site_exit(void)
+{
+	tramp_cache_exit(cache);
+}
+
 static struct tramp_site *alloc_many(unsigned long *ips, u32 nr, size_t size,
 				     struct tramp_refusal *why)
 {
-	struct tramp_site *site = kzalloc(size, GFP_KERNEL);
+	struct tramp_site *site = size == sizeof(*site) ? kmem_cache_zalloc(cache, GFP_KERNEL) :
+							  kzalloc(size, GFP_KERNEL);
 	int err;
 
 	if (!site)
@@ -107,7 +122,7 @@ void tramp_site_free(struct tramp_site *site)
 {
 	tramp_set_free(rcu_dereference_protected(site->set, true));
 	ftrace_free_filter(&site->ops);
-	kfree(site);
+	kfree(site);	/* from whichever cache */
 }
 
 static void site_retired(struct tramp_retire *r)

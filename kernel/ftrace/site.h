@@ -30,7 +30,6 @@ struct tramp_site {
 	struct tramp_retire retire;
 };
 
-/* Not a member: 6.12's ftrace_ops leave just the room to be within 256 bytes. */
 static inline enum tramp_mode tramp_site_mode(const struct tramp_site *site)
 {
 	return rcu_access_pointer(site->set) ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT;
@@ -113,6 +112,10 @@ int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_
  * has shut itself down and left the call in place; never free anything that it leads to.
  */
 bool tramp_site_detach(struct tramp_site *site, unsigned long code);
+
+/* The slab cache of sites in mode DIRECT. Module init and exit; see base/cache.h. */
+int tramp_site_init(void);
+void tramp_site_exit(void);
 
 /* For func/callback.c, whose sites are of mode FTRACE_OPS, and probe/callback.c. */
 
