@@ -92,7 +92,7 @@ static notrace void ops_hit(unsigned long ip, unsigned long parent_ip, struct ft
 	preempt_enable_notrace();
 }
 
-int tramp_ops_attach(const struct tramp_func *func, const struct list_head *members,
+int tramp_ops_attach(const struct tramp_func_facts *func, const struct list_head *members,
 		     struct tramp_site **out, struct tramp_refusal *why)
 {
 	struct tramp_site *site = tramp_site_alloc(func->site, sizeof(struct callback_site), why);

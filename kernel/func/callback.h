@@ -19,7 +19,7 @@
  * Context: tramp_mutex held, may sleep.
  * Return: 0 or a negative errno.
  */
-int tramp_ops_attach(const struct tramp_func *func, const struct list_head *members,
+int tramp_ops_attach(const struct tramp_func_facts *func, const struct list_head *members,
 		     struct tramp_site **site, struct tramp_refusal *why);
 
 /* Whether a program can run from there: it must not sleep, as any may on PREEMPT_RT. */

@@ -68,7 +68,7 @@ struct tramp_func_image {
 struct tramp_func_image_req {
 	struct tramp_image_req image;
 	struct tramp_target *target;
-	const struct tramp_func *func;
+	const struct tramp_func_facts *func;
 	const u32 *nr;
 	void (*gone)(void *arg);
 	void *arg;

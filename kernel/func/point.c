@@ -40,7 +40,7 @@ void tramp_target_describe(const struct tramp_member *member, struct tramp_descr
 {
 	static const char * const modes[] = { "NONE", "DIRECT", "OPS" };
 	const struct tramp_target *target = tramp_target_of(member);
-	const struct tramp_func *func = &target->func;
+	const struct tramp_func_facts *func = &target->func;
 
 	lockdep_assert_held(&tramp_mutex);
 	/* Without a site: ftrace has shut down under it. */
@@ -54,9 +54,9 @@ void tramp_target_describe(const struct tramp_member *member, struct tramp_descr
 	d->func_addr = func->addr;
 	d->btf_obj_id = func->btf_obj_id;
 	d->btf_id = func->btf_id;
-	d->module = func->module_name;
+	d->module = tramp_target_module(target);
 	d->exec = target->image ? &target->image->image.exec : NULL;
-	strscpy(d->name, func->name, sizeof(d->name));
+	strscpy(d->name, target->name, sizeof(d->name));
 }
 
 static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)

@@ -24,20 +24,23 @@
  * @model: its prototype, valid with @key
  * @exit_reason: enum tramp_reason: why it cannot have exit programs, 0 if it can
  * @idle: it may be called where RCU does not watch
+ * @facts: all of these
  * @name: its name
  * @module_name: its module's name, empty for the kernel proper
  */
 struct tramp_func {
-	u64 key;
-	u32 btf_obj_id;
-	u32 btf_id;
-	unsigned long addr;
-	unsigned long site;
-	struct module *owner;
-	struct module *module;
-	struct tramp_x86_model model;
-	enum tramp_reason exit_reason;
-	bool idle;
+	struct_group_tagged(tramp_func_facts, facts,
+		u64 key;
+		u32 btf_obj_id;
+		u32 btf_id;
+		unsigned long addr;
+		unsigned long site;
+		struct module *owner;
+		struct module *module;
+		struct tramp_x86_model model;
+		enum tramp_reason exit_reason;
+		bool idle;
+	);
 	char name[TRAMP_SYM_LEN];
 	char module_name[TRAMP_MOD_LEN];
 };

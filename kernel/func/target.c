@@ -84,6 +84,7 @@ static void put_locked(struct tramp_target *target)
 	if (--target->refs)
 		return;
 	hash_del(&target->hash);
+	kfree(target->name);
 	kmem_cache_free(cache, target);
 }
 
@@ -94,11 +95,22 @@ void tramp_target_put(struct tramp_target *target)
 	mutex_unlock(&tramp_mutex);
 }
 
-/* A copy of @func that holds no reference. */
-static void set_func(struct tramp_target *target, const struct tramp_func *func)
+/* A copy of what @func says, without its reference. Return: 0 or a negative errno. */
+static int set_func(struct tramp_target *target, const struct tramp_func *func,
+		    struct tramp_refusal *why)
 {
-	target->func = *func;
+	size_t len = strlen(func->name) + 1, module_len = strlen(func->module_name) + 1;
+	char *name = kmalloc(len + module_len, GFP_KERNEL);
+
+	if (!name)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	memcpy(name, func->name, len);
+	memcpy(name + len, func->module_name, module_len);
+	kfree(target->name);
+	target->name = name;
+	target->func = func->facts;
 	target->func.module = NULL;
+	return 0;
 }
 
 /*
@@ -108,6 +120,7 @@ static void set_func(struct tramp_target *target, const struct tramp_func *func)
 static struct tramp_target *get_target(const struct tramp_func *func, struct tramp_refusal *why)
 {
 	struct tramp_target *target = tramp_target_find(func->addr, func->key);
+	int err;
 
 	if (target) {
 		target->refs++;
@@ -116,8 +129,12 @@ static struct tramp_target *get_target(const struct tramp_func *func, struct tra
 	target = kmem_cache_zalloc(cache, GFP_KERNEL);
 	if (!target)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
+	err = set_func(target, func, why);
+	if (err) {
+		kmem_cache_free(cache, target);
+		return ERR_PTR(err);
+	}
 	target->point.ops = &tramp_func_ops;
-	set_func(target, func);
 	if (!func->key)
 		target->func.key = tramp_image_new_key();
 	target->refs = 1;
@@ -244,7 +261,7 @@ static int check_room(const struct tramp_target *target, struct tramp_refusal *w
 	if (tramp_target_nr(target) < TRAMP_MAX_PROGS)
 		return 0;
 	return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, target->func.addr,
-			    "%s has %u programs", target->func.name, TRAMP_MAX_PROGS);
+			    "%s has %u programs", target->name, TRAMP_MAX_PROGS);
 }
 
 int tramp_target_check(const struct tramp_func *func, const struct tramp_target *target,
@@ -331,8 +348,11 @@ static int add_member(struct tramp_target *target, struct tramp_member *member,
 	bool learned = func->btf_id && !target->func.btf_id;
 	int err;
 
-	if (learned)
-		set_func(target, func);
+	if (learned) {
+		err = set_func(target, func, why);
+		if (err)
+			return err;
+	}
 	insert(target, member, list);
 	err = update(target, mode, NULL, why);
 	if (err) {

@@ -6,6 +6,7 @@
 #define TRAMP_TARGET_H
 
 #include <linux/list.h>
+#include <linux/string.h>
 #include "base/tramp.h"
 #include "ftrace/site.h"
 #include "link/point.h"
@@ -30,6 +31,7 @@ enum tramp_list {
  * @hash: in the table of targets, by address
  * @func: the function. While it has had kprobe programs only, it has no BTF and no model, and
  *	a key from tramp_image_new_key()
+ * @name: its name, and behind the 0 its module's
  * @gone: its module has gone: no hit comes, and the target is not in the table any more
  * @refs: members and images; the last one frees it
  * @index: of the newest image. It goes on counting while any image is left, so
@@ -49,7 +51,8 @@ enum tramp_list {
 struct tramp_target {
 	struct tramp_point point;
 	struct hlist_node hash;
-	struct tramp_func func;
+	struct tramp_func_facts func;
+	char *name;
 	bool gone;
 	u32 refs;
 	u32 index;
@@ -59,6 +62,12 @@ struct tramp_target {
 	struct tramp_site *site;
 	struct list_head older;
 };
+
+/* The name of its function's module, empty for the kernel proper. tramp_mutex held. */
+static inline const char *tramp_target_module(const struct tramp_target *target)
+{
+	return target->name + strlen(target->name) + 1;
+}
 
 /* Takes tramp_mutex itself: not for callers that hold it. May sleep. */
 void tramp_target_put(struct tramp_target *target);

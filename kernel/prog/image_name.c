@@ -16,6 +16,7 @@
  * Its readers are kallsyms, the unwinder and the search of exception tables. They read under RCU
  * while it is in the kernel's table, and take the name as a string. A copy that reads by words may
  * look at up to seven bytes behind the 0. Those are in the block as well, and do not matter to it.
+ *
  * bpf_ksym_add() and bpf_ksym_del() write the tail of this one and of its neighbours in
  * the list and in the tree, and no byte of a name.
  *

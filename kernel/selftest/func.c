@@ -102,7 +102,7 @@ static int call_through(unsigned long ip, struct tramp_func_image *entry,
 /* The first member is there first, as entry program; the second comes, as exit program. */
 static int run(struct tramp_member *pair, struct tramp_refusal *why)
 {
-	static struct tramp_func func = {
+	static struct tramp_func_facts func = {
 		.addr = (unsigned long)tramp_selftest_target,
 		.model = { .nr_args = 2, .ret_size = 8, .arg_size = { 8, 4 } },
 	};
