@@ -32,9 +32,14 @@ static struct tramp_func_image *to_retired(struct tramp_retire *r)
 }
 
 /* Exit programs are the last ones. */
+static u32 nr_exits(const struct tramp_func_image *image)
+{
+	return image->inside ? image->inside->nr_exits : 0;
+}
+
 static u32 first_exit(const struct tramp_func_image *image)
 {
-	return image->image.set->nr - image->nr_exits;
+	return image->image.set->nr - nr_exits(image);
 }
 
 static bool has_guarded(const struct tramp_set *set)
@@ -48,32 +53,48 @@ static bool has_guarded(const struct tramp_set *set)
 	return false;
 }
 
+/* For an image with @nr_exits exit programs that a task can sleep in. */
+static struct tramp_func_inside *alloc_inside(u32 nr_exits)
+{
+	struct tramp_func_inside *in;
+
+	in = kzalloc(struct_size(in, room, 3 * nr_exits), GFP_KERNEL);
+	if (!in)
+		return NULL;
+	in->inflight = alloc_percpu(u64);
+	if (!in->inflight) {
+		kfree(in);
+		return NULL;
+	}
+	INIT_LIST_HEAD(&in->older);
+	in->nr_exits = nr_exits;
+	in->exit_state = in->room;
+	in->skip_off = in->exit_state + nr_exits;
+	in->skip_to = in->skip_off + nr_exits;
+	return in;
+}
+
 static int func_prepare(struct tramp_image *base, const void *arg, struct tramp_refusal *why)
 {
 	struct tramp_func_image *image = to_func(base);
 	const struct tramp_func_image_req *req = arg;
 	u32 nr = req->nr[TRAMP_LIST_FEXIT] + req->nr[TRAMP_LIST_KRET] +
 		 req->nr[TRAMP_LIST_SESSION];
-	bool sleeps;
 
-	INIT_LIST_HEAD(&image->older);
 	image->target = req->target;
 	image->gone = req->gone;
 	image->arg = req->arg;
-	image->nr_exits = nr;
 	/* Their target holds it, too. Of many functions multi/ holds the modules. */
 	if (req->func && base->set->nr > req->nr[TRAMP_LIST_KPROBE])
 		image->module = req->func->owner;
 	__module_get(image->module);
-	image->skip_off = kcalloc(3 * nr, sizeof(u32), GFP_KERNEL);
-	image->skip_to = image->skip_off + nr;
-	image->exit_state = image->skip_to + nr;
-	/* A task can sleep in it: in the original, or in a program. */
-	sleeps = nr || req->nr[TRAMP_LIST_FMOD_RET] || has_guarded(base->set);
-	if (sleeps)
-		image->inflight = alloc_percpu(u64);
-	if (!image->skip_off || (sleeps && !image->inflight))
+	/* In the original, or in a program. */
+	if (!nr && !req->nr[TRAMP_LIST_FMOD_RET] && !has_guarded(base->set))
+		return 0;
+	image->inside = alloc_inside(nr);
+	if (!image->inside)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	image->inside->image = image;
 	return 0;
 }
 
@@ -81,11 +102,13 @@ static void func_release(struct tramp_image *base)
 {
 	struct tramp_func_image *image = to_func(base);
 
-	/* Before the code goes: another image may be at that address next. */
-	tramp_died_forget(&image->died);
-	free_percpu(image->inflight);
-	kfree(image->skip_off);
 	module_put(image->module);
+	if (!image->inside)
+		return;
+	/* Before the code goes: another image may be at that address next. */
+	tramp_died_forget(&image->inside->died);
+	free_percpu(image->inside->inflight);
+	kfree(image->inside);
 }
 
 /* Where in an image's set the programs of a kind begin. */
@@ -110,10 +133,11 @@ static int func_emit(struct tramp_image *base, const void *arg,
 {
 	struct tramp_func_image *image = to_func(base);
 	const struct tramp_func_image_req *req = arg;
+	struct tramp_func_inside *in = image->inside;
 	const u32 *nr = req->nr;
 	struct tramp_x86_fentry_req x86 = {
 		.env = &tramp_env,
-		.inflight = (unsigned long)image->inflight,
+		.inflight = in ? (unsigned long)in->inflight : 0,
 		.many = !req->func,
 		.regs = regs_of(base->set, nr, TRAMP_LIST_KPROBE) |
 			regs_of(base->set, nr, TRAMP_LIST_SESSION),
@@ -133,8 +157,8 @@ static int func_emit(struct tramp_image *base, const void *arg,
 		.nr_session = nr[TRAMP_LIST_SESSION],
 	};
 	struct tramp_x86_fentry_out out = {
-		.skip_off = image->skip_off,
-		.skip_to = image->skip_to,
+		.skip_off = in ? in->skip_off : NULL,
+		.skip_to = in ? in->skip_to : NULL,
 		.call_off = base->call_off,
 	};
 	enum tramp_x86_err err;
@@ -148,7 +172,8 @@ static int func_emit(struct tramp_image *base, const void *arg,
 	}
 	err = tramp_x86_emit_fentry(&x86, buf, len, addr, &out);
 	base->exec.size = out.size;
-	image->after_call = out.after_call;
+	if (in)
+		in->after_call = out.after_call;
 	return tramp_image_error(err, x86.func_addr, why);
 }
 
@@ -167,8 +192,9 @@ struct tramp_func_image *tramp_func_image_create(const struct tramp_func_image_r
 	if (IS_ERR(base))
 		return ERR_CAST(base);
 	image = to_func(base);
-	if (image->after_call)
-		tramp_died_watch(&image->died, base->exec.code + image->after_call);
+	if (image->inside && image->inside->after_call)
+		tramp_died_watch(&image->inside->died,
+				 base->exec.code + image->inside->after_call);
 	return image;
 }
 
@@ -178,13 +204,13 @@ struct tramp_func_image *tramp_func_image_create(const struct tramp_func_image_r
  */
 static void image_before(struct tramp_retire *r)
 {
-	struct tramp_func_image *image = to_retired(r);
+	struct tramp_func_inside *in = to_retired(r)->inside;
 	u32 i;
 
 	mutex_lock(&tramp_mutex);
-	for (i = 0; i < image->nr_exits; i++) {
-		if (image->exit_state[i] == TRAMP_EXIT_LEFT_OUT)
-			image->exit_state[i] = TRAMP_EXIT_AGED;
+	for (i = 0; i < in->nr_exits; i++) {
+		if (in->exit_state[i] == TRAMP_EXIT_LEFT_OUT)
+			in->exit_state[i] = TRAMP_EXIT_AGED;
 	}
 	mutex_unlock(&tramp_mutex);
 }
@@ -204,7 +230,7 @@ static void image_after(struct tramp_retire *r)
 
 	mutex_lock(&tramp_mutex);
 	for (i = 0; i < set->nr && !has_guarded(set); i++) {
-		if (i >= exits && image->exit_state[i - exits] != TRAMP_EXIT_AGED)
+		if (i >= exits && image->inside->exit_state[i - exits] != TRAMP_EXIT_AGED)
 			continue;
 		tramp_slot_put(set->slots[i]);
 		set->slots[i] = NULL;
@@ -214,14 +240,14 @@ static void image_after(struct tramp_retire *r)
 
 static bool image_drained(struct tramp_retire *r)
 {
-	struct tramp_func_image *image = to_retired(r);
+	struct tramp_func_inside *in = to_retired(r)->inside;
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(*per_cpu_ptr(image->inflight, cpu));
+		sum += READ_ONCE(*per_cpu_ptr(in->inflight, cpu));
 	/* Calls in which the task has died are in the sum for ever. */
-	return sum == tramp_died_nr(&image->died);
+	return sum == tramp_died_nr(&in->died);
 }
 
 static void image_free(struct tramp_retire *r)
@@ -231,9 +257,11 @@ static void image_free(struct tramp_retire *r)
 	void (*gone)(void *arg) = image->gone;
 	void *gone_arg = image->arg;
 
-	mutex_lock(&tramp_mutex);
-	list_del(&image->older);
-	mutex_unlock(&tramp_mutex);
+	if (image->inside) {
+		mutex_lock(&tramp_mutex);
+		list_del(&image->inside->older);
+		mutex_unlock(&tramp_mutex);
+	}
 	tramp_image_retired(&image->image);
 	if (target)
 		tramp_target_put(target);
@@ -255,17 +283,18 @@ static const struct tramp_retire_ops inflight_ops = {
 /* Patch the jump over exit program @i. */
 static void leave_out(struct tramp_func_image *image, u32 i)
 {
+	struct tramp_func_inside *in = image->inside;
 	unsigned long code = image->image.exec.code;
 	int err;
 
-	err = KSYM(bpf_arch_text_poke)((void *)(code + image->skip_off[i]), BPF_MOD_JUMP, NULL,
-				       (void *)(code + image->skip_to[i]));
+	err = KSYM(bpf_arch_text_poke)((void *)(code + in->skip_off[i]), BPF_MOD_JUMP, NULL,
+				       (void *)(code + in->skip_to[i]));
 	/*
 	 * Fails only if the bytes are not what we wrote there. Then late returns
 	 * run the program once more, and the slot stays with the image.
 	 */
 	if (!WARN_ON_ONCE(err))
-		image->exit_state[i] = TRAMP_EXIT_LEFT_OUT;
+		in->exit_state[i] = TRAMP_EXIT_LEFT_OUT;
 }
 
 void tramp_func_image_leave_out(struct tramp_func_image *image,
@@ -275,8 +304,8 @@ void tramp_func_image_leave_out(struct tramp_func_image *image,
 	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
-	for (i = 0; i < image->nr_exits; i++) {
-		if (image->exit_state[i] == TRAMP_EXIT_LIVE && exits[i]->counts == counts)
+	for (i = 0; i < nr_exits(image); i++) {
+		if (image->inside->exit_state[i] == TRAMP_EXIT_LIVE && exits[i]->counts == counts)
 			leave_out(image, i);
 	}
 }
@@ -289,15 +318,15 @@ void tramp_func_image_retire(struct tramp_func_image *image,
 	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
-	for (i = 0; i < image->nr_exits; i++) {
+	for (i = 0; i < nr_exits(image); i++) {
 		if (!next || (exits[i] != replaced && !tramp_set_has(next->image.set, exits[i])))
 			leave_out(image, i);
 	}
-	if (image->target && image->inflight)
-		list_add(&image->older, &image->target->older);
+	if (image->target && image->inside)
+		list_add(&image->inside->older, &image->target->older);
 	/* Only the self-test calls its function. */
-	image->image.retire.holds_module = image->inflight && (image->target || image->gone);
-	tramp_image_retire(&image->image, image->inflight ? &inflight_ops : &plain_ops);
+	image->image.retire.holds_module = image->inside && (image->target || image->gone);
+	tramp_image_retire(&image->image, image->inside ? &inflight_ops : &plain_ops);
 }
 
 int __init tramp_func_image_init(void)

@@ -22,21 +22,39 @@ enum tramp_exit_state {
 };
 
 /**
+ * struct tramp_func_inside - of an image that a task can sleep in
+ * @image: the image
+ * @inflight: calls that are inside (up: in, down: out; the sum over all CPUs counts)
+ * @died: calls that are counted as inside for ever
+ * @older: in its target's list of images that calls may still be in
+ * @after_call: where the original returns to in it, 0 for an entry image
+ * @nr_exits: how many of its programs run when the original has returned: the last ones
+ * @exit_state: enum tramp_exit_state of each exit program
+ * @skip_off: for each exit program, see struct tramp_x86_fentry_out
+ * @skip_to: likewise
+ * @room: of these three
+ */
+struct tramp_func_inside {
+	struct tramp_func_image *image;
+	u64 __percpu *inflight;
+	struct tramp_died died;
+	struct list_head older;
+	u32 after_call;
+	u32 nr_exits;
+	u32 *exit_state;
+	u32 *skip_off;
+	u32 *skip_to;
+	u32 room[];
+};
+
+/**
  * struct tramp_func_image - one published or about to be published image
  * @image: its code, name and programs, in the order of enum tramp_list; first
  * @target: what it was made for; a reference of it is dropped when it has retired
  * @gone: of many functions: called when it has retired
  * @arg: passed to @gone
  * @module: its function's, with a reference, if it has programs of tracing type
- * @inflight: calls that are inside (up: in, down: out; the sum over all CPUs
- *	counts); NULL for an image that no task can sleep in
- * @after_call: where the original returns to in it, 0 for an entry image
- * @died: calls that are counted as inside for ever
- * @nr_exits: how many of its programs run when the original has returned: the last ones
- * @exit_state: enum tramp_exit_state of each exit program; in the memory of @skip_off
- * @older: in its target's list of images that calls may still be in
- * @skip_off: for each exit program, see struct tramp_x86_fentry_out
- * @skip_to: likewise, and in the same memory
+ * @inside: NULL for an image that no task can sleep in, which has no exit programs
  */
 struct tramp_func_image {
 	struct tramp_image image;
@@ -44,14 +62,7 @@ struct tramp_func_image {
 	void (*gone)(void *arg);
 	void *arg;
 	struct module *module;
-	u64 __percpu *inflight;
-	u32 after_call;
-	struct tramp_died died;
-	u32 nr_exits;
-	u32 *exit_state;
-	struct list_head older;
-	u32 *skip_off;
-	u32 *skip_to;
+	struct tramp_func_inside *inside;
 };
 
 /**

@@ -437,13 +437,13 @@ int tramp_target_attach_kprobe(struct tramp_member *member, const struct tramp_f
 void tramp_target_detach(struct tramp_member *member)
 {
 	struct tramp_target *target = tramp_target_of(member);
-	struct tramp_func_image *image;
+	struct tramp_func_inside *inside;
 
 	lockdep_assert_held(&tramp_mutex);
 	take_out(target, member);
 	member->point = NULL;
-	list_for_each_entry(image, &target->older, older)
-		tramp_func_image_leave_out(image, member->counts);
+	list_for_each_entry(inside, &target->older, older)
+		tramp_func_image_leave_out(inside->image, member->counts);
 
 	if (!target->site) {
 		/* ftrace has shut down, see remove_site(); or the module has gone. */
