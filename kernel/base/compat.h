@@ -71,6 +71,14 @@ static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
 #define TRAMP_DIRECT_TABLE_READ			true
 #endif
 
+/* From an ftrace callback with all registers: go on at @addr, as a direct call would have. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#define tramp_set_direct_caller(fregs, addr)	arch_ftrace_set_direct_caller(fregs, addr)
+#else
+#define tramp_set_direct_caller(fregs, addr)	\
+	arch_ftrace_set_direct_caller(&(fregs)->regs, addr)
+#endif
+
 /* Whether kallsyms_on_each_symbol() tells its callback the symbol's module. */
 #define TRAMP_EACH_SYMBOL_HAS_MODULE	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0))
 

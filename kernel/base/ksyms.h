@@ -118,6 +118,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(direct_mutex, true) \
 	X(btf_idr, false) \
 	X(direct_functions, false) \
+	X(ftrace_regs_caller, false) \
 	X(x86_return_thunk, false) \
 	X(__x86_indirect_its_thunk_array, false) \
 	X(__cpuidle_text_start, false) \

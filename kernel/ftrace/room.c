@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Room in ftrace's table of direct calls.
+ * ftrace's table of direct calls: room in it, and entries of ours.
+ *
+ * An entry says where a function's site leads. ftrace's registration of direct calls writes one
+ * address for all functions of an ops. In a group (group.c) each function has its own. So we make
+ * the entries, as that registration does. A new table gets the entries of the old one and ours,
+ * and takes its place under direct_mutex.
+ *
+ * An update of ftrace, or a callback, looks at the table without the mutex. It sees the old one or
+ * the new one. It asks for a function that has a direct call, which is in both. The old one
+ * goes on the retire list. An entry of ours is there from before the update that makes its site
+ * a call until after the one that takes the call back. So ftrace always finds in it what the
+ * bytes call, or are to call.
  *
  * Before 6.4 ftrace_add_rec_direct() (kernel/trace/ftrace.c) adds one function at a time. It
  * makes a new table whenever there are more than two entries a bucket, and never gives a table
@@ -9,7 +20,7 @@
  * an attachment of 35,000. So before functions are registered there must be buckets enough.
  *
  * It also makes a new table whenever the one it has is empty, even if that is large. The new one
- * grows from 32 buckets on. Those on the way are lost, and so is ours. So ours is never empty: it
+ * grows from 32 buckets on. Those on the way are lost, and so is ours. So ours is never empty. It
  * has an entry for an address that is no function's, which nobody looks for.
  *
  * We do what that function does, but with as many buckets as it takes, under the mutex that
@@ -20,7 +31,7 @@
  * ever makes another. It stays when this module goes.
  *
  * The table's struct is private, so the kernel's BTF must describe it as it is below. Otherwise
- * there is room for 4,096 functions at once.
+ * there are no groups, and before 6.4 room for 4,096 functions at once.
  */
 #include <linux/ftrace.h>
 #include <linux/hash.h>
@@ -31,6 +42,7 @@
 #include "base/ksyms.h"
 #include "base/retire.h"
 #include "room.h"
+#include "site.h"
 
 /* The kernel's struct ftrace_hash. */
 struct table {
@@ -74,10 +86,10 @@ static bool __init layout_known(void)
 
 int __init tramp_ftrace_room_init(void)
 {
-	known = TRAMP_DIRECT_TABLE_READ && layout_known();
-	if (TRAMP_DIRECT_TABLE_READ && !known)
-		pr_info("ftrace's table of direct calls is not as expected: there is room for %u functions\n",
-			KERNEL_ROOM / 2);
+	known = layout_known();
+	if (!known)
+		pr_info("ftrace's table of direct calls is not as expected: many functions take longer%s\n",
+			TRAMP_DIRECT_TABLE_READ ? ", and there is room for some thousand" : "");
 	return 0;
 }
 
@@ -103,6 +115,11 @@ static void table_retired(struct tramp_retire *r)
 	kfree(old);
 }
 
+static struct hlist_head *bucket(const struct table *t, unsigned long ip)
+{
+	return &t->buckets[t->size_bits ? hash_long(ip, t->size_bits) : 0];
+}
+
 static bool add_entry(struct table *t, unsigned long ip, unsigned long direct)
 {
 	struct ftrace_func_entry *e = kmalloc(sizeof(*e), GFP_KERNEL);
@@ -111,7 +128,7 @@ static bool add_entry(struct table *t, unsigned long ip, unsigned long direct)
 		return false;
 	e->ip = ip;
 	e->direct = direct;
-	hlist_add_head(&e->hlist, &t->buckets[hash_long(ip, t->size_bits)]);
+	hlist_add_head(&e->hlist, bucket(t, ip));
 	t->count++;
 	return true;
 }
@@ -131,8 +148,21 @@ static bool copy_entries(struct table *to, const struct table *from)
 	return to->count || add_entry(to, tramp_ksyms.direct_functions, 0);
 }
 
-/* A copy with two buckets for three entries, or half as many if memory is scarce. */
-static struct table *copy_table(const struct table *from, u32 nr)
+static bool add_calls(struct table *to, const struct tramp_site_call *calls, u32 nr)
+{
+	while (nr--) {
+		if (!add_entry(to, calls[nr].ip, calls[nr].code))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A copy with two buckets for three of @nr entries, or half as many if memory is scarce, and with
+ * @nr_calls new ones.
+ */
+static struct table *copy_table(const struct table *from, u32 nr,
+				const struct tramp_site_call *calls, u32 nr_calls)
 {
 	u32 bits = clamp_t(u32, order_base_2(nr), 5, MAX_BITS);
 	struct table *t = kzalloc(sizeof(*t), GFP_KERNEL);
@@ -150,20 +180,21 @@ static struct table *copy_table(const struct table *from, u32 nr)
 		kfree(t);
 		return NULL;
 	}
-	if (copy_entries(t, from))
+	if (copy_entries(t, from) && add_calls(t, calls, nr_calls))
 		return t;
 	free_table(t);
 	return NULL;
 }
 
-static int grow(struct table **where, u32 nr, struct tramp_refusal *why)
+static int grow(struct table **where, u32 nr, const struct tramp_site_call *calls, u32 nr_calls,
+		struct tramp_refusal *why)
 {
 	static const struct tramp_retire_ops ops = { .free = table_retired };
 	struct old_table *old = kzalloc(sizeof(*old), GFP_KERNEL);
 	struct table *from = *where, *to = NULL;
 
 	if (old)
-		to = copy_table(from, nr);
+		to = copy_table(from, nr, calls, nr_calls);
 	if (!to) {
 		kfree(old);
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
@@ -195,7 +226,84 @@ int tramp_ftrace_room(u32 nr, struct tramp_refusal *why)
 	total = (*where)->count + nr;
 	/* One more, as long as the kernel does well, is left to the kernel. */
 	if (total > 2u << (*where)->size_bits && (nr > 1 || total > KERNEL_ROOM))
-		err = grow(where, total, why);
+		err = grow(where, total, NULL, 0, why);
 	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
 	return err;
+}
+
+/* Entries ------------------------------------------------------------------------ */
+
+bool tramp_direct_known(void)
+{
+	return known;
+}
+
+static struct table **lock_table(void)
+{
+	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
+	return (struct table **)tramp_ksyms.direct_functions;
+}
+
+static void unlock_table(void)
+{
+	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
+}
+
+static struct ftrace_func_entry *find_entry(const struct table *t, unsigned long ip)
+{
+	struct ftrace_func_entry *e;
+
+	hlist_for_each_entry(e, bucket(t, ip), hlist) {
+		if (e->ip == ip)
+			return e;
+	}
+	return NULL;
+}
+
+int tramp_direct_add(const struct tramp_site_call *calls, u32 nr, struct tramp_refusal *why)
+{
+	struct table **where;
+	int err = 0;
+	u32 i;
+
+	lockdep_assert_held(&tramp_mutex);
+	where = lock_table();
+	for (i = 0; !err && i < nr; i++) {
+		if (find_entry(*where, calls[i].ip))
+			err = tramp_refuse(why, TRAMP_REASON_SITE_HELD, calls[i].ip, NULL);
+	}
+	if (!err)
+		err = grow(where, (*where)->count + nr, calls, nr, why);
+	unlock_table();
+	return err;
+}
+
+void tramp_direct_set(const struct tramp_site_call *calls, u32 nr)
+{
+	struct ftrace_func_entry *e;
+	struct table *t;
+
+	lockdep_assert_held(&tramp_mutex);
+	for (t = *lock_table(); nr--; calls++) {
+		e = find_entry(t, calls->ip);
+		if (!WARN_ON_ONCE(!e))
+			WRITE_ONCE(e->direct, calls->code);
+	}
+	unlock_table();
+}
+
+struct ftrace_func_entry *tramp_direct_remove(unsigned long ip)
+{
+	struct ftrace_func_entry *e;
+	struct table *t;
+
+	lockdep_assert_held(&tramp_mutex);
+	t = *lock_table();
+	e = find_entry(t, ip);
+	if (!WARN_ON_ONCE(!e)) {
+		hlist_del_rcu(&e->hlist);
+		t->count--;
+	}
+	unlock_table();
+	return e;
 }

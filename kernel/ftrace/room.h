@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Room in ftrace's table of direct calls, on kernels that make it too small. */
+/*
+ * ftrace's table of direct calls: room in it, on kernels that make it too small, and entries.
+ */
 #ifndef TRAMP_FTRACE_ROOM_H
 #define TRAMP_FTRACE_ROOM_H
 
 #include "base/tramp.h"
+
+struct ftrace_func_entry;
+struct tramp_site_call;
 
 /**
  * tramp_ftrace_room() - see to it that direct calls of more functions fit in
@@ -14,6 +19,29 @@
  * Return: 0 or a negative errno.
  */
 int tramp_ftrace_room(u32 nr, struct tramp_refusal *why);
+
+/* Whether the table is as we know it: the following may be called. */
+bool tramp_direct_known(void);
+
+/**
+ * tramp_direct_add() - enter functions, before an ops with them is registered
+ * @calls: where they lead
+ * @nr: how many
+ * @why: SITE_HELD, NO_MEMORY
+ *
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno; then nothing has changed.
+ */
+int tramp_direct_add(const struct tramp_site_call *calls, u32 nr, struct tramp_refusal *why);
+
+/* Have functions lead elsewhere; their bytes call no image now. tramp_mutex held, may sleep. */
+void tramp_direct_set(const struct tramp_site_call *calls, u32 nr);
+
+/*
+ * Take a function out; its bytes call no image any more. tramp_mutex held, may sleep. Return:
+ * its entry, to be freed by kfree() when nobody can look at it.
+ */
+struct ftrace_func_entry *tramp_direct_remove(unsigned long ip);
 
 /* Look at the kernel's structs. Module init. Return: 0. */
 int tramp_ftrace_room_init(void);

@@ -45,6 +45,7 @@
 #include "base/cache.h"
 #include "base/compat.h"
 #include "base/ksyms.h"
+#include "group.h"
 #include "hold.h"
 #include "room.h"
 #include "site.h"
@@ -137,11 +138,7 @@ void tramp_site_retire(struct tramp_site *site)
 	tramp_retire_add(&site->retire, &ops);
 }
 
-/*
- * Whether the bytes call our code. ftrace may shut down in the middle of a change. Then it
- * may say no although it has put the call there, or yes although the call is there still.
- */
-static bool calls(unsigned long ip, unsigned long code)
+bool tramp_site_calls(unsigned long ip, unsigned long code)
 {
 	s32 distance;
 
@@ -153,7 +150,7 @@ static bool calls(unsigned long ip, unsigned long code)
 static bool any_calls(const unsigned long *funcs, u32 nr, unsigned long code)
 {
 	while (nr--) {
-		if (calls(tramp_site_of(funcs[nr]), code))
+		if (tramp_site_calls(tramp_site_of(funcs[nr]), code))
 			return true;
 	}
 	return false;
@@ -208,11 +205,15 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 	return tramp_site_attach_many(&ip, 1, code, out, entered, why);
 }
 
-int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_refusal *why)
+int tramp_site_switch(struct tramp_site *site, unsigned long ip, unsigned long code,
+		      struct tramp_refusal *why)
 {
+	const struct tramp_site_call call = { .ip = ip, .code = code };
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
+	if (tramp_site_is_group(site))
+		return tramp_site_switch_each(site, &call, 1, why);
 	err = tramp_modify_direct(&site->ops, code);
 	return err ? tramp_site_error(err, site->ip, why) : 0;
 }
@@ -264,7 +265,9 @@ bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs,
 	return true;
 }
 
-bool tramp_site_detach(struct tramp_site *site, unsigned long code)
+bool tramp_site_detach(struct tramp_site *site, unsigned long ip, unsigned long code)
 {
+	if (tramp_site_is_group(site))
+		return tramp_site_detach_each(site, &ip, 1);
 	return tramp_site_detach_many(site, &site->ip, 1, code);
 }

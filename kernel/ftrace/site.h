@@ -4,8 +4,9 @@
  * there to programs.
  *
  * Mode DIRECT (site.c): the bytes are a near CALL to our image; ftrace
- * patches them. Mode FTRACE_OPS (func/callback.c): somebody else's direct call is
- * there, so our entry programs run from an ordinary ftrace callback.
+ * patches them. Many functions may share an ops, with one image (multi/) or each with its own
+ * (group.c). Mode FTRACE_OPS (func/callback.c): somebody else's direct call is there, so our
+ * entry programs run from an ordinary ftrace callback.
  */
 #ifndef TRAMP_SITE_H
 #define TRAMP_SITE_H
@@ -34,6 +35,18 @@ static inline enum tramp_mode tramp_site_mode(const struct tramp_site *site)
 {
 	return rcu_access_pointer(site->set) ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT;
 }
+
+/**
+ * struct tramp_site_call - a function and the image that it calls
+ * @ip: its site
+ * @code: the image's address
+ * @entry: group.c: what was its entry in ftrace's table of direct calls; NULL while it is there
+ */
+struct tramp_site_call {
+	unsigned long ip;
+	unsigned long code;
+	struct ftrace_func_entry *entry;
+};
 
 /**
  * tramp_site_check() - whether a direct call could be put at a site now
@@ -77,6 +90,22 @@ int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **
 int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
 			   struct tramp_site **site, bool *entered, struct tramp_refusal *why);
 
+/**
+ * tramp_site_attach_each() - make many functions call an image each
+ * @calls: their sites, all different, and the images
+ * @nr: how many, at least 1
+ * @site: (out) the site of each of them
+ * @entered: as above
+ * @why: why not
+ *
+ * One update of ftrace for all of them, and all of them or none. Each may be switched and
+ * detached alone; the last that is detached frees the site.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno; -EOPNOTSUPP: not with this kernel, attach one after the other.
+ */
+int tramp_site_attach_each(const struct tramp_site_call *calls, u32 nr, struct tramp_site **site,
+			   bool *entered, struct tramp_refusal *why);
+
 /* Where a function has its patchable entry, if it has one. */
 static inline unsigned long tramp_site_of(unsigned long func)
 {
@@ -93,6 +122,7 @@ bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs,
 /**
  * tramp_site_switch() - make a site call another image
  * @site: mode DIRECT
+ * @ip: the function's, one of them
  * @code: the new image
  * @why: why not
  *
@@ -100,18 +130,34 @@ bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs,
  * Context: tramp_mutex held, may sleep.
  * Return: 0 or a negative errno.
  */
-int tramp_site_switch(struct tramp_site *site, unsigned long code, struct tramp_refusal *why);
+int tramp_site_switch(struct tramp_site *site, unsigned long ip, unsigned long code,
+		      struct tramp_refusal *why);
 
 /**
  * tramp_site_detach() - give the site back and retire it
  * @site: either mode
+ * @ip: the function's, one of them
  * @code: the image it calls, 0 in mode FTRACE_OPS
  *
  * Context: tramp_mutex held, may sleep.
  * Return: true if nothing of ours can be reached through the site any more. False: ftrace
  * has shut itself down and left the call in place; never free anything that it leads to.
  */
-bool tramp_site_detach(struct tramp_site *site, unsigned long code);
+bool tramp_site_detach(struct tramp_site *site, unsigned long ip, unsigned long code);
+
+/* Whether functions with an image each share the site. */
+static inline bool tramp_site_is_group(const struct tramp_site *site)
+{
+	return site->ops.private;
+}
+
+/*
+ * Of such a site, @nr of its functions at once. A switch that fails has changed nothing. Otherwise
+ * as tramp_site_switch() and tramp_site_detach().
+ */
+int tramp_site_switch_each(struct tramp_site *site, const struct tramp_site_call *calls, u32 nr,
+			   struct tramp_refusal *why);
+bool tramp_site_detach_each(struct tramp_site *site, const unsigned long *ips, u32 nr);
 
 /* The slab cache of sites in mode DIRECT. Module init and exit; see base/cache.h. */
 int tramp_site_init(void);

@@ -3,6 +3,7 @@
  * Functions as a kind of attach point (link/point.h), for programs of tracing type.
  */
 #include "image.h"
+#include "internal.h"
 #include "target.h"
 
 /* The attach type of the programs of each kind. */
@@ -75,6 +76,9 @@ const struct tramp_point_ops tramp_func_ops = {
 	.prepare = prepare,
 	.attach = tramp_target_attach,
 	.detach = tramp_target_detach,
+	.attach_many = tramp_target_attach_many,
+	.detach_many = tramp_target_detach_many,
+	.together = tramp_target_together,
 	.replace = tramp_target_replace,
 	.describe = tramp_target_describe,
 	.module_gone = tramp_target_module_gone,

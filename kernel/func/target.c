@@ -15,6 +15,7 @@
 #include "base/cache.h"
 #include "callback.h"
 #include "image.h"
+#include "internal.h"
 #include "target.h"
 
 static DEFINE_HASHTABLE(targets, 10);
@@ -79,8 +80,9 @@ u32 tramp_target_probes(void)
 	return n;
 }
 
-static void put_locked(struct tramp_target *target)
+void tramp_target_put_locked(struct tramp_target *target)
 {
+	lockdep_assert_held(&tramp_mutex);
 	if (--target->refs)
 		return;
 	hash_del(&target->hash);
@@ -91,7 +93,7 @@ static void put_locked(struct tramp_target *target)
 void tramp_target_put(struct tramp_target *target)
 {
 	mutex_lock(&tramp_mutex);
-	put_locked(target);
+	tramp_target_put_locked(target);
 	mutex_unlock(&tramp_mutex);
 }
 
@@ -144,8 +146,8 @@ static struct tramp_target *get_target(const struct tramp_func *func, struct tra
 	return target;
 }
 
-static int update_direct(struct tramp_target *target, const struct tramp_slot *replaced,
-			 struct tramp_refusal *why)
+struct tramp_func_image *tramp_target_make_image(struct tramp_target *target,
+						 struct tramp_refusal *why)
 {
 	const struct tramp_func_image_req req = {
 		.image.members = &target->members,
@@ -156,35 +158,58 @@ static int update_direct(struct tramp_target *target, const struct tramp_slot *r
 		.func = &target->func,
 		.nr = target->nr,
 	};
-	struct tramp_func_image *image, *old = target->image;
-	bool entered = false;
-	int err;
 
-	image = tramp_func_image_create(&req, why);
-	if (IS_ERR(image))
-		return PTR_ERR(image);
+	return tramp_func_image_create(&req, why);
+}
 
-	if (target->site)
-		err = tramp_site_switch(target->site, image->image.exec.code, why);
-	else
-		err = tramp_site_attach(target->func.site, image->image.exec.code, &target->site,
-					&entered, why);
-	if (err && entered) {
-		target->index++;
-		target->refs++;
-		tramp_func_image_retire(image, NULL, NULL);
-		return err;
-	}
-	if (err) {
+void tramp_target_drop_image(struct tramp_target *target, struct tramp_func_image *image,
+			     bool entered)
+{
+	lockdep_assert_held(&tramp_mutex);
+	if (!entered) {
 		tramp_image_destroy(&image->image);
-		return err;
+		return;
 	}
+	target->index++;
+	target->refs++;
+	tramp_func_image_retire(image, NULL, NULL);
+}
 
+void tramp_target_set_image(struct tramp_target *target, struct tramp_func_image *image,
+			    const struct tramp_slot *replaced)
+{
+	struct tramp_func_image *old = target->image;
+
+	lockdep_assert_held(&tramp_mutex);
 	target->index++;
 	target->image = image;
 	target->refs++;
 	if (old)
 		tramp_func_image_retire(old, image, replaced);
+}
+
+static int update_direct(struct tramp_target *target, const struct tramp_slot *replaced,
+			 struct tramp_refusal *why)
+{
+	struct tramp_func_image *image;
+	bool entered = false;
+	int err;
+
+	image = tramp_target_make_image(target, why);
+	if (IS_ERR(image))
+		return PTR_ERR(image);
+
+	if (target->site)
+		err = tramp_site_switch(target->site, target->func.site, image->image.exec.code,
+					why);
+	else
+		err = tramp_site_attach(target->func.site, image->image.exec.code, &target->site,
+					&entered, why);
+	if (err) {
+		tramp_target_drop_image(target, image, entered);
+		return err;
+	}
+	tramp_target_set_image(target, image, replaced);
 	return 0;
 }
 
@@ -199,13 +224,31 @@ static int update(struct tramp_target *target, enum tramp_mode mode,
 	return tramp_ops_attach(&target->func, &target->members, &target->site, why);
 }
 
-/* Leave this program out of the image or set that the site goes on leading to. */
-static void silence(struct tramp_target *target, struct tramp_slot *slot)
+int tramp_target_give_site(struct tramp_target *target, struct tramp_refusal *why)
 {
+	lockdep_assert_held(&tramp_mutex);
+	return update(target, TRAMP_MODE_DIRECT, NULL, why);
+}
+
+void tramp_target_silence(struct tramp_target *target, struct tramp_slot *slot)
+{
+	lockdep_assert_held(&tramp_mutex);
 	if (target->image)
 		tramp_image_mute(&target->image->image, slot);
 	else
 		WRITE_ONCE(slot->muted, true);
+}
+
+void tramp_target_site_gone(struct tramp_target *target, bool clean)
+{
+	lockdep_assert_held(&tramp_mutex);
+	/* It leads here for ever: image, slots and target are never freed. */
+	if (!clean)
+		target->refs++;
+	else if (target->image)
+		tramp_func_image_retire(target->image, NULL, NULL);
+	target->site = NULL;
+	target->image = NULL;
 }
 
 /*
@@ -214,18 +257,12 @@ static void silence(struct tramp_target *target, struct tramp_slot *slot)
  */
 static void remove_site(struct tramp_target *target, struct tramp_slot *last)
 {
-	struct tramp_func_image *image = target->image;
+	unsigned long code = target->image ? target->image->image.exec.code : 0;
+	bool clean = tramp_site_detach(target->site, target->func.site, code);
 
-	if (!tramp_site_detach(target->site, image ? image->image.exec.code : 0)) {
-		/* It leads here for ever: image, slots and target are never freed. */
-		if (last)
-			silence(target, last);
-		target->refs++;
-	} else if (image) {
-		tramp_func_image_retire(image, NULL, NULL);
-	}
-	target->site = NULL;
-	target->image = NULL;
+	if (!clean && last)
+		tramp_target_silence(target, last);
+	tramp_target_site_gone(target, clean);
 }
 
 /*
@@ -335,6 +372,19 @@ static void forget_btf(struct tramp_target *target, u64 key)
 	target->func.btf_id = 0;
 }
 
+/* A member is in the list, and will run. */
+static void joined(struct tramp_target *target, struct tramp_member *member)
+{
+	member->point = &target->point;
+	list_for_each_entry(member, &target->members, node)
+		member->key = target->func.key;
+}
+
+static bool learns(const struct tramp_target *target, const struct tramp_func *func)
+{
+	return func->btf_id && !target->func.btf_id;
+}
+
 /*
  * Run one more program. @func is what it knows of its function. A target that has had kprobe
  * programs only knows less: its images have the other key from now on.
@@ -344,8 +394,8 @@ static int add_member(struct tramp_target *target, struct tramp_member *member,
 		      struct tramp_refusal *why)
 {
 	enum tramp_list list = list_of(member->kind);
+	bool learned = learns(target, func);
 	u64 key = target->func.key;
-	bool learned = func->btf_id && !target->func.btf_id;
 	int err;
 
 	if (learned) {
@@ -361,19 +411,55 @@ static int add_member(struct tramp_target *target, struct tramp_member *member,
 			forget_btf(target, key);
 		return err;
 	}
-	member->point = &target->point;
-	list_for_each_entry(member, &target->members, node)
-		member->key = target->func.key;
+	joined(target, member);
 	return 0;
 }
 
-int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *req,
-			struct tramp_refusal *why)
+/* Another name of the function has programs, and no site yet: it is one of those that come. */
+static bool alias_comes(const struct tramp_target *target)
+{
+	const struct tramp_target *other;
+
+	hash_for_each_possible(targets, other, hash, target->func.addr) {
+		if (other != target && other->func.addr == target->func.addr && !other->site &&
+		    tramp_target_nr(other))
+			return true;
+	}
+	return false;
+}
+
+static int join(struct tramp_target *target, struct tramp_member *member,
+		const struct tramp_func *func, u32 flags, struct tramp_target **later,
+		struct tramp_refusal *why)
 {
 	enum tramp_list list = list_of(member->kind);
 	struct tramp_refusal held = {};
-	struct tramp_target *target;
 	enum tramp_mode mode;
+	int err;
+
+	if (later && alias_comes(target))
+		return -EAGAIN;
+	err = tramp_members_check(&target->members, member->slot->prog, member->kind, func->addr,
+				  why) ?:
+	      tramp_target_check(func, target, list, !tramp_ops_possible(member->slot), flags,
+				 &mode, &held);
+	if (err) {
+		if (why && !why->reason)
+			*why = held;
+		return err;
+	}
+	if (!later || target->site || mode != TRAMP_MODE_DIRECT || learns(target, func))
+		return add_member(target, member, func, mode, why);
+	insert(target, member, list);
+	joined(target, member);
+	*later = target;
+	return 0;
+}
+
+int tramp_target_enlist(struct tramp_member *member, const struct tramp_attach *req,
+			struct tramp_target **later, struct tramp_refusal *why)
+{
+	struct tramp_target *target;
 	struct tramp_func func;
 	int err;
 
@@ -386,21 +472,32 @@ int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *
 		err = PTR_ERR(target);
 		goto put_func;
 	}
-
-	err = tramp_members_check(&target->members, member->slot->prog, member->kind, func.addr,
-				  why) ?:
-	      tramp_target_check(&func, target, list, !tramp_ops_possible(member->slot),
-				 req->flags, &mode, &held);
-	if (!err)
-		err = add_member(target, member, &func, mode, why);
-	else if (why && !why->reason)
-		*why = held;
+	err = join(target, member, &func, req->flags, later, why);
 	if (err)
-		put_locked(target);
+		tramp_target_put_locked(target);
 put_func:
 	/* The target holds the module itself by now. */
 	tramp_func_put(&func);
 	return err;
+}
+
+void tramp_target_strike(struct tramp_member *member)
+{
+	struct tramp_target *target = tramp_target_of(member);
+
+	if (target->site) {
+		tramp_target_detach(member);
+		return;
+	}
+	take_out(target, member);
+	member->point = NULL;
+	tramp_target_put_locked(target);
+}
+
+int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *req,
+			struct tramp_refusal *why)
+{
+	return tramp_target_enlist(member, req, NULL, why);
 }
 
 enum tramp_mode tramp_target_entry_mode(unsigned long addr, unsigned long site)
@@ -430,11 +527,11 @@ int tramp_target_attach_kprobe(struct tramp_member *member, const struct tramp_f
 					  target->func.addr, why) ?:
 		      add_member(target, member, func, TRAMP_MODE_DIRECT, why);
 	if (err)
-		put_locked(target);
+		tramp_target_put_locked(target);
 	return err;
 }
 
-void tramp_target_detach(struct tramp_member *member)
+struct tramp_target *tramp_target_leave(struct tramp_member *member)
 {
 	struct tramp_target *target = tramp_target_of(member);
 	struct tramp_func_inside *inside;
@@ -444,19 +541,26 @@ void tramp_target_detach(struct tramp_member *member)
 	member->point = NULL;
 	list_for_each_entry(inside, &target->older, older)
 		tramp_func_image_leave_out(inside->image, member->counts);
+	return target;
+}
+
+void tramp_target_detach(struct tramp_member *member)
+{
+	struct tramp_target *target = tramp_target_leave(member);
+	struct tramp_slot *slot = member->slot;
 
 	if (!target->site) {
 		/* ftrace has shut down, see remove_site(); or the module has gone. */
 	} else if (!tramp_target_nr(target)) {
-		remove_site(target, member->slot);
+		remove_site(target, slot);
 	} else if (update(target, tramp_site_mode(target->site), NULL, NULL)) {
 		/*
 		 * No memory for an image or set of the others, or ftrace has shut down.
 		 * They keep the old one, and this program is left out of it.
 		 */
-		silence(target, member->slot);
+		tramp_target_silence(target, slot);
 	}
-	put_locked(target);
+	tramp_target_put_locked(target);
 }
 
 int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,

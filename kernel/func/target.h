@@ -33,6 +33,7 @@ enum tramp_list {
  *	a key from tramp_image_new_key()
  * @name: its name, and behind the 0 its module's
  * @gone: its module has gone: no hit comes, and the target is not in the table any more
+ * @leaving: many.c's, while programs leave
  * @refs: members and images; the last one frees it
  * @index: of the newest image. It goes on counting while any image is left, so
  *	that no two names are alike.
@@ -54,6 +55,7 @@ struct tramp_target {
 	struct tramp_func_facts func;
 	char *name;
 	bool gone;
+	u16 leaving;
 	u32 refs;
 	u32 index;
 	struct list_head members;

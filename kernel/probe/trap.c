@@ -222,7 +222,7 @@ bool tramp_probe_direct_off(void)
 
 	lockdep_assert_held(&tramp_mutex);
 	if (site)
-		done = tramp_site_detach(site, (unsigned long)tramp_int3_stub);
+		done = tramp_site_detach(site, site->ip, (unsigned long)tramp_int3_stub);
 	site = NULL;
 	return done;
 }

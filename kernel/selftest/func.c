@@ -86,7 +86,7 @@ static int call_through(unsigned long ip, struct tramp_func_image *entry,
 	if (err)
 		return err;
 	err = check_call(1, 0, "the entry program was not run once") ?:
-	      tramp_site_switch(site, exit->image.exec.code, why);
+	      tramp_site_switch(site, ip, exit->image.exec.code, why);
 	if (!err) {
 		code = exit->image.exec.code;
 		err = check_call(1, 1, "entry and exit program were not run once each");
@@ -95,7 +95,7 @@ static int call_through(unsigned long ip, struct tramp_func_image *entry,
 		tramp_image_mute(&exit->image, slot);
 		err = check_call(0, 1, "a muted program was run");
 	}
-	tramp_site_detach(site, code);
+	tramp_site_detach(site, ip, code);
 	return err ?: check_call(0, 0, "a program ran after it was detached");
 }
 

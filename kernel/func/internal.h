@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Targets as func/many.c sees them: the steps of attaching and detaching, apart. All with
+ * tramp_mutex held, and they may sleep.
+ */
+#ifndef TRAMP_FUNC_INTERNAL_H
+#define TRAMP_FUNC_INTERNAL_H
+
+#include "target.h"
+
+/**
+ * tramp_target_enlist() - attach a member, but perhaps for its function's first image
+ * @member: the member
+ * @req: its request
+ * @later: (out) its target, if the function has no site yet and could have an image: nothing
+ *	leads to the program so far. NULL to attach it in any case
+ * @why: why not
+ *
+ * Return: 0 or a negative errno; then nothing has changed. -EAGAIN, if there is @later: another
+ * name of the function waits for its site, so try again when it has that.
+ */
+int tramp_target_enlist(struct tramp_member *member, const struct tramp_attach *req,
+			struct tramp_target **later, struct tramp_refusal *why);
+
+/* Undo that, whether its function has a site by now or not. */
+void tramp_target_strike(struct tramp_member *member);
+
+/* An image for the programs in a target's list. Return: it, or an ERR_PTR(). */
+struct tramp_func_image *tramp_target_make_image(struct tramp_target *target,
+						 struct tramp_refusal *why);
+
+/* Make a target's programs run, by a site of its own. Return: 0 or a negative errno. */
+int tramp_target_give_site(struct tramp_target *target, struct tramp_refusal *why);
+
+/* It is not called, or not any more. @entered: but somebody may be inside. */
+void tramp_target_drop_image(struct tramp_target *target, struct tramp_func_image *image,
+			     bool entered);
+
+/* The site calls it: the one before retires. @replaced: see tramp_func_image_retire(). */
+void tramp_target_set_image(struct tramp_target *target, struct tramp_func_image *image,
+			    const struct tramp_slot *replaced);
+
+/*
+ * Take a member out of its target's list. Return: the target, with the member's reference. Then
+ * its site has to do what the list says.
+ */
+struct tramp_target *tramp_target_leave(struct tramp_member *member);
+
+/* Leave this program out of the image or set that the site goes on leading to. */
+void tramp_target_silence(struct tramp_target *target, struct tramp_slot *slot);
+
+/* A target without programs has given its site back. @clean: see tramp_site_detach(). */
+void tramp_target_site_gone(struct tramp_target *target, bool clean);
+
+/* Drop a reference. */
+void tramp_target_put_locked(struct tramp_target *target);
+
+/* For point.c's table; see struct tramp_point_ops. */
+int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why);
+void tramp_target_detach_many(struct tramp_member **members, u32 nr);
+bool tramp_target_together(const struct tramp_member *member);
+
+#endif /* TRAMP_FUNC_INTERNAL_H */
