@@ -112,6 +112,7 @@ extern struct tt_target tt_struct_targets[];
 extern struct tt_target tt_shape_targets[];
 extern struct tt_target tt_context_targets[];
 extern struct tt_target tt_probe_targets[];
+extern struct tt_target tt_many_targets[];
 
 /* contexts.c */
 u64 tt_run_in_irq(struct tt_target *t, const u64 *v, u64 n, u64 *different);

@@ -248,28 +248,32 @@ static void attach_faults(const char *what, const struct way *way, const struct 
 	check_nothing_left();
 }
 
-/* ATTACH_BATCH of two programs: both or none. */
-static void batch_faults(const char *what, const struct way *one, const struct way *other)
+/* ATTACH_BATCH of two programs, and of a @third where no calls are: all or none. */
+static void batch_faults(const char *what, const struct way *one, const struct way *other,
+			 const struct way *third)
 {
+	int i, nr = third ? 3 : 2;
 	unsigned int n, refused = 0;
 	struct state before;
 
 	before = state_now();
 	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
-		struct tramp_attach items[2];
+		struct tramp_attach items[3];
 		struct tramp_attach_batch cmd = {
-			.size = sizeof(cmd), .count = 2, .item_size = sizeof(items[0]),
+			.size = sizeof(cmd), .count = nr, .item_size = sizeof(items[0]),
 			.items = (uintptr_t)items,
 		};
 		bool fired;
-		int err, i;
+		int err;
 
 		fill(one, FIRST, &items[0]);
 		fill(other, SECOND, &items[1]);
+		if (third)
+			fill(third, SECOND, &items[2]);
 		arm(n);
 		err = ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd) < 0 ? -errno : 0;
 		fired = disarm();
-		for (i = 0; err && i < 2; i++) {
+		for (i = 0; err && i < nr; i++) {
 			items[i].refusal = cmd.refusal;
 			check_refusal(&items[i], err, what, n);
 		}
@@ -277,7 +281,7 @@ static void batch_faults(const char *what, const struct way *one, const struct w
 		if (err)
 			check_same(&before, what, n);
 		check_calls(what, n, !err, !err);
-		for (i = 0; !err && i < 2; i++)
+		for (i = 0; !err && i < nr; i++)
 			close(items[i].link_fd);
 		check_same(&before, what, n);
 		if (!fired) {
@@ -543,15 +547,18 @@ static void test_attach_probe_entry(void)
 
 static void test_attach_batch(void)
 {
-	struct way one, other;
+	struct way one, other, third = {};
 
 	setup();
 	other = probe(0);
 	one = other;
 	one.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
-	batch_faults("two probes in one call", &one, &other);
+	batch_faults("two probes in one call", &one, &other, NULL);
 	one = entry();
-	batch_faults("fentry and a probe in one call", &one, &other);
+	batch_faults("fentry and a probe in one call", &one, &other, NULL);
+	other = exit_way();
+	third.prog_fd = prog_clone(record->progs.count_entry, "tt_hot1", BPF_TRACE_FENTRY);
+	batch_faults("programs at two functions in one call", &one, &other, &third);
 }
 
 static void test_detach(void)
