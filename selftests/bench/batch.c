@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many single programs in one call: probes at neighbouring instructions of the kernel's own text,
- * attached by ATTACH_BATCH and detached by DETACH_BATCH.
+ * Many single programs in one call, attached by ATTACH_BATCH and detached by DETACH_BATCH: probes
+ * at neighbouring instructions of the kernel's own text, and programs at functions.
  *
  * The report compares them with the kernel's largest number of the same mechanism, scaled.
  */
@@ -15,7 +15,8 @@
 #include "../vm/lib/probe.h"
 #include "bench.h"
 
-#define NR	20000
+#define NR		20000
+#define NR_FUNCS	300
 
 static struct tramp_attach items[NR];
 static int32_t fds[NR];
@@ -56,32 +57,28 @@ static void find_places(void)
 	REQUIRE(nr == NR, "only %u places", nr);
 }
 
-static void attach_all(int prog)
+static void attach_all(unsigned int nr)
 {
-	struct tramp_attach_batch batch = { .size = sizeof(batch), .count = NR,
+	struct tramp_attach_batch batch = { .size = sizeof(batch), .count = nr,
 					    .item_size = sizeof(items[0]),
 					    .items = (uintptr_t)items };
 	unsigned int i;
 
-	for (i = 0; i < NR; i++) {
-		items[i].size = sizeof(items[i]);
-		items[i].prog_fd = prog;
-	}
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &batch), "item %u: %s: %s",
 		batch.failed, strerror(errno), tramp_reason_name(batch.refusal.reason));
-	for (i = 0; i < NR; i++)
+	for (i = 0; i < nr; i++)
 		fds[i] = items[i].link_fd;
 }
 
-static void detach_all(void)
+static void detach_all(unsigned int nr)
 {
-	struct tramp_detach_batch batch = { .size = sizeof(batch), .count = NR,
+	struct tramp_detach_batch batch = { .size = sizeof(batch), .count = nr,
 					    .fds = (uintptr_t)fds };
 	unsigned int i;
 
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &batch), "detach: %s",
 		strerror(errno));
-	for (i = 0; i < NR; i++)
+	for (i = 0; i < nr; i++)
 		close(fds[i]);
 }
 
@@ -93,25 +90,32 @@ static uint64_t since(uint64_t *begin)
 	return us;
 }
 
-void bench_batch(void)
+static void add(unsigned int i, int prog)
+{
+	items[i].size = sizeof(items[i]);
+	items[i].prog_fd = prog;
+}
+
+static void bench_probes(void)
 {
 	static const struct bench_load as = { .type = BPF_PROG_TYPE_KPROBE };
-	const struct rlimit limit = { NR + 1024, NR + 1024 };
 	uint64_t begin, attached, settled, detached;
+	unsigned int i;
 	int prog;
 
 	if (!(tramp_module().features & TRAMP_FEAT_JUMP))
 		return;
-	REQUIRE(!setrlimit(RLIMIT_NOFILE, &limit), "a limit of many open files");
 	prog = bench_load(BENCH_EMPTY, &as);
 	find_places();
+	for (i = 0; i < NR; i++)
+		add(i, prog);
 	begin = now_ns();
-	attach_all(prog);
+	attach_all(NR);
 	attached = since(&begin);
 	probe_flush();
 	settled = since(&begin);
 	REQUIRE(tramp_module().optimised == NR, "%u jumps", tramp_module().optimised);
-	detach_all();
+	detach_all(NR);
 	detached = since(&begin);
 	probe_flush();
 	while (tramp_module().images)
@@ -119,4 +123,48 @@ void bench_batch(void)
 	bench_record("batch kprobe-jump %d %lu %lu %lu %lu", NR, attached, settled, detached,
 		     since(&begin));
 	close(prog);
+}
+
+/* Each function once, all of them: so many hits. */
+static void check_hits(unsigned int nr)
+{
+	bench_reset_hits();
+	bench_run(BENCH_MANY, 1);
+	REQUIRE(bench_hits() == nr, "%lu hits of %u attachments", bench_hits(), nr);
+}
+
+static void bench_funcs(void)
+{
+	uint64_t begin, attached, detached;
+	unsigned int i;
+
+	memset(items, 0, sizeof(items));
+	for (i = 0; i < NR_FUNCS; i++) {
+		struct bench_place place = bench_place(BENCH_MANY, i);
+		struct bench_load as = { BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, place.name };
+
+		add(i, bench_load(BENCH_MAPS, &as));
+	}
+	begin = now_ns();
+	attach_all(NR_FUNCS);
+	attached = since(&begin);
+	check_hits(NR_FUNCS);
+	begin = now_ns();
+	detach_all(NR_FUNCS);
+	detached = since(&begin);
+	while (tramp_module().images)
+		usleep(1000);
+	bench_record("batch fentry %d %lu 0 %lu %lu", NR_FUNCS, attached, detached, since(&begin));
+	check_hits(0);
+	for (i = 0; i < NR_FUNCS; i++)
+		close(items[i].prog_fd);
+}
+
+void bench_batch(void)
+{
+	const struct rlimit limit = { NR + 1024, NR + 1024 };
+
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &limit), "a limit of many open files");
+	bench_probes();
+	bench_funcs();
 }

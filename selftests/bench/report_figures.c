@@ -75,11 +75,11 @@ static void time_figures(const char *source)
 	}
 }
 
-/* batch MECH NUMBER ATTACH SETTLE DETACH DRAIN: all of it, by the most that the kernel attached. */
+/* batch MECH NUMBER ATTACH SETTLE DETACH DRAIN: by the most that the kernel attached. */
 static void batch_figures(const char *source)
 {
 	const struct record *r, *k, *most;
-	double ours, kernel;
+	double in, out, kernel_in, kernel_out;
 
 	for (r = NULL; (r = find(r, source, "batch")); r++) {
 		for (k = most = NULL; (k = find(k, source, "times %s kernel", r->word[1])); k++)
@@ -87,10 +87,16 @@ static void batch_figures(const char *source)
 				most = k;
 		if (!most)
 			continue;
-		ours = number(r, 3) + number(r, 4) + number(r, 5) + number(r, 6);
-		kernel = number(most, 4) + number(most, 5) + number(most, 6);
-		add_figure(source, ours, kernel * number(r, 2) / number(most, 3),
-			   "time/%s/batch/%s", r->word[1], r->word[2]);
+		in = number(r, 3) + number(r, 4);
+		out = number(r, 5) + number(r, 6);
+		kernel_in = (number(most, 4) + number(most, 5)) * number(r, 2) / number(most, 3);
+		kernel_out = number(most, 6) * number(r, 2) / number(most, 3);
+		add_figure(source, in + out, kernel_in + kernel_out, "time/%s/batch/%s",
+			   r->word[1], r->word[2]);
+		add_figure(source, in, kernel_in, "time/%s/batch-attach/%s", r->word[1],
+			   r->word[2]);
+		add_figure(source, out, kernel_out, "time/%s/batch-detach/%s", r->word[1],
+			   r->word[2]);
 	}
 }
 

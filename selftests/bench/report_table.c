@@ -134,6 +134,7 @@ static void times_table(FILE *out, const char *source)
 
 static void batch_table(FILE *out, const char *source)
 {
+	static const char *const parts[] = { "batch", "batch-attach", "batch-detach" };
 	const struct record *r;
 	char name[NAME_LEN];
 	int i;
@@ -142,14 +143,17 @@ static void batch_table(FILE *out, const char *source)
 		return;
 	heading(out, "Milliseconds for many attachments in one call");
 	fprintf(out, "%-12s %5s | %9s %9s %9s %9s | %s\n", "", "n", "attach", "settle", "detach",
-		"drain", "all, by the kernel's one by one, scaled; goal");
+		"drain", "by the kernel's one by one, scaled; goal: all, attach, detach");
 	for (r = NULL; (r = find(r, source, "batch")); r++) {
 		fprintf(out, "%-12s %5s |", r->word[1], r->word[2]);
 		for (i = 3; i <= 6; i++)
 			milliseconds(out, r, i);
 		fprintf(out, " |");
-		snprintf(name, sizeof(name), "time/%s/batch/%s", r->word[1], r->word[2]);
-		ratio_and_goal(out, source, name);
+		for (i = 0; i < 3; i++) {
+			snprintf(name, sizeof(name), "time/%s/%s/%s", r->word[1], parts[i],
+				 r->word[2]);
+			ratio_and_goal(out, source, name);
+		}
 		fputc('\n', out);
 	}
 }
