@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../core/device.h"
@@ -213,7 +214,8 @@ static struct tramp_link *attach(int prog_fd, uint32_t flags, const struct funct
 	dev = libtramp_dev_open(subject);
 	if (dev < 0)
 		return NULL;
-	err = libtramp_dev_cmd(dev, TRAMP_IOC_ATTACH_MULTI, &cmd);
+	/* Not again after a signal: it may take seconds, and the caller may want to end. */
+	err = ioctl(dev, TRAMP_IOC_ATTACH_MULTI, &cmd) ? -errno : 0;
 	if (err) {
 		err = refused(err, &cmd, f,
 			      LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, selection, NULL), subject);
