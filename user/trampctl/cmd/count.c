@@ -2,21 +2,15 @@
 /*
  * trampctl count: how often each of many functions is called.
  */
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "../out/error.h"
 #include "../out/json.h"
-#include "../out/output.h"
 #include "../out/table.h"
 #include "../out/text.h"
 #include "../run/many_run.h"
-#include "../run/signals.h"
 #include "../trampctl.h"
 #include "sums.h"
 #include "user/trampctl/run/many.skel.h"
@@ -33,108 +27,118 @@ static int count_option(int opt, const char *arg)
 	return sum_option(&opts, opt, arg);
 }
 
+/**
+ * struct count_run - a run
+ * @sums: what is common; the first member
+ * @counts: what was read, per function and CPU
+ * @before: per function: calls until the last time
+ * @nr_cpus: how many there may be
+ * @total: calls since then
+ */
 struct count_run {
-	struct many_run many;
-	struct calls calls;
-	struct sum *sums;
-	uint64_t since;
+	struct sums sums;
+	uint64_t *counts, *before;
+	size_t nr_cpus;
+	uint64_t total;
 };
 
-static void print_table(struct count_run *run, size_t nr, uint64_t total)
+static struct count_run *run_of(struct sums *s)
+{
+	return (struct count_run *)s;
+}
+
+static void begin(struct sums *s)
+{
+	struct count_run *run = run_of(s);
+	const int cpus = libbpf_num_possible_cpus();
+	const size_t nr = s->many.funcs.nr;
+
+	run->nr_cpus = cpus > 0 ? cpus : 1;
+	run->counts = xcalloc(nr * run->nr_cpus, sizeof(*run->counts));
+	run->before = xcalloc(nr, sizeof(*run->before));
+	s->found = xcalloc(nr, sizeof(*s->found));
+}
+
+static int read_counts(struct sums *s)
+{
+	struct count_run *run = run_of(s);
+	const size_t nr = s->many.funcs.nr;
+	const uint64_t *c = run->counts;
+	size_t i, k, n = 0;
+	uint64_t all;
+	int rc;
+
+	rc = sums_read_map(bpf_map__fd(s->many.skel->maps.calls), run->counts,
+			   run->nr_cpus * sizeof(*c), nr);
+	if (rc)
+		return rc;
+	run->total = 0;
+	for (i = 0; i < nr; i++) {
+		for (all = 0, k = 0; k < run->nr_cpus; k++)
+			all += *c++;
+		if (all == run->before[i])
+			continue;
+		s->found[n].nr = i;
+		s->found[n].calls = all - run->before[i];
+		run->total += s->found[n++].calls;
+		run->before[i] = all;
+	}
+	sums_sort(s, n);
+	return 0;
+}
+
+static void print(struct sums *s)
 {
 	static const char *const heads[] = { "CALLS", "FUNCTION", NULL };
 	struct table *t = table_new(heads, "rl");
 	char *n;
 	size_t i;
 
-	for (i = 0; i < nr; i++) {
-		n = xasprintf("%" PRIu64, run->sums[i].calls);
-		table_row(t, n, sum_name(&run->many, run->sums[i].nr), NULL);
+	for (i = 0; i < s->nr; i++) {
+		n = xasprintf("%" PRIu64, s->found[i].calls);
+		table_row(t, n, sum_name(&s->many, s->found[i].nr), NULL);
 		free(n);
 	}
-	n = xasprintf("%" PRIu64, total);
+	n = xasprintf("%" PRIu64, run_of(s)->total);
 	table_row(t, n, "in all", NULL);
 	free(n);
 	table_print(t, stdout);
 	table_free(t);
 }
 
-static void print_counts(struct count_run *run, size_t nr, uint64_t total, const char *type)
+static json_object *to_json(struct sums *s, const struct sum *one)
 {
-	const uint64_t now = now_ns();
-	json_object *j, *list, *o;
-	size_t i;
+	json_object *j = json_object_new_object();
 
-	if (!json_output) {
-		print_table(run, nr, total);
-		return;
-	}
-	j = json_object_new_object();
-	list = json_object_new_array();
-	json_put_str(j, "type", type);
-	json_put_u64(j, "duration_ns", now - run->since);
-	json_put_u64(j, "attached", run->many.attached);
-	json_put_u64(j, "calls", total);
-	for (i = 0; i < nr; i++) {
-		o = json_object_new_object();
-		many_put_name(o, &run->many, run->sums[i].nr);
-		json_put_u64(o, "calls", run->sums[i].calls);
-		json_object_array_add(list, o);
-	}
-	json_object_object_add(j, "functions", list);
-	if (!strcmp(type, "end"))
-		json_object_object_add(j, "lost", many_lost_json(&run->many, 0));
-	json_print(j);
-	run->since = now;
+	many_put_name(j, &s->many, one->nr);
+	json_put_u64(j, "calls", one->calls);
+	return j;
 }
 
-static int show(struct count_run *run, const char *type)
+static void add_json(struct sums *s, json_object *j)
 {
-	uint64_t total;
-	size_t nr;
-	int rc;
-
-	rc = calls_read(&run->calls, &run->many);
-	if (rc)
-		return rc;
-	nr = sums_of_calls(run->sums, &run->calls, run->many.funcs.nr, opts.top, &total);
-	print_counts(run, nr, total, type);
-	return 0;
+	json_put_u64(j, "calls", run_of(s)->total);
 }
 
-static int show_interval(void *arg)
-{
-	int rc = show(arg, "interval");
-
-	if (!json_output)
-		putchar('\n');
-	fflush(stdout);
-	return rc;
-}
+static const struct sum_kind kind = {
+	.list = "functions",
+	.begin = begin,
+	.read = read_counts,
+	.print = print,
+	.to_json = to_json,
+	.add_json = add_json,
+	.blank_line = true,
+};
 
 static int count_run(int argc, char **argv)
 {
-	struct count_run run = { .many = { .opts = &opts.many, .mode = MANY_COUNT } };
-	int rc;
+	struct count_run run = {
+		.sums = { .opts = &opts, .kind = &kind, .many = { .mode = MANY_COUNT } }
+	};
+	const int rc = sums_run(&run.sums, argc, argv);
 
-	opts.many.events = &opts.events;
-	events_catch_signals();
-	rc = many_start(&run.many, argc, argv);
-	if (!rc && run.many.attached) {
-		run.since = run.many.began;
-		run.sums = xcalloc(run.many.funcs.nr, sizeof(*run.sums));
-		calls_init(&run.calls, &run.many);
-		rc = many_wait(&run.many, opts.interval_ns, show_interval, &run);
-		many_stop(&run.many);
-		if (!rc)
-			rc = show(&run, "end");
-		/* Now, while errno says why. */
-		if (!output_failed() && !json_output)
-			many_warn_lost(&run.many, 0);
-		calls_free(&run.calls);
-		free(run.sums);
-	}
-	many_free(&run.many);
+	free(run.counts);
+	free(run.before);
 	return rc;
 }
 

@@ -2,20 +2,14 @@
 /*
  * trampctl hist: how long calls of many functions take, as a histogram of powers of two.
  */
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "../out/error.h"
 #include "../out/json.h"
-#include "../out/output.h"
 #include "../out/text.h"
 #include "../run/many_run.h"
-#include "../run/signals.h"
 #include "../trampctl.h"
 #include "sums.h"
 #include "user/trampctl/run/many.skel.h"
@@ -41,33 +35,34 @@ static int hist_option(int opt, const char *arg)
 	return 0;
 }
 
+/**
+ * struct hist_run - a run
+ * @sums: what is common; the first member
+ * @all: what was read
+ * @now: what is new of it
+ * @before: what there was the last time
+ * @nr: how many histograms
+ */
 struct hist_run {
-	struct many_run many;
-	struct many_hist *now, *before;
-	struct sum *sums;
-	size_t nr_hists;
-	uint64_t since;
+	struct sums sums;
+	struct many_hist *all, *now, *before;
+	size_t nr;
 };
 
-/* Reads what is new since the last time. Returns 0, or the exit code of a reported error. */
-static int read_hists(struct hist_run *run)
+static struct hist_run *run_of(struct sums *s)
 {
-	const int fd = bpf_map__fd(run->many.skel->maps.hists);
-	struct many_hist all;
-	__u32 i;
-	int b;
+	return (struct hist_run *)s;
+}
 
-	for (i = 0; i < run->nr_hists; i++) {
-		struct many_hist *now = &run->now[i], *before = &run->before[i];
+static void begin(struct sums *s)
+{
+	struct hist_run *run = run_of(s);
 
-		if (bpf_map_lookup_elem(fd, &i, &all))
-			return fail_bpf(errno, "cannot read the histograms");
-		for (b = 0; b < MANY_BUCKETS; b++)
-			now->bucket[b] = all.bucket[b] - before->bucket[b];
-		now->sum = all.sum - before->sum;
-		*before = all;
-	}
-	return 0;
+	run->nr = together ? 1 : s->many.funcs.nr;
+	run->all = xcalloc(run->nr, sizeof(*run->all));
+	run->now = xcalloc(run->nr, sizeof(*run->now));
+	run->before = xcalloc(run->nr, sizeof(*run->before));
+	s->found = xcalloc(run->nr, sizeof(*s->found));
 }
 
 static uint64_t calls_in(const struct many_hist *h)
@@ -126,9 +121,10 @@ static void print_text(const struct many_hist *h, const char *name)
 	putchar('\n');
 }
 
-static json_object *to_json(const struct many_hist *h)
+static json_object *to_json(struct sums *s, const struct sum *one)
 {
 	json_object *j = json_object_new_object(), *list = json_object_new_array(), *o;
+	const struct many_hist *h = &run_of(s)->now[one->nr];
 	int b;
 
 	json_put_u64(j, "calls", calls_in(h));
@@ -143,97 +139,67 @@ static json_object *to_json(const struct many_hist *h)
 		json_object_array_add(list, o);
 	}
 	json_object_object_add(j, "buckets", list);
+	if (!together)
+		many_put_name(j, &s->many, one->nr);
 	return j;
 }
 
-/* Fills run->sums with the functions that were called. Returns how many to show. */
-static size_t order(struct hist_run *run)
+static int read_hists(struct sums *s)
 {
+	struct hist_run *run = run_of(s);
 	size_t i, n = 0;
+	int b, rc;
 
-	for (i = 0; i < run->nr_hists; i++) {
-		run->sums[n].nr = i;
-		run->sums[n].calls = calls_in(&run->now[i]);
-		n += !!run->sums[n].calls;
-	}
-	return sums_sort(run->sums, n, opts.top);
-}
-
-static int show(struct hist_run *run, const char *type)
-{
-	json_object *j, *list, *o;
-	size_t i, nr;
-	int rc;
-
-	rc = read_hists(run);
+	rc = sums_read_map(bpf_map__fd(s->many.skel->maps.hists), run->all, sizeof(*run->all),
+			   run->nr);
 	if (rc)
 		return rc;
-	nr = order(run);
-	if (!json_output) {
-		if (nr)
-			printf("%-14s %10s\n", "NANOSECONDS", "CALLS");
-		else
-			puts("no calls");
-		for (i = 0; i < nr; i++)
-			print_text(&run->now[run->sums[i].nr],
-				   together ? "all functions" :
-					      sum_name(&run->many, run->sums[i].nr));
-		return 0;
+	for (i = 0; i < run->nr; i++) {
+		for (b = 0; b < MANY_BUCKETS; b++)
+			run->now[i].bucket[b] = run->all[i].bucket[b] - run->before[i].bucket[b];
+		run->now[i].sum = run->all[i].sum - run->before[i].sum;
+		run->before[i] = run->all[i];
+		s->found[n].nr = i;
+		s->found[n].calls = calls_in(&run->now[i]);
+		n += !!s->found[n].calls;
 	}
-	j = json_object_new_object();
-	list = json_object_new_array();
-	json_put_str(j, "type", type);
-	json_put_u64(j, "duration_ns", now_ns() - run->since);
-	json_put_u64(j, "attached", run->many.attached);
-	for (i = 0; i < nr; i++) {
-		o = to_json(&run->now[run->sums[i].nr]);
-		if (!together)
-			many_put_name(o, &run->many, run->sums[i].nr);
-		json_object_array_add(list, o);
-	}
-	json_object_object_add(j, "histograms", list);
-	if (!strcmp(type, "end"))
-		json_object_object_add(j, "lost", many_lost_json(&run->many, 0));
-	json_print(j);
-	run->since = now_ns();
+	sums_sort(s, n);
 	return 0;
 }
 
-static int show_interval(void *arg)
+static void print(struct sums *s)
 {
-	int rc = show(arg, "interval");
+	size_t i;
 
-	fflush(stdout);
-	return rc;
+	if (s->nr)
+		printf("%-14s %10s\n", "NANOSECONDS", "CALLS");
+	else
+		puts("no calls");
+	for (i = 0; i < s->nr; i++)
+		print_text(&run_of(s)->now[s->found[i].nr],
+			   together ? "all functions" : sum_name(&s->many, s->found[i].nr));
 }
+
+static const struct sum_kind kind = {
+	.list = "histograms",
+	.begin = begin,
+	.read = read_hists,
+	.print = print,
+	.to_json = to_json,
+};
 
 static int hist_run(int argc, char **argv)
 {
-	struct hist_run run = { .many = { .opts = &opts.many, .mode = MANY_HIST, .exits = true,
-					  .flags = together ? MANY_F_TOGETHER : 0 } };
+	struct hist_run run = { .sums = { .opts = &opts, .kind = &kind } };
 	int rc;
 
-	opts.many.events = &opts.events;
-	events_catch_signals();
-	rc = many_start(&run.many, argc, argv);
-	if (!rc && run.many.attached) {
-		run.since = run.many.began;
-		run.nr_hists = together ? 1 : run.many.funcs.nr;
-		run.now = xcalloc(run.nr_hists, sizeof(*run.now));
-		run.before = xcalloc(run.nr_hists, sizeof(*run.before));
-		run.sums = xcalloc(run.nr_hists, sizeof(*run.sums));
-		rc = many_wait(&run.many, opts.interval_ns, show_interval, &run);
-		many_stop(&run.many);
-		if (!rc)
-			rc = show(&run, "end");
-		/* Now, while errno says why. */
-		if (!output_failed() && !json_output)
-			many_warn_lost(&run.many, 0);
-		free(run.now);
-		free(run.before);
-		free(run.sums);
-	}
-	many_free(&run.many);
+	run.sums.many.mode = MANY_HIST;
+	run.sums.many.exits = true;
+	run.sums.many.flags = together ? MANY_F_TOGETHER : 0;
+	rc = sums_run(&run.sums, argc, argv);
+	free(run.all);
+	free(run.now);
+	free(run.before);
 	return rc;
 }
 

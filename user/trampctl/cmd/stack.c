@@ -14,7 +14,6 @@
 #include "../out/error.h"
 #include "../out/json.h"
 #include "../out/kallsyms.h"
-#include "../out/output.h"
 #include "../out/text.h"
 #include "../run/many_run.h"
 #include "../run/module.h"
@@ -47,13 +46,23 @@ struct stack {
 	uint64_t calls, before, now;
 };
 
+/**
+ * struct stack_run - a run
+ * @sums: what is common; the first member
+ * @names: of the kernel, for the frames; NULL: not known
+ * @stacks: all that were ever seen, @nr, in the order of their keys
+ */
 struct stack_run {
-	struct many_run many;
+	struct sums sums;
 	struct tramp_names *names;
 	struct stack *stacks;
-	struct sum *sums;
 	size_t nr;
 };
+
+static struct stack_run *run_of(struct sums *s)
+{
+	return (struct stack_run *)s;
+}
 
 static int by_key(const void *a, const void *b)
 {
@@ -75,13 +84,13 @@ static struct stack *find(struct stack_run *run, const struct many_stack *key, s
 	return &run->stacks[run->nr++];
 }
 
-/* Returns 0, or the exit code of an error that has been reported. */
-static int read_stacks(struct stack_run *run)
+static int read_stacks(struct sums *sums)
 {
-	const int fd = bpf_map__fd(run->many.skel->maps.stack_calls);
+	struct stack_run *run = run_of(sums);
+	const int fd = bpf_map__fd(sums->many.skel->maps.stack_calls);
 	struct many_stack key, *last = NULL;
 	const size_t known = run->nr;
-	size_t i;
+	size_t i, n = 0;
 
 	while (!bpf_map_get_next_key(fd, last, &key)) {
 		struct stack *s = find(run, &key, known);
@@ -92,10 +101,18 @@ static int read_stacks(struct stack_run *run)
 	}
 	if (run->nr)
 		qsort(run->stacks, run->nr, sizeof(*run->stacks), by_key);
+	sums->found = xrealloc(sums->found, run->nr * sizeof(*sums->found));
 	for (i = 0; i < run->nr; i++) {
-		run->stacks[i].now = run->stacks[i].calls - run->stacks[i].before;
-		run->stacks[i].before = run->stacks[i].calls;
+		struct stack *s = &run->stacks[i];
+
+		s->now = s->calls - s->before;
+		s->before = s->calls;
+		if (!s->now)
+			continue;
+		sums->found[n].nr = i;
+		sums->found[n++].calls = s->now;
 	}
+	sums_sort(sums, n);
 	return 0;
 }
 
@@ -106,14 +123,14 @@ static int read_stacks(struct stack_run *run)
 static const uint64_t *callers(const struct stack_run *run, const struct stack *s, uint64_t *ip,
 			       size_t *nr)
 {
-	const char *func = many_name(&run->many, s->key.func);
+	const char *func = many_name(&run->sums.many, s->key.func);
 	const __u32 id = s->key.stack;
 	const struct tramp_name *name;
 	size_t i;
 
 	*nr = 0;
 	memset(ip, 0, MANY_STACK_DEPTH * sizeof(*ip));
-	if (bpf_map_lookup_elem(bpf_map__fd(run->many.skel->maps.stacks), &id, ip))
+	if (bpf_map_lookup_elem(bpf_map__fd(run->sums.many.skel->maps.stacks), &id, ip))
 		return ip;
 	while (*nr < MANY_STACK_DEPTH && ip[*nr])
 		++*nr;
@@ -154,7 +171,7 @@ static void print_folded(const struct stack_run *run, const struct stack *s)
 		printf("%s;", text);
 		free(text);
 	}
-	printf("%s %" PRIu64 "\n", many_name(&run->many, s->key.func), s->now);
+	printf("%s %" PRIu64 "\n", many_name(&run->sums.many, s->key.func), s->now);
 }
 
 static void print_text(const struct stack_run *run, const struct stack *s)
@@ -165,7 +182,7 @@ static void print_text(const struct stack_run *run, const struct stack *s)
 	char *text;
 
 	ip = callers(run, s, buf, &nr);
-	printf("%8" PRIu64 "  %s\n", s->now, sum_name(&run->many, s->key.func));
+	printf("%8" PRIu64 "  %s\n", s->now, sum_name(&run->sums.many, s->key.func));
 	for (i = 0; i < nr; i++) {
 		text = frame_text(run, ip[i], true);
 		printf("          %s\n", text);
@@ -174,16 +191,18 @@ static void print_text(const struct stack_run *run, const struct stack *s)
 	putchar('\n');
 }
 
-static json_object *to_json(const struct stack_run *run, const struct stack *s)
+static json_object *to_json(struct sums *sums, const struct sum *one)
 {
 	json_object *j = json_object_new_object(), *list = json_object_new_array();
+	const struct stack_run *run = run_of(sums);
+	const struct stack *s = &run->stacks[one->nr];
 	uint64_t buf[MANY_STACK_DEPTH];
 	const uint64_t *ip;
 	size_t nr, i;
 	char *text;
 
 	ip = callers(run, s, buf, &nr);
-	many_put_name(j, &run->many, s->key.func);
+	many_put_name(j, &sums->many, s->key.func);
 	json_put_u64(j, "calls", s->now);
 	for (i = 0; i < nr; i++) {
 		text = frame_text(run, ip[i], true);
@@ -194,81 +213,42 @@ static json_object *to_json(const struct stack_run *run, const struct stack *s)
 	return j;
 }
 
-static void print_json(const struct stack_run *run, size_t nr, const char *type)
+static void print(struct sums *s)
 {
-	json_object *j = json_object_new_object(), *list = json_object_new_array();
+	const struct stack_run *run = run_of(s);
 	size_t i;
 
-	json_put_str(j, "type", type);
-	json_put_u64(j, "attached", run->many.attached);
-	for (i = 0; i < nr; i++)
-		json_object_array_add(list, to_json(run, &run->stacks[run->sums[i].nr]));
-	json_object_object_add(j, "stacks", list);
-	if (!strcmp(type, "end"))
-		json_object_object_add(j, "lost", many_lost_json(&run->many, 0));
-	json_print(j);
-}
-
-static int show(struct stack_run *run, const char *type)
-{
-	size_t i, nr = 0;
-	int rc;
-
-	rc = read_stacks(run);
-	if (rc)
-		return rc;
-	run->sums = xrealloc(run->sums, run->nr * sizeof(*run->sums));
-	for (i = 0; i < run->nr; i++) {
-		if (!run->stacks[i].now)
-			continue;
-		run->sums[nr].nr = i;
-		run->sums[nr++].calls = run->stacks[i].now;
-	}
-	nr = sums_sort(run->sums, nr, opts.top);
-	if (json_output) {
-		print_json(run, nr, type);
-		return 0;
-	}
-	if (nr && !folded)
+	if (s->nr && !folded)
 		puts("   CALLS  FUNCTION AND ITS CALLERS");
-	for (i = 0; i < nr; i++)
-		(folded ? print_folded : print_text)(run, &run->stacks[run->sums[i].nr]);
-	if (!nr && !folded)
+	for (i = 0; i < s->nr; i++)
+		(folded ? print_folded : print_text)(run, &run->stacks[s->found[i].nr]);
+	if (!s->nr && !folded)
 		puts("no calls");
-	return 0;
 }
 
-static int show_interval(void *arg)
+/* Once ours are attached: stacks may have their images. */
+static void begin(struct sums *s)
 {
-	int rc = show(arg, "interval");
-
-	fflush(stdout);
-	return rc;
+	run_of(s)->names = load_ksyms("callers are shown as addresses");
 }
+
+static const struct sum_kind kind = {
+	.list = "stacks",
+	.begin = begin,
+	.read = read_stacks,
+	.print = print,
+	.to_json = to_json,
+};
 
 static int stack_run(int argc, char **argv)
 {
-	struct stack_run run = { .many = { .opts = &opts.many, .mode = MANY_STACK } };
-	int rc;
+	struct stack_run run = {
+		.sums = { .opts = &opts, .kind = &kind, .many = { .mode = MANY_STACK } }
+	};
+	const int rc = sums_run(&run.sums, argc, argv);
 
-	opts.many.events = &opts.events;
-	events_catch_signals();
-	rc = many_start(&run.many, argc, argv);
-	if (!rc && run.many.attached) {
-		/* After ours are attached: stacks may have their images. */
-		run.names = load_ksyms("callers are shown as addresses");
-		rc = many_wait(&run.many, opts.interval_ns, show_interval, &run);
-		many_stop(&run.many);
-		if (!rc)
-			rc = show(&run, "end");
-		/* Now, while errno says why. */
-		if (!output_failed() && !json_output)
-			many_warn_lost(&run.many, 0);
-	}
 	free(run.stacks);
-	free(run.sums);
 	tramp_names__free(run.names);
-	many_free(&run.many);
 	return rc;
 }
 

@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sums of calls by function: reading what the programs counted, and the order of output.
+ * The part that count, hist and stack share, see sums.h.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../out/error.h"
+#include "../out/json.h"
+#include "../out/output.h"
 #include "../out/text.h"
+#include "../run/signals.h"
 #include "../trampctl.h"
 #include "sums.h"
-#include "user/trampctl/run/many.skel.h"
 
-void calls_init(struct calls *c, const struct many_run *run)
+/* Entries of a map that are read by one system call. */
+#define READ_AT_ONCE 4096
+
+/**
+ * sums_read_map() - read an array map
+ * @fd: the map
+ * @values: (out) its values
+ * @value_size: of one, for all CPUs if it is a map by CPU
+ * @nr: how many
+ *
+ * With 40,000 functions, a system call for each takes seconds on a slow machine.
+ *
+ * Return: 0, or the exit code of an error that has been reported.
+ */
+int sums_read_map(int fd, void *values, size_t value_size, size_t nr)
 {
-	c->nr_cpus = libbpf_num_possible_cpus();
-	if (c->nr_cpus < 1)
-		c->nr_cpus = 1;
-	c->now = xcalloc(run->funcs.nr, sizeof(*c->now));
-	c->before = xcalloc(run->funcs.nr, sizeof(*c->before));
-	c->cpus = xcalloc(c->nr_cpus, sizeof(*c->cpus));
-}
+	__u32 keys[READ_AT_ONCE], next, *from = NULL;
+	size_t done = 0;
 
-void calls_free(struct calls *c)
-{
-	free(c->now);
-	free(c->before);
-	free(c->cpus);
-}
+	while (done < nr) {
+		__u32 n = nr - done < READ_AT_ONCE ? nr - done : READ_AT_ONCE;
+		const int err = bpf_map_lookup_batch(fd, from, &next, keys,
+						     (char *)values + done * value_size, &n, NULL);
 
-/* Returns 0, or the exit code of an error that has been reported. */
-int calls_read(struct calls *c, const struct many_run *run)
-{
-	const int fd = bpf_map__fd(run->skel->maps.calls);
-	uint64_t all;
-	__u32 i;
-	int k;
-
-	for (i = 0; i < run->funcs.nr; i++) {
-		if (bpf_map_lookup_elem(fd, &i, c->cpus))
-			return fail_bpf(errno, "cannot read the counts");
-		for (all = 0, k = 0; k < c->nr_cpus; k++)
-			all += c->cpus[k];
-		c->now[i] = all - c->before[i];
-		c->before[i] = all;
+		/* ENOENT says that these were the last. */
+		if (err && (err != -ENOENT || done + n < nr))
+			return fail_bpf(err, "cannot read what was counted");
+		done += n;
+		from = &next;
 	}
 	return 0;
 }
@@ -59,28 +59,13 @@ static int more_calls_first(const void *a, const void *b)
 	return x->nr < y->nr ? -1 : 1;
 }
 
-/* Most calls first. Returns how many to show. */
-size_t sums_sort(struct sum *sums, size_t nr, uint32_t top)
+/* Most calls first, and no more than --top. @nr: how many were found. */
+void sums_sort(struct sums *s, size_t nr)
 {
-	qsort(sums, nr, sizeof(*sums), more_calls_first);
-	return top && top < nr ? top : nr;
-}
+	const uint32_t top = s->opts->top;
 
-/* Those that were called, and how often all were. Returns how many to show. */
-size_t sums_of_calls(struct sum *sums, const struct calls *c, size_t nr, uint32_t top,
-		     uint64_t *total)
-{
-	size_t i, n = 0;
-
-	*total = 0;
-	for (i = 0; i < nr; i++) {
-		if (!c->now[i])
-			continue;
-		sums[n].nr = i;
-		sums[n++].calls = c->now[i];
-		*total += c->now[i];
-	}
-	return sums_sort(sums, n, top);
+	qsort(s->found, nr, sizeof(*s->found), more_calls_first);
+	s->nr = top && top < nr ? top : nr;
 }
 
 /* "function" or "function [module]"; good until the next call. */
@@ -94,4 +79,74 @@ const char *sum_name(const struct many_run *run, size_t nr)
 	free(text);
 	text = xasprintf("%s [%s]", sym->name, sym->module);
 	return text;
+}
+
+static void show_json(struct sums *s, const char *type)
+{
+	json_object *j = json_object_new_object(), *list = json_object_new_array();
+	const uint64_t now = now_ns();
+	size_t i;
+
+	json_put_str(j, "type", type);
+	json_put_u64(j, "duration_ns", now - s->since);
+	json_put_u64(j, "attached", s->many.attached);
+	if (s->kind->add_json)
+		s->kind->add_json(s, j);
+	for (i = 0; i < s->nr; i++)
+		json_object_array_add(list, s->kind->to_json(s, &s->found[i]));
+	json_object_object_add(j, s->kind->list, list);
+	if (!strcmp(type, "end"))
+		json_object_object_add(j, "lost", many_lost_json(&s->many, 0));
+	json_print(j);
+	s->since = now;
+}
+
+static int show(struct sums *s, const char *type)
+{
+	const int rc = s->kind->read(s);
+
+	if (rc)
+		return rc;
+	if (json_output)
+		show_json(s, type);
+	else
+		s->kind->print(s);
+	return 0;
+}
+
+static int show_interval(void *arg)
+{
+	struct sums *s = arg;
+	const int rc = show(s, "interval");
+
+	if (!json_output && s->kind->blank_line)
+		putchar('\n');
+	fflush(stdout);
+	return rc;
+}
+
+/* Returns the exit code. */
+int sums_run(struct sums *s, int argc, char **argv)
+{
+	int rc;
+
+	s->opts->many.events = &s->opts->events;
+	s->many.opts = &s->opts->many;
+	events_catch_signals();
+	rc = many_start(&s->many, argc, argv);
+	if (!rc && s->many.attached) {
+		s->since = s->many.began;
+		if (s->kind->begin)
+			s->kind->begin(s);
+		rc = many_wait(&s->many, s->opts->interval_ns, show_interval, s);
+		many_stop(&s->many);
+		if (!rc)
+			rc = show(s, "end");
+		/* Now, while errno says why. */
+		if (!output_failed() && !json_output)
+			many_warn_lost(&s->many, 0);
+	}
+	free(s->found);
+	many_free(&s->many);
+	return rc;
 }

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sums of calls by function, for count and hist.
+ * The part that count, hist and stack share: a run of programs that count in maps, and sums
+ * of calls that are shown at intervals and in the end.
  */
 #ifndef TRAMPCTL_SUMS_H
 #define TRAMPCTL_SUMS_H
 
+#include <json-c/json.h>
 #include <stdint.h>
 
 #include "../run/many_run.h"
 
+struct sums;
+
 /**
- * struct sum - calls of one function
- * @nr: number of the function
+ * struct sum - calls of one function, or whatever the command counts by
+ * @nr: its number
  * @calls: how many
  */
 struct sum {
@@ -20,24 +24,46 @@ struct sum {
 };
 
 /**
- * struct calls - per function: how often it was called
- * @now: since the last time that was read
- * @before: until then
- * @cpus: room for what each CPU counted
- * @nr_cpus: how many there may be
+ * struct sum_kind - what one of the commands does of its own
+ * @list: the name of the list in JSON
+ * @begin: called once the programs are attached; NULL: nothing to do
+ * @read: reads what is new; sets struct sums::found and nr. Returns 0 or an exit code
+ * @print: shows it, in text
+ * @to_json: one of @found as an object
+ * @add_json: adds to the object around all of them; NULL: nothing
+ * @blank_line: there is one behind each interval
  */
-struct calls {
-	uint64_t *now, *before, *cpus;
-	int nr_cpus;
+struct sum_kind {
+	const char *list;
+	void (*begin)(struct sums *s);
+	int (*read)(struct sums *s);
+	void (*print)(struct sums *s);
+	json_object *(*to_json)(struct sums *s, const struct sum *one);
+	void (*add_json)(struct sums *s, json_object *j);
+	bool blank_line;
 };
 
-void calls_init(struct calls *c, const struct many_run *run);
-int calls_read(struct calls *c, const struct many_run *run);
-void calls_free(struct calls *c);
+/**
+ * struct sums - a run
+ * @many: of the programs; what is the command's to set is
+ * @opts: the options
+ * @kind: what the command does of its own
+ * @found: those with calls since the last time, most calls first
+ * @nr: how many of them to show
+ * @since: when that was
+ */
+struct sums {
+	struct many_run many;
+	struct sum_options *opts;
+	const struct sum_kind *kind;
+	struct sum *found;
+	size_t nr;
+	uint64_t since;
+};
 
-size_t sums_sort(struct sum *sums, size_t nr, uint32_t top);
-size_t sums_of_calls(struct sum *sums, const struct calls *c, size_t nr, uint32_t top,
-		     uint64_t *total);
+int sums_run(struct sums *s, int argc, char **argv);
+void sums_sort(struct sums *s, size_t nr);
+int sums_read_map(int fd, void *values, size_t value_size, size_t nr);
 const char *sum_name(const struct many_run *run, size_t nr);
 
 #endif /* TRAMPCTL_SUMS_H */
