@@ -134,7 +134,8 @@ static const uint64_t *callers(const struct stack_run *run, const struct stack *
 		return ip;
 	while (*nr < MANY_STACK_DEPTH && ip[*nr])
 		++*nr;
-	for (i = 0; run->names && i < *nr; i++) {
+	/* At a return it begins with the caller. */
+	for (i = 0; run->names && !run->sums.many.exits && i < *nr; i++) {
 		name = tramp_names__find_addr(run->names, ip[i], NULL);
 		if (name && !strcmp(name->name, func)) {
 			*nr -= i + 1;

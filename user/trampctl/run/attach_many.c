@@ -1,58 +1,176 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One entry program and one exit program on many functions. The callers know nothing of how:
- * here it is one function after the other. The entry program has one link for each function.
- * An exit program is of one function only; its instructions are loaded again for each.
+ * One entry program and one return program on many functions. The callers know nothing of how.
  *
- * Exits are attached first and detached last: a call that is noted at its entry then has
- * an exit program ahead of it.
+ * Where the kernel has sessions, one link has both programs on all functions. One program alone
+ * is on all functions by one link on any kernel. At most one link of many can have a function:
+ * so on a kernel without sessions, functions with both programs have links of their own.
+ *
+ * A link of many refuses some functions: another program has the entry, or no prototype tells
+ * that the arguments come in registers. These get links of their own, a kprobe and a
+ * kretprobe, if they are few. One at a time takes long, and Ctrl-C is to be answered soon.
+ *
+ * Returns are attached first and detached last: a call that is noted at its entry then has
+ * a return program ahead of it.
  */
-#include <bpf/bpf.h>
 #include <errno.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include "../out/error.h"
+#include "../out/text.h"
 #include "attach_many.h"
 #include "events.h"
 #include "progress.h"
 
-/* A copy of the exit program for another function: an fd, or a negative errno. */
-static int load_exit(const struct bpf_program *prog, const struct tramp_selected *what)
-{
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FEXIT,
-		    .attach_btf_id = what->btf_id);
-	int btf = 0, fd;
+/* Calls that can be inside a function whose return the kernel's rethook has. */
+#define MAX_INSIDE 128
 
-	if (what->sym->module[0]) {
-		btf = bpf_btf_get_fd_by_id(what->btf_obj_id);
-		if (btf < 0)
-			return btf;
-		opts.attach_btf_obj_fd = btf;
+/* How often to try again if somebody else takes one of the functions meanwhile. */
+#define MAX_TRIES 5
+
+/* Why the last attachment failed, as far as it is about the function. */
+static uint32_t last_reason(void)
+{
+	const struct tramp_error *e = tramp_last_error();
+
+	return e->err && e->reason ? e->reason : TRAMP_LIB_SYSTEM;
+}
+
+/* ------------------------------------------------------------------ many -- */
+
+/**
+ * struct batch - the functions of one link of many
+ * @nr: how many
+ * @place: of each
+ * @addrs, @cookies: their addresses and cookies
+ * @reasons: (out) why each was left out
+ */
+struct batch {
+	size_t nr;
+	struct many_place **place;
+	uint64_t *addrs, *cookies;
+	uint32_t *reasons;
+};
+
+static void batch_init(struct batch *b, const struct many_attachment *a)
+{
+	size_t i;
+
+	b->place = xcalloc(a->nr, sizeof(*b->place));
+	b->addrs = xcalloc(a->nr, sizeof(*b->addrs));
+	b->cookies = xcalloc(a->nr, sizeof(*b->cookies));
+	b->reasons = xcalloc(a->nr, sizeof(*b->reasons));
+	b->nr = 0;
+	for (i = 0; i < a->nr; i++) {
+		/* With kptr_restrict only the module can find it, by its name. */
+		if (!a->places[i].what->sym->addr)
+			continue;
+		b->place[b->nr] = &a->places[i];
+		b->addrs[b->nr] = a->places[i].what->sym->addr;
+		b->cookies[b->nr++] = a->places[i].cookie;
 	}
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "many_exit", "GPL", bpf_program__insns(prog),
-			   bpf_program__insn_cnt(prog), &opts);
-	if (btf)
-		close(btf);
-	return fd;
 }
 
-static struct tramp_link *attach_exit(const struct bpf_program *prog, const struct many_place *p)
+static void batch_free(struct batch *b)
 {
-	TRAMP_OPTS(tramp_attach_opts, opts, .cookie = p->cookie, .flags = TRAMP_ATTACH_F_COOKIE);
-	struct tramp_link *link;
-	int fd;
-
-	fd = load_exit(prog, p->what);
-	if (fd < 0)
-		return NULL;
-	link = tramp_attach_fd(fd, &opts);
-	close(fd);
-	return link;
+	free(b->place);
+	free(b->addrs);
+	free(b->cookies);
+	free(b->reasons);
 }
 
-static struct tramp_link *attach_entry(const struct bpf_program *prog, const struct many_place *p)
+/* If all of them are refused, the module gives no reasons. Ask for that of the first. */
+static uint32_t ask_reason(const struct bpf_program *prog, const struct batch *b, uint32_t flags)
 {
-	TRAMP_OPTS(tramp_attach_opts, opts, .cookie = p->cookie, .flags = TRAMP_ATTACH_F_COOKIE);
+	TRAMP_OPTS(tramp_multi_opts, opts, .addrs = b->addrs, .cnt = 1, .flags = flags);
+	struct tramp_link *link = tramp_attach_multi(prog, &opts);
+
+	tramp_link__destroy(link);
+	return link ? TRAMP_REASON_SITE_HELD : last_reason();
+}
+
+/*
+ * Attaches a program to all functions that it can be attached to. Returns 0, also if there was
+ * a signal, or the exit code of an error that has been reported.
+ */
+static int attach_batch(const struct bpf_program *prog, uint32_t flags, struct many_attachment *a)
+{
+	int tries = 0, rc = 0;
+	struct batch b;
+	size_t i;
+
+	batch_init(&b, a);
+	while (b.nr && !a->link && !events_stopped()) {
+		TRAMP_OPTS(tramp_multi_opts, opts, .addrs = b.addrs, .cookies = b.cookies,
+			   .cnt = b.nr, .reasons = b.reasons, .flags = flags | TRAMP_MULTI_F_SKIP);
+
+		a->link = tramp_attach_multi(prog, &opts);
+		if (a->link)
+			break;
+		/* Signals that do not end us, like that of a terminal's new size. */
+		if (errno == EINTR)
+			continue;
+		if (errno == EBUSY && tries++ < MAX_TRIES)
+			continue;
+		if (last_reason() != TRAMP_REASON_SYNTAX) {
+			progress_end();
+			rc = fail_lib(NULL, NULL);
+			break;
+		}
+		b.reasons[0] = ask_reason(prog, &b, flags);
+		for (i = 1; i < b.nr; i++)
+			b.reasons[i] = b.reasons[0];
+		break;
+	}
+	for (i = 0; i < b.nr && !rc && !events_stopped(); i++) {
+		b.place[i]->reason = b.reasons[i];
+		b.place[i]->served = a->link && !b.reasons[i];
+	}
+	batch_free(&b);
+	return rc;
+}
+
+static int attach_all(const struct many_programs *progs, struct many_attachment *a)
+{
+	int rc;
+
+	progress_begin("attaching");
+	if (progs->session)
+		rc = attach_batch(progs->session, 0, a);
+	else if (!progs->exit)
+		rc = attach_batch(progs->entry, 0, a);
+	else if (!progs->entry)
+		rc = attach_batch(progs->exit, TRAMP_MULTI_F_RETURN, a);
+	else
+		rc = 0;
+	progress_end();
+	return rc;
+}
+
+/* ------------------------------------------------------------------- one -- */
+
+/* Refused by a link of many, but perhaps not alone? */
+static bool worth_trying(uint32_t reason)
+{
+	switch (reason) {
+	case 0:
+	case TRAMP_REASON_SITE_HELD:
+	case TRAMP_REASON_NO_BTF:
+	case TRAMP_REASON_AMBIGUOUS:
+	case TRAMP_REASON_VARIADIC:
+	case TRAMP_REASON_ARG_TYPE:
+	case TRAMP_REASON_TOO_MANY_ARGS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static struct tramp_link *attach_single(const struct bpf_program *prog, const struct many_place *p,
+					uint32_t maxactive)
+{
+	TRAMP_OPTS(tramp_attach_opts, opts, .cookie = p->cookie, .flags = TRAMP_ATTACH_F_COOKIE,
+		   .maxactive = maxactive);
 	const struct tramp_sym *sym = p->what->sym;
 
 	if (sym->addr) {
@@ -64,91 +182,139 @@ static struct tramp_link *attach_entry(const struct bpf_program *prog, const str
 	return tramp_attach(prog, &opts);
 }
 
-/* Why the last attachment failed, as far as it is about the function. */
-static uint32_t last_reason(void)
-{
-	const struct tramp_error *e = tramp_last_error();
-
-	return e->err && e->reason ? e->reason : TRAMP_LIB_SYSTEM;
-}
-
+/* Gives a function links of its own. */
 static void attach_one(const struct many_programs *progs, struct many_place *p)
 {
 	tramp_clear_error();
-	if (progs->exit_one) {
-		p->exit = attach_exit(progs->exit_one, p);
-		if (!p->exit) {
-			p->reason = last_reason();
-			return;
+	p->reason = 0;
+	if (progs->exit) {
+		p->exit = attach_single(progs->exit, p, MAX_INSIDE);
+		if (!p->exit)
+			goto fail;
+	}
+	if (progs->entry) {
+		p->entry = attach_single(progs->entry, p, 0);
+		if (!p->entry)
+			goto fail;
+	}
+	return;
+fail:
+	p->reason = last_reason();
+	tramp_link__destroy(p->exit);
+	p->exit = NULL;
+}
+
+static void attach_rest(const struct many_programs *progs, struct many_attachment *a)
+{
+	size_t i, nr = 0, done = 0;
+
+	for (i = 0; i < a->nr; i++)
+		nr += !a->places[i].served && worth_trying(a->places[i].reason);
+	progress_begin("attaching one by one");
+	for (i = 0; i < a->nr && !events_stopped(); i++) {
+		struct many_place *p = &a->places[i];
+
+		if (p->served || !worth_trying(p->reason))
+			continue;
+		if (nr > MANY_MAX_SINGLE) {
+			p->too_many = true;
+			continue;
 		}
+		progress(done++, nr);
+		attach_one(progs, p);
 	}
-	p->entry = attach_entry(progs->entry, p);
-	if (!p->entry) {
-		p->reason = last_reason();
-		tramp_link__destroy(p->exit);
-		p->exit = NULL;
-	}
+	progress_end();
+}
+
+/* Why a function was left out, and the short name of that. The text is to be freed. */
+char *left_out_text(const struct many_place *p, const char **reason)
+{
+	const char *why = tramp_reason_sentence(p->reason);
+
+	*reason = tramp_reason_name(p->reason);
+	if (!p->too_many)
+		return xasprintf("%s", why);
+	if (p->reason)
+		return xasprintf("%s, and so it is with more than the %d functions that get links of their own",
+				 why, MANY_MAX_SINGLE);
+	*reason = "no-session";
+	return xasprintf("entries and returns of at most %d functions can be seen, as the kernel has no kprobe.session",
+			 MANY_MAX_SINGLE);
+}
+
+/* Reports that a function was left out, as the exit code says. */
+int fail_left_out(const struct many_place *p, bool all_of_them)
+{
+	struct problem problem = { .exit_code = EXIT_REFUSED, .err = EOPNOTSUPP };
+	char *text = left_out_text(p, &problem.reason);
+	int rc;
+
+	problem.remedy = p->reason ? tramp_reason_remedy(p->reason) :
+				     "choose fewer functions, or a condition on results alone";
+	rc = fail(&problem, "%s cannot be traced%s: %s", p->what->sym->name,
+		  all_of_them ? ", nor any other of the functions" : "", text);
+	free(text);
+	return rc;
+}
+
+/* Reports the first function that was left out, if there is one. */
+static int refuse(const struct many_attachment *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->nr; i++)
+		if (is_left_out(&a->places[i]))
+			return fail_left_out(&a->places[i], false);
+	return 0;
 }
 
 /**
  * attach_many() - attach
  * @progs: the programs
- * @places: the functions
- * @nr: how many
- * @all_or_nothing: end at the first that is refused
+ * @a: the functions
+ * @all_or_nothing: fail if one of them is refused
  *
  * Return: 0, also if there was a signal; or the exit code of an error that has been reported.
  * Whatever was attached is the caller's to detach.
  */
-int attach_many(const struct many_programs *progs, struct many_place *places, size_t nr,
-		bool all_or_nothing)
+int attach_many(const struct many_programs *progs, struct many_attachment *a, bool all_or_nothing)
 {
-	size_t i;
-	int rc = 0;
+	int rc = attach_all(progs, a);
 
-	progress_begin("attaching");
-	for (i = 0; i < nr && !events_stopped(); i++) {
-		progress(i, nr);
-		attach_one(progs, &places[i]);
-		if (places[i].reason && all_or_nothing) {
-			progress_end();
-			if (tramp_last_error()->err)
-				rc = fail_lib(NULL, places[i].what->sym->name);
-			else
-				rc = fail_bpf(errno, "cannot load the exit program for %s",
-					      places[i].what->sym->name);
-			break;
-		}
-	}
-	progress_end();
-	return rc;
+	if (rc || events_stopped())
+		return rc;
+	attach_rest(progs, a);
+	return all_or_nothing && !events_stopped() ? refuse(a) : 0;
 }
 
-static uint64_t link_misses(const struct tramp_link *link)
+/* ---------------------------------------------------------------- detach -- */
+
+/* Detaches, and returns how often the program was missed. */
+static uint64_t drop(struct tramp_link **link)
 {
 	TRAMP_OPTS(tramp_link_info, info);
+	uint64_t misses;
 
-	return link && !tramp_link__info(link, &info) ? info.misses : 0;
+	if (!*link)
+		return 0;
+	misses = tramp_link__info(*link, &info) ? 0 : info.misses;
+	tramp_link__destroy(*link);
+	*link = NULL;
+	return misses;
 }
 
 /* Detaches. Returns how often the programs were missed. */
-uint64_t detach_many(struct many_place *places, size_t nr)
+uint64_t detach_many(struct many_attachment *a)
 {
-	uint64_t misses = 0;
+	uint64_t misses;
 	size_t i;
 
 	progress_begin("detaching");
-	for (i = 0; i < nr; i++) {
-		progress(i, 2 * nr);
-		misses += link_misses(places[i].entry) + link_misses(places[i].exit);
-		tramp_link__destroy(places[i].entry);
-		places[i].entry = NULL;
-	}
-	for (i = 0; i < nr; i++) {
-		progress(nr + i, 2 * nr);
-		tramp_link__destroy(places[i].exit);
-		places[i].exit = NULL;
-	}
+	misses = drop(&a->link);
+	for (i = 0; i < a->nr; i++)
+		misses += drop(&a->places[i].entry);
+	for (i = 0; i < a->nr; i++)
+		misses += drop(&a->places[i].exit);
 	progress_end();
 	return misses;
 }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The programs behind `trampctl count`, `hist`, `stack` and `trace` of many functions: one
- * entry program and one exit program serve all functions of a run. The cookie is the
- * number of the function, and `funcs` has what differs from one to the next.
+ * entry program and one exit program serve all functions of a run, or one program does both.
+ * All are of kprobe type. The cookie is the number of the function. `funcs` has what differs
+ * from one to the next.
  *
  * A condition on arguments, and the time of entry, must reach the exit program. So a run with
  * exits notes each call in `tasks`, a stack of calls for each task. A call is noted also if
- * no condition holds: the exits of calls that do not count must not be taken for others.
+ * no condition holds: the exits of calls that do not count must not be taken for others. A
+ * session needs that only for the trees of a trace: its entry says whether its exit shall run.
+ *
  * An exit finds its call at the top, by function and place of the return address. If it is
  * not there, exits above were missed: those calls are dropped and counted. An exit without
- * a call is one that entered before, or whose entry was missed.
+ * a call is one that entered before, or whose entry was missed and counted as such.
  *
- * Programs of kprobe type do not interrupt each other on a CPU: such hits are missed. Those of
- * other types may. They leave the stack of calls as they found it, so the depth is raised
- * before a place is written, and lowered after it was read.
+ * These programs do not interrupt each other on a CPU: such hits are missed. A program that
+ * an interrupt runs between two of them leaves the stack of calls as it found it.
  *
  * The table is allocated beforehand and used with plain hash operations, which refuse instead
  * of waiting where they find themselves interrupted. A task that dies inside leaves its
@@ -283,27 +285,34 @@ static __always_inline int entry_alone(struct pt_regs *ctx, __u32 func, const st
 	return 0;
 }
 
-SEC("kprobe")
-int many_entry(struct pt_regs *ctx)
+/* Returns 1 if a session's exit need not run. */
+static __always_inline int on_entry(struct pt_regs *ctx, bool session)
 {
+	struct many_func *f = NULL;
 	__u64 task;
 	__u32 func, place;
 	bool wanted;
 	struct slots s;
-	struct many_func *f;
 	struct many_task *state;
 	struct many_frame *frame;
 
 	if (!task_counts())
-		return 0;
+		return 1;
 	func = bpf_get_attach_cookie(ctx);
-	f = bpf_map_lookup_elem(&funcs, &func);
-	if (!f)
-		return 0;
-	take_slots(&s, ctx);
+	if (cfg.flags & MANY_F_FUNCS) {
+		f = bpf_map_lookup_elem(&funcs, &func);
+		if (!f)
+			return 1;
+		take_slots(&s, ctx);
+	}
 	wanted = wanted_now() && arguments_wanted(f, &s);
-	if (!(cfg.flags & MANY_F_EXIT))
-		return wanted ? entry_alone(ctx, func, f, &s) : 0;
+	if (!(cfg.flags & MANY_F_EXIT)) {
+		if (wanted)
+			entry_alone(ctx, func, f, &s);
+		return 1;
+	}
+	if (session && !wanted && cfg.mode != MANY_TRACE)
+		return 1;
 
 	task = bpf_get_current_task();
 	state = bpf_map_lookup_elem(&tasks, &task);
@@ -314,15 +323,16 @@ int many_entry(struct pt_regs *ctx)
 		if (!state) {
 			if (wanted)
 				add(lost_tasks);
-			return 0;
+			return 1;
 		}
 	}
 	place = state->depth;
 	if (place >= MANY_MAX_DEPTH) {
-		state->over++;
+		if (!session)
+			state->over++;
 		if (wanted)
 			add(lost_depth);
-		return 0;
+		return 1;
 	}
 	state->depth = place + 1;
 	barrier();
@@ -399,7 +409,7 @@ static __always_inline __u32 find_call(struct many_task *state, __u64 task, __u3
 		if (place >= MANY_MAX_DEPTH)
 			return MANY_MAX_DEPTH;	/* it entered before we were there */
 		if (state->frames[bounded(place)].func == func &&
-		    (!sp || state->frames[bounded(place)].sp == sp))
+		    state->frames[bounded(place)].sp == sp)
 			break;
 	}
 	if (place >= MANY_MAX_DEPTH)
@@ -419,18 +429,34 @@ static __always_inline __u32 find_call(struct many_task *state, __u64 task, __u3
 	return place;
 }
 
-/* @sp: where the return address was; 0: not known, the function alone has to do. */
-static __always_inline int on_exit(void *ctx, __u32 func, __u64 ret, __u64 sp)
+/* For runs that need no entries. */
+static __always_inline int exit_alone(struct pt_regs *ctx, __u32 func)
 {
-	__u64 now = bpf_ktime_get_ns(), task, took;
+	struct many_func *f = bpf_map_lookup_elem(&funcs, &func);
+
+	if (!f || !wanted_now() || !result_wanted(f, PT_REGS_RC(ctx)))
+		return 0;
+	if (cfg.mode == MANY_COUNT)
+		count_call(func);
+	else
+		count_stack(ctx, func);
+	return 0;
+}
+
+static __always_inline int on_exit(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns(), task, took, ret = PT_REGS_RC(ctx);
+	struct many_func *f = NULL;
 	struct many_task *state;
-	struct many_func *f;
 	struct many_frame was;
-	__u32 place;
+	__u32 func, place;
 	bool wanted;
 
 	if (!task_counts())
 		return 0;
+	func = bpf_get_attach_cookie(ctx);
+	if (cfg.flags & MANY_F_EXIT_ONLY)
+		return exit_alone(ctx, func);
 	task = bpf_get_current_task();
 	state = bpf_map_lookup_elem(&tasks, &task);
 	if (!state)
@@ -439,10 +465,12 @@ static __always_inline int on_exit(void *ctx, __u32 func, __u64 ret, __u64 sp)
 		state->over--;
 		return 0;
 	}
-	f = bpf_map_lookup_elem(&funcs, &func);
-	if (!f)
-		return 0;
-	place = find_call(state, task, func, sp);
+	if (cfg.flags & MANY_F_FUNCS) {
+		f = bpf_map_lookup_elem(&funcs, &func);
+		if (!f)
+			return 0;
+	}
+	place = find_call(state, task, func, PT_REGS_SP(ctx) - sizeof(__u64));
 	if (place >= MANY_MAX_DEPTH)
 		return 0;
 	was = state->frames[bounded(place)];
@@ -474,21 +502,26 @@ static __always_inline int on_exit(void *ctx, __u32 func, __u64 ret, __u64 sp)
 	return 0;
 }
 
+SEC("kprobe")
+int many_entry(struct pt_regs *ctx)
+{
+	on_entry(ctx, false);
+	return 0;
+}
+
 SEC("kretprobe")
 int many_exit(struct pt_regs *ctx)
 {
-	return on_exit(ctx, bpf_get_attach_cookie(ctx), PT_REGS_RC(ctx),
-		       PT_REGS_SP(ctx) - sizeof(__u64));
+	return on_exit(ctx);
 }
 
-/* The same for one function: loaded for each, where only that can be attached at exits. */
-SEC("fexit")
-int many_exit_one(void *ctx)
-{
-	__u64 ret = 0;
+extern bool bpf_session_is_return(void) __ksym __weak;
 
-	bpf_get_func_ret(ctx, &ret);
-	return on_exit(ctx, bpf_get_attach_cookie(ctx), ret, 0);
+/* Both at once, where the kernel has sessions. */
+SEC("?kprobe.session")
+int many_session(struct pt_regs *ctx)
+{
+	return bpf_session_is_return() ? on_exit(ctx) : on_entry(ctx, true);
 }
 
 SEC("raw_tracepoint/sched_process_free")

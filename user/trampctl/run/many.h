@@ -28,10 +28,12 @@ enum many_mode {
 };
 
 /* many_config::flags */
-#define MANY_F_EXIT		(1U << 0)	/* there is an exit program */
+#define MANY_F_EXIT		(1U << 0)	/* exits follow entries */
 #define MANY_F_TOGETHER		(1U << 1)	/* one histogram for all functions */
 #define MANY_F_STACK		(1U << 2)	/* each event with its callers */
 #define MANY_F_TERMS		(1U << 3)	/* functions have conditions */
+#define MANY_F_FUNCS		(1U << 4)	/* functions are described */
+#define MANY_F_EXIT_ONLY	(1U << 5)	/* no entries: calls count as they return */
 
 /* enum many_op: how a condition compares */
 enum many_op {

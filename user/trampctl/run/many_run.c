@@ -28,8 +28,8 @@
 /* How often to look for a signal. */
 #define POLL_NS 50000000ULL
 
-/* A program of fexit type is loaded for some function first; its copies are for those wanted. */
-#define EXIT_TEMPLATE "vfs_read"
+/* BPF_TRACE_KPROBE_SESSION, of Linux 6.10; Debian's headers are older. */
+#define TYPE_SESSION 56
 
 /* --------------------------------------------------------------- set-up -- */
 
@@ -60,8 +60,10 @@ static void configure(struct many_run *run)
 	const struct many_options *o = run->opts;
 
 	cfg->mode = run->mode;
-	cfg->flags = run->flags | (run->exits ? MANY_F_EXIT : 0) |
-		     (o->conditions.nr ? MANY_F_TERMS : 0);
+	cfg->flags = run->flags | (o->conditions.nr ? MANY_F_TERMS : 0) |
+		     (run->infos ? MANY_F_FUNCS : 0);
+	if (run->exits)
+		cfg->flags |= run->exits_alone ? MANY_F_EXIT_ONLY : MANY_F_EXIT;
 	cfg->nr_funcs = run->funcs.nr;
 	cfg->tid = o->tid;
 	cfg->by_cpu = o->by_cpu;
@@ -77,13 +79,15 @@ static int size_maps(struct many_run *run)
 	const struct many *s = run->skel;
 	const uint32_t nr = run->funcs.nr, together = run->flags & MANY_F_TOGETHER;
 	const bool trace = run->mode == MANY_TRACE, hist = run->mode == MANY_HIST;
-	int err = bpf_map__set_max_entries(s->maps.funcs, nr);
+	int err = 0;
 
+	if (run->infos)
+		err = bpf_map__set_max_entries(s->maps.funcs, nr);
 	if (!err && (run->mode == MANY_COUNT || together))
 		err = bpf_map__set_max_entries(s->maps.calls, nr);
 	if (!err && hist && !together)
 		err = bpf_map__set_max_entries(s->maps.hists, nr);
-	if (!err && !run->exits)
+	if (!err && (!run->exits || run->exits_alone))
 		err = bpf_map__set_max_entries(s->maps.tasks, 1);
 	if (!err && run->mode != MANY_STACK)
 		err = bpf_map__set_max_entries(s->maps.stacks, 1);
@@ -98,6 +102,7 @@ static int size_maps(struct many_run *run)
 
 static int load(struct many_run *run)
 {
+	const bool pairs = run->exits && !run->exits_alone;
 	struct many *s;
 	int err, rc;
 
@@ -105,12 +110,16 @@ static int load(struct many_run *run)
 	if (!s)
 		return fail_bpf(errno, "cannot open the tracing programs");
 	configure(run);
-	bpf_program__set_autoload(s->progs.many_exit, false);
-	bpf_program__set_autoload(s->progs.many_exit_one, run->exits);
-	bpf_program__set_autoload(s->progs.many_task_gone, run->exits);
+	run->session = pairs && run->sessions;
+	/* libbpf may be older than sessions. */
+	bpf_program__set_type(s->progs.many_session, BPF_PROG_TYPE_KPROBE);
+	bpf_program__set_expected_attach_type(s->progs.many_session, TYPE_SESSION);
+	bpf_program__set_autoload(s->progs.many_session, run->session);
+	/* With a session, too: there may be functions that it cannot have. */
+	bpf_program__set_autoload(s->progs.many_entry, !run->exits_alone);
+	bpf_program__set_autoload(s->progs.many_exit, run->exits);
+	bpf_program__set_autoload(s->progs.many_task_gone, pairs);
 	err = size_maps(run);
-	if (!err && run->exits)
-		err = bpf_program__set_attach_target(s->progs.many_exit_one, 0, EXIT_TEMPLATE);
 	progress_begin("loading programs");
 	if (!err)
 		err = many__load(s);
@@ -118,7 +127,7 @@ static int load(struct many_run *run)
 	if (err)
 		return fail_bpf(err, "cannot load the tracing programs");
 	rc = open_cgroup(run);
-	if (rc || !run->exits)
+	if (rc || !pairs)
 		return rc;
 	run->task_link = bpf_program__attach(s->progs.many_task_gone);
 	return run->task_link ? 0 : fail_bpf(errno, "cannot attach to the end of tasks");
@@ -130,7 +139,6 @@ static int bind_conditions(struct many_run *run)
 	const struct many_options *o = run->opts;
 	struct functions *f = &run->funcs;
 	struct tramp_proto *proto;
-	struct many_func info;
 	size_t i, n = 0;
 	const char *why = NULL;
 	int rc = 0;
@@ -148,7 +156,7 @@ static int bind_conditions(struct many_run *run)
 			rc = fail_lib(f->syms, name);
 			break;
 		}
-		why = conditions_bind(&o->conditions, proto, &info);
+		why = conditions_bind(&o->conditions, proto, &run->infos[n]);
 		tramp_proto__free(proto);
 		if (!why)
 			f->func[n++] = f->func[i];
@@ -167,77 +175,98 @@ static int bind_conditions(struct many_run *run)
 	return rc;
 }
 
+/* Has the command describe each function. */
+static int describe_functions(struct many_run *run)
+{
+	size_t i;
+	int rc = 0;
+
+	if (!run->configure)
+		return 0;
+	progress_begin("reading prototypes");
+	for (i = 0; i < run->funcs.nr && !events_stopped() && !rc; i++) {
+		progress(i, run->funcs.nr);
+		rc = run->configure(run->arg, i, &run->infos[i]);
+	}
+	progress_end();
+	return rc;
+}
+
 /* Tells the programs about each function. */
 static int fill_funcs(struct many_run *run)
 {
 	const int fd = bpf_map__fd(run->skel->maps.funcs);
-	const struct many_options *o = run->opts;
-	struct functions *f = &run->funcs;
 	__u32 i;
 
-	if (!o->conditions.nr && !run->configure)
-		return 0;
-	for (i = 0; i < f->nr && !events_stopped(); i++) {
-		struct many_func info = { 0 };
-		int rc;
-
-		if (o->conditions.nr) {
-			struct tramp_proto *proto = tramp_syms__proto(f->syms, f->func[i]->sym);
-
-			if (!proto)
-				return fail_lib(f->syms, f->func[i]->sym->name);
-			conditions_bind(&o->conditions, proto, &info);
-			tramp_proto__free(proto);
-		}
-		rc = run->configure ? run->configure(run->arg, i, &info) : 0;
-		if (rc)
-			return rc;
-		if (bpf_map_update_elem(fd, &i, &info, BPF_ANY))
+	for (i = 0; run->infos && i < run->funcs.nr && !events_stopped(); i++)
+		if (bpf_map_update_elem(fd, &i, &run->infos[i], BPF_ANY))
 			return fail_bpf(errno, "cannot tell the programs about %s",
-					f->func[i]->sym->name);
+					run->funcs.func[i]->sym->name);
+	return 0;
+}
+
+/* Notes which functions were left out. Returns 0 or the exit code. */
+static int take_reasons(struct many_run *run)
+{
+	const struct many_place *places = run->attachment.places;
+	struct functions *f = &run->funcs;
+	const char *reason;
+	char *text;
+	size_t i;
+
+	for (i = 0; i < f->nr; i++) {
+		if (!is_left_out(&places[i])) {
+			run->attached++;
+			continue;
+		}
+		text = left_out_text(&places[i], &reason);
+		functions_leave_out(f, reason, text, f->func[i]->sym->name);
+		free(text);
 	}
+	if (!run->attached)
+		return fail_left_out(&places[0], f->nr > 1);
+	functions_warn(f);
 	return 0;
 }
 
 static int attach(struct many_run *run)
 {
 	const struct many_programs progs = {
-		.entry = run->skel->progs.many_entry,
-		.exit_one = run->exits ? run->skel->progs.many_exit_one : NULL,
+		.entry = run->exits_alone ? NULL : run->skel->progs.many_entry,
+		.exit = run->exits ? run->skel->progs.many_exit : NULL,
+		.session = run->session ? run->skel->progs.many_session : NULL,
 	};
-	struct functions *f = &run->funcs;
+	struct many_attachment *a = &run->attachment;
 	size_t i;
 	int rc;
 
-	run->places = xcalloc(f->nr, sizeof(*run->places));
-	for (i = 0; i < f->nr; i++) {
-		run->places[i].what = f->func[i];
-		run->places[i].cookie = i;
+	a->nr = run->funcs.nr;
+	a->places = xcalloc(a->nr, sizeof(*a->places));
+	for (i = 0; i < a->nr; i++) {
+		a->places[i].what = run->funcs.func[i];
+		a->places[i].cookie = i;
 	}
-	rc = attach_many(&progs, run->places, f->nr, run->opts->functions.all_or_nothing);
-	if (rc || events_stopped())
-		return rc;
-	for (i = 0; i < f->nr; i++) {
-		if (run->places[i].reason)
-			functions_leave_out(f, tramp_reason_name(run->places[i].reason),
-					    tramp_reason_sentence(run->places[i].reason),
-					    f->func[i]->sym->name);
-		else
-			run->attached++;
-	}
-	if (!run->attached) {
-		const unsigned int reason = run->places[0].reason;
-		struct problem p = {
-			.exit_code = EXIT_REFUSED, .err = EOPNOTSUPP,
-			.reason = tramp_reason_name(reason), .remedy = tramp_reason_remedy(reason),
-		};
+	rc = attach_many(&progs, a, run->opts->functions.all_or_nothing);
+	return rc || events_stopped() ? rc : take_reasons(run);
+}
 
-		return fail(&p, "%s cannot be traced%s: %s", f->func[0]->sym->name,
-			    f->nr > 1 ? ", nor any other of the functions" : "",
-			    tramp_reason_sentence(reason));
-	}
-	functions_warn(f);
-	return 0;
+/*
+ * Which programs the run needs. Results alone are judged at returns alone. But whose call it is,
+ * and where, is asked as it enters.
+ */
+static void plan(struct many_run *run)
+{
+	const struct many_options *o = run->opts;
+	size_t i;
+
+	run->exits_alone = !run->exits && !o->min_ns && o->conditions.nr && !o->by_cpu &&
+			   !o->cgroup && !o->events->filter.by_comm &&
+			   (run->mode == MANY_COUNT || run->mode == MANY_STACK);
+	for (i = 0; i < o->conditions.nr; i++)
+		if (strcmp(o->conditions.term[i].name, "ret"))
+			run->exits_alone = false;
+	if (o->min_ns || conditions_on_result(&o->conditions))
+		run->exits = true;
 }
 
 /**
@@ -251,20 +280,24 @@ static int attach(struct many_run *run)
 int many_start(struct many_run *run, int argc, char **argv)
 {
 	const struct many_options *o = run->opts;
+	const bool told = o->conditions.nr || run->configure;
+	TRAMP_OPTS(tramp_module_info, module);
 	int rc;
 
 	run->cgroup_fd = -1;
-	if (o->min_ns || conditions_on_result(&o->conditions))
-		run->exits = true;
-	rc = need_module(NULL);
+	plan(run);
+	rc = need_module(&module);
+	run->sessions = !rc && module.features & TRAMP_FEAT_SESSION;
 	if (!rc)
 		rc = events_leave_out_self(o->events);
-	/* Until exits need no prototype, neither. */
 	if (!rc)
-		rc = functions_select(&run->funcs, &o->functions,
-				      o->conditions.nr || run->configure || run->exits, argc, argv);
+		rc = functions_select(&run->funcs, &o->functions, told, argc, argv);
+	if (!rc && told)
+		run->infos = xcalloc(run->funcs.nr, sizeof(*run->infos));
 	if (!rc && !events_stopped())
 		rc = bind_conditions(run);
+	if (!rc && !events_stopped())
+		rc = describe_functions(run);
 	if (!rc && !events_stopped())
 		rc = load(run);
 	if (!rc && !events_stopped())
@@ -321,8 +354,8 @@ int many_wait(struct many_run *run, uint64_t interval_ns, int (*show)(void *arg)
 /* Detaches. The counts of the programs are still there. */
 void many_stop(struct many_run *run)
 {
-	if (run->places)
-		run->missed += detach_many(run->places, run->funcs.nr);
+	if (run->attachment.places)
+		run->missed += detach_many(&run->attachment);
 	bpf_link__destroy(run->task_link);
 	run->task_link = NULL;
 }
@@ -333,7 +366,8 @@ void many_free(struct many_run *run)
 	many__destroy(run->skel);
 	if (run->cgroup_fd >= 0)
 		close(run->cgroup_fd);
-	free(run->places);
+	free(run->attachment.places);
+	free(run->infos);
 	functions_free(&run->funcs);
 }
 

@@ -93,8 +93,12 @@ struct sum_options {
  * @configure: what the command needs to know of a function, put into @info; or NULL
  * @arg: for @configure
  * @funcs: the functions
- * @places: where the programs are, one for each
+ * @infos: what the programs are told of each function; NULL: nothing
+ * @attachment: where the programs are
  * @skel: the programs
+ * @exits_alone: of @exits: calls count as they return, whatever was at their entry
+ * @sessions: the kernel has them
+ * @session: one program runs at entries and returns
  * @attached: of the functions
  * @missed: hits that found a program running
  * @began: when everything was attached
@@ -109,8 +113,10 @@ struct many_run {
 	int (*configure)(void *arg, size_t nr, struct many_func *info);
 	void *arg;
 	struct functions funcs;
-	struct many_place *places;
+	struct many_func *infos;
+	struct many_attachment attachment;
 	struct many *skel;
+	bool exits_alone, sessions, session;
 	struct bpf_link *task_link;
 	size_t attached;
 	uint64_t missed;
