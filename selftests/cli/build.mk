@@ -15,10 +15,12 @@ $(CLI_HELPERS): $(O)/selftests/cli/%: $(O)/selftests/cli/%.o
 
 ALL		+= $(CLI_OBJECTS) $(CLI_HELPERS)
 GUEST_TESTS	+= $(sort $(wildcard selftests/cli/test_*))
-# JSON is held against a parser that is not ours. It starts hundreds of times: the guest's
-# jq is gojq, the same language, which under emulation starts five times as fast.
+# script gives a command a terminal. JSON is held against a parser that is not ours. It starts
+# hundreds of times: the guest's jq is gojq, the same language, which under emulation starts five
+# times as fast.
 GUEST_BINS	+= $(CLI_HELPERS)
 GUEST_FILES	+= $(shell command -v gojq):/usr/bin/jq \
+		   $(addsuffix :/usr/bin/script,$(shell command -v script)) \
 		   selftests/cli/ktap.sh:/opt/trampoline/cli/ktap.sh \
 		   selftests/cli/common.sh:/opt/trampoline/cli/common.sh \
 		   $(foreach f,$(CLI_OBJECTS),$(f):/opt/trampoline/cli/$(notdir $(f)))
