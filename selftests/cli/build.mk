@@ -24,3 +24,6 @@ GUEST_FILES	+= $(shell command -v gojq):/usr/bin/jq \
 		   selftests/cli/ktap.sh:/opt/trampoline/cli/ktap.sh \
 		   selftests/cli/common.sh:/opt/trampoline/cli/common.sh \
 		   $(foreach f,$(CLI_OBJECTS),$(f):/opt/trampoline/cli/$(notdir $(f)))
+
+# For test_cli_many.against_bpftrace. With its libraries it is too large for every run.
+GUEST_FILES	+= $(if $(BPFTRACE),$(BPFTRACE):/usr/bin/bpftrace)
