@@ -30,6 +30,7 @@ enum tasm_branch {
 	TASM_CALL = 0xe8,
 	TASM_JMP = 0xe9,
 	TASM_JC = 0x0f82,
+	TASM_JAE = 0x0f83,
 	TASM_JE = 0x0f84,
 	TASM_JNE = 0x0f85,
 };

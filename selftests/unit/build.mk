@@ -4,7 +4,7 @@
 # it emits. The core is compiled with the undefined behaviour sanitizer, and a
 # finding ends the test.
 
-UNIT_X86_CORE	= $(patsubst %,$(O)/kernel/x86/%.o,fentry_image fentry_req guard detour_image regs ret insn relocate \
+UNIT_X86_CORE	= $(patsubst %,$(O)/kernel/x86/%.o,fentry_image fentry_req guard detour_image regs ret lookup insn relocate \
 		  safety form plan)
 UNIT_X86_LIB	= $(patsubst %,$(O)/selftests/unit/%.o,machine stubs oracle scene scene_setup scene_lint lint hit twice \
 		  emission patched ends ends_oracle ends_setup) \
@@ -16,7 +16,7 @@ UNIT_TESTS	+= $(UNIT_X86_TESTS)
 # The tests whose images are held against golden.txt, and how (golden.h).
 UNIT_GOLDEN_TESTS = $(filter-out %/test_fentry_abi,$(UNIT_X86_TESTS))
 UNIT_GOLDEN	= $(O)/selftests/unit/golden.o
-UNIT_WRAP	= $(patsubst %,-Wl$(comma)--wrap=tramp_x86_%,emit_fentry emit_detour relocate)
+UNIT_WRAP	= $(patsubst %,-Wl$(comma)--wrap=tramp_x86_%,emit_fentry emit_detour emit_lookup relocate)
 comma		= ,
 
 $(UNIT_X86_CORE): CFLAGS += -fsanitize=undefined -fno-sanitize-recover=undefined

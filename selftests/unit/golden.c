@@ -15,6 +15,7 @@
 
 #include "../../kernel/x86/detour_image.h"
 #include "../../kernel/x86/fentry_image.h"
+#include "../../kernel/x86/lookup.h"
 #include "../../kernel/x86/relocate.h"
 #include "../lib/ktap.h"
 
@@ -227,6 +228,39 @@ enum tramp_x86_err __wrap_tramp_x86_emit_detour(const struct tramp_x86_detour_re
 	answer_offsets(out->call_off, 2 * req->nr_progs);
 	if (buf)
 		answer(buf, out->size);
+	return err;
+}
+
+enum tramp_x86_err __real_tramp_x86_emit_lookup(struct tramp_x86_lookup *lookup, u8 *buf,
+						size_t len, u64 addr);
+enum tramp_x86_err __wrap_tramp_x86_emit_lookup(struct tramp_x86_lookup *lookup, u8 *buf,
+						size_t len, u64 addr);
+enum tramp_x86_err __wrap_tramp_x86_emit_lookup(struct tramp_x86_lookup *lookup, u8 *buf,
+						size_t len, u64 addr)
+{
+	enum tramp_x86_err err = __real_tramp_x86_emit_lookup(lookup, buf, len, addr);
+	u32 i;
+
+	ask_place(buf, len, addr);
+	ask_number(lookup->nr);
+	ask_number(lookup->other);
+	if (was_sound(err)) {
+		ask_env(lookup->env);
+		for (i = 0; i < lookup->nr; i++) {
+			ask_number(lookup->pairs[i].ret);
+			ask_number(lookup->pairs[i].target);
+		}
+	}
+
+	answer_number(err);
+	answer_number(lookup->size);
+	if (err != TRAMP_X86_OK)
+		return err;
+	answer_number(lookup->tail);
+	for (i = 0; i < lookup->nr; i++)
+		answer_number(lookup->pairs[i].jump);
+	if (buf)
+		answer(buf, lookup->size);
 	return err;
 }
 
