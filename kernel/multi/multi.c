@@ -67,7 +67,7 @@ static struct tramp_func_image *make_image(struct tramp_multi *multi, enum tramp
 		.image.key = multi->key,
 		.image.index = 1,
 		/* A session's program is called at the entry and at the return. */
-		.image.nr_calls = list == TRAMP_LIST_SESSION ? 4 : 2,
+		.image.nr_twice = list == TRAMP_LIST_SESSION,
 		.image.describe = tramp_slot_call,
 		.nr = nr,
 		.gone = image_gone,

@@ -122,6 +122,11 @@ static void exec_free(struct tramp_exec *exec)
 #endif
 }
 
+static u32 room_of(const struct tramp_image_kind *kind)
+{
+	return kind->room ?: TRAMP_X86_MAX_IMAGE;
+}
+
 /* Emit twice: for the size, which does not depend on the address, and for the address. */
 static int emit(struct tramp_image *image, const struct tramp_image_req *req, const void *arg,
 		const struct tramp_x86_call *calls, u8 *buf, struct tramp_refusal *why)
@@ -129,7 +134,7 @@ static int emit(struct tramp_image *image, const struct tramp_image_req *req, co
 	const struct tramp_image_kind *kind = image->kind;
 	int err;
 
-	err = kind->emit(image, arg, calls, buf, TRAMP_X86_MAX_IMAGE, 0, why);
+	err = kind->emit(image, arg, calls, buf, room_of(kind), 0, why);
 	if (!err)
 		err = exec_alloc(&image->exec, why);
 	if (!err)
@@ -162,13 +167,13 @@ struct tramp_image *tramp_image_create(const struct tramp_image_kind *kind,
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	image->kind = kind;
 	image->describe = req->describe;
-	image->nr_calls = req->nr_calls ?: 2;
+	image->nr_twice = req->nr_twice;
 	image->set = tramp_set_collect(req->members);
 	if (image->set) {
-		image->call_off = kcalloc(image->nr_calls * image->set->nr, sizeof(u32),
+		image->call_off = kcalloc(2 * (image->set->nr + image->nr_twice), sizeof(u32),
 					  GFP_KERNEL);
 		calls = kvcalloc(image->set->nr, sizeof(*calls), GFP_KERNEL);
-		buf = kvmalloc(TRAMP_X86_MAX_IMAGE, GFP_KERNEL);
+		buf = kvmalloc(room_of(kind), GFP_KERNEL);
 	}
 	if (image->call_off && calls && buf) {
 		for (i = 0; i < image->set->nr; i++)
@@ -226,14 +231,15 @@ void tramp_image_retire(struct tramp_image *image, const struct tramp_retire_ops
 
 void tramp_image_mute(struct tramp_image *image, struct tramp_slot *slot)
 {
+	u32 i, off, prog, nr = image->set->nr;
 	struct tramp_x86_call call;
-	u32 i, off;
 
 	lockdep_assert_held(&tramp_mutex);
 	image->describe(slot, &call);
-	for (i = 0; i < image->nr_calls * image->set->nr; i++) {
+	for (i = 0; i < 2 * (nr + image->nr_twice); i++) {
 		off = image->call_off[i];
-		if (image->set->slots[i / image->nr_calls] != slot || !off)
+		prog = i / 2 < nr ? i / 2 : i / 2 - image->nr_twice;
+		if (image->set->slots[prog] != slot || !off)
 			continue;
 		/* Fails only if the bytes are not what we wrote there. */
 		WARN_ON_ONCE(KSYM(bpf_arch_text_poke)((void *)(image->exec.code + off),

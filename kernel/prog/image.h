@@ -40,9 +40,11 @@ struct tramp_exec {
  *	image->exec.size. Return: 0 or a negative errno
  * @release: free what @prepare has put into the struct; may be NULL. Nobody can be in the
  *	code, which is still there
+ * @room: bytes that an image may have; 0: TRAMP_X86_MAX_IMAGE
  */
 struct tramp_image_kind {
 	struct kmem_cache *cache;
+	u32 room;
 	int (*prepare)(struct tramp_image *image, const void *arg, struct tramp_refusal *why);
 	int (*emit)(struct tramp_image *image, const void *arg,
 		    const struct tramp_x86_call *calls, u8 *buf, u32 len, unsigned long addr,
@@ -56,7 +58,7 @@ struct tramp_image_kind {
  * @kind: what is done with it
  * @set: the programs it calls, in order
  * @call_off: where each is called (struct tramp_x86_fentry_out)
- * @nr_calls: how many offsets that are a program
+ * @nr_twice: of how many programs, the last ones, there are twice as many offsets
  * @describe: describes a program to the emitter
  * @retire: its place on the retire list
  * @rcu: after that, for freeing the name behind readers of kallsyms
@@ -66,7 +68,7 @@ struct tramp_image {
 	const struct tramp_image_kind *kind;
 	struct tramp_set *set;
 	u32 *call_off;
-	u32 nr_calls;
+	u32 nr_twice;
 	tramp_describe_t *describe;
 	union {
 		struct tramp_retire retire;
@@ -85,14 +87,14 @@ u64 tramp_image_new_key(void);
  * @members: its programs: a list of members in the order they run
  * @key: in its name, trampoline_<key>_<index>
  * @index: likewise
- * @nr_calls: places where each program is called; 0: 2
+ * @nr_twice: how many of them, the last ones, are called both at the entry and at the return
  * @describe: tramp_slot_call() but in the self-test
  */
 struct tramp_image_req {
 	const struct list_head *members;
 	u64 key;
 	u32 index;
-	u32 nr_calls;
+	u32 nr_twice;
 	tramp_describe_t *describe;
 };
 

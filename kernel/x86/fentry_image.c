@@ -43,7 +43,8 @@
  *	ret					into the function
  *
  * Kprobe programs at the function's entry come before all that, with a frame of their own that
- * has gone when the next instruction is executed (regs.c).
+ * has gone when the next instruction is executed (regs.c). Behind them come sessions, as layers
+ * around the rest (ret.c).
  *
  * Exit image, one fentry, one fmod_ret and one fexit program:
  *
@@ -160,8 +161,9 @@ static void lay_out(struct image *img)
 
 	img->slots = tramp_x86_model_slots(m, img->from, &img->stack_slots);
 	img->small_stack_arg = img->stack_slots == 1 && m->arg_size[m->nr_args - 1] <= 4;
-	img->exit = req->nr_fmod_ret || req->nr_fexit || req->nr_kret;
-	img->counted = img->exit || (flags & TRAMP_X86_CALL_SLEEPABLE);
+	img->exit = req->nr_fmod_ret || req->nr_fexit || (req->nr_kret && !req->nr_session);
+	/* The outermost session counts for all that is within. */
+	img->counted = !req->nr_session && (img->exit || (flags & TRAMP_X86_CALL_SLEEPABLE));
 	img->save_ip = flags & TRAMP_X86_CALL_IP;
 	img->save_nargs = img->save_ip || (flags & TRAMP_X86_CALL_NARGS);
 
@@ -198,21 +200,33 @@ static void lay_out(struct image *img)
 
 /* Code ------------------------------------------------------------------ */
 
-/* They see the registers as they are at the site, and have a frame of their own. */
+/*
+ * They see the registers as they are at the site, and have frames of their own. Neighbours of this
+ * function alone share one. Each of many functions has one for itself.
+ */
 static void emit_kprobes(struct image *img)
 {
 	const struct tramp_x86_fentry_req *req = img->req;
-	struct tramp_regs regs = {
-		.progs = req->kprobe,
-		.nr_progs = req->nr_kprobe,
-		.read = req->regs,
-		.ip = (s32)(req->site + 1),
-	};
+	u32 i, nr;
 
-	if (!req->nr_kprobe)
-		return;
-	tramp_regs_lay_out(&regs, &img->g);
-	tramp_regs_emit(&regs, &img->g, img->out->call_off);
+	for (i = 0; i < req->nr_kprobe; i += nr) {
+		const struct tramp_x86_call *progs = &req->kprobe[i];
+		struct tramp_regs regs = {
+			.progs = progs,
+			.read = req->regs,
+			.ip = (s32)(req->site + 1),
+			.many = progs->link,
+			.link = progs->link,
+		};
+
+		for (nr = 1; i + nr < req->nr_kprobe; nr++)
+			if (progs->link || progs[nr].link)
+				break;
+		regs.nr_progs = nr;
+		tramp_regs_lay_out(&regs, &img->g);
+		tramp_regs_emit(&regs, &img->g,
+				img->out->call_off ? img->out->call_off + 2 * i : NULL);
+	}
 }
 
 static void emit_prologue(struct image *img)
@@ -356,7 +370,8 @@ static void emit_original(struct image *img)
 	for (i = img->stack_slots; i-- > 0; )
 		tasm_mem_op(&p->a, TASM_PUSH_MEM, false, tasm_at(TASM_RBP, 24 + 8 * (s32)i), 0);
 	tramp_guard_call(&img->g, p, img->req->orig);
-	img->out->after_call = p->a.off;
+	if (img->counted)
+		img->out->after_call = p->a.off;
 	tasm_store(&p->a, tasm_at(TASM_RBP, RESULT), TASM_RAX);
 	tramp_part_bind(p, &img->skipped);
 }
@@ -409,6 +424,7 @@ static enum tramp_x86_err emit_image(void *arg)
 {
 	struct image *img = arg;
 	const struct tramp_x86_fentry_req *req = img->req;
+	bool tracing;
 
 	tramp_guard_count_call(&img->g, &img->g.hot);
 	if (req->many) {
@@ -417,9 +433,19 @@ static enum tramp_x86_err emit_image(void *arg)
 		return TRAMP_X86_OK;
 	}
 	emit_kprobes(img);
-	if (req->nr_fentry || req->nr_fmod_ret || req->nr_fexit || req->nr_kret)
+	tracing = req->nr_fentry || req->nr_fmod_ret || req->nr_fexit;
+	if (req->nr_session) {
+		tramp_sessions_emit(req, &img->g, img->out, tracing);
+		if (!tracing)
+			return TRAMP_X86_OK;
+		/* Entry programs go on by a return that no call belongs to. */
+		if (!req->nr_fmod_ret && !req->nr_fexit)
+			tramp_guard_count_call(&img->g, &img->g.hot);
+	}
+	if (tracing || (req->nr_kret && !req->nr_session))
 		emit_tracing(img);
-	tramp_ret_emit(req, &img->g, img->out);
+	if (!req->nr_session)
+		tramp_ret_emit(req, &img->g, img->out);
 	tramp_guard_return(&img->g);
 	return TRAMP_X86_OK;
 }

@@ -57,7 +57,7 @@ struct tramp_x86_model {
  * tramp_x86_call::flags. COOKIE, IP and NARGS belong to what the program, its
  * subprograms and whatever it may tail-call can do: without COOKIE, for one,
  * current->bpf_ctx is not theirs. One with MULTI finds its data in a struct
- * bpf_kprobe_multi_run_ctx (kernel/trace/bpf_trace.c): only in images of many functions.
+ * bpf_kprobe_multi_run_ctx (kernel/trace/bpf_trace.c): only of many functions.
  */
 #define TRAMP_X86_CALL_COOKIE	(1u << 0)	/* the program may read its cookie */
 #define TRAMP_X86_CALL_IP	(1u << 1)	/* ... ctx[-2], the function's address */
@@ -80,7 +80,8 @@ struct tramp_x86_model {
  * @active: per-CPU offset of an int recursion counter that is shared with others
  *	(probes)
  * @hits: per-CPU offset of a u64 counted up once for each run (kernel policy, probes)
- * @link: of many functions: what run contexts and @multi_cookie of the environment get
+ * @link: of many functions: what run contexts and @multi_cookie of the environment get; 0: the
+ *	program is attached to this function alone
  * @cookie: what bpf_tramp_run_ctx::bpf_cookie is set to with CALL_COOKIE
  * @enter: kernel policy: u64 enter(prog, run_ctx); 0 returned: skip the program
  * @exit: kernel policy: void exit(prog, u64 start, run_ctx)
@@ -226,8 +227,10 @@ struct tramp_x86_env {
  * @nr_fexit: entries in @fexit
  *
  * @kret: kprobe programs that run when the function returns, behind those in @fexit
- * @session: one that runs both at the entry and at the return, unless it returned other than 0
- *	at the entry; only with @many, alone
+ * @session: programs of many functions that run both at the entry and at the return, unless they
+ *	returned other than 0 at the entry. With @many it is alone. In the image of a single
+ *	function they come between @kprobe and @fentry; at the return the last comes first,
+ *	behind @fexit and before @kret. The function must have no arguments on the stack
  * @nr_kret: entries in @kret
  * @nr_session: entries in @session
  * @ret_regs: what those in @kret and @session read of pt_regs at the return
@@ -268,9 +271,9 @@ struct tramp_x86_fentry_req {
  *	skip_to[i], patched over it, leaves the program out for calls that return from then
  *	on. May be NULL.
  * @skip_to: for each of them, offset of what follows it
- * @call_off: for each program, in the order kprobe, fentry, fmod_ret, fexit, kret, two offsets
- *	(for a session four: those at the entry, then those at the return). Each is of a
- *	near call that runs it: the hot one, and the one under statistics (0 if
+ * @call_off: for each program, in the order kprobe, fentry, fmod_ret, fexit, kret, session, two
+ *	offsets, and behind all these two more for each session: those at the return. Each is
+ *	of a near call that runs it: the hot one, and the one under statistics (0 if
  *	there is none). Patched to call something else that returns 0, they leave
  *	the program out with all counters balanced. May be NULL.
  */

@@ -93,21 +93,48 @@ bool tramp_x86_check_env(const struct tramp_x86_env *env)
 	return !env->stats_key || (env->stats_enter && env->stats_exit);
 }
 
+/* Kprobe programs: each of many functions has a frame of its own. */
+static bool check_regs(const struct tramp_x86_env *env, const struct tramp_x86_call *c, u32 nr,
+		       u32 read)
+{
+	u32 i;
+
+	if (!tramp_regs_check(env, c, 0, read, false))
+		return false;
+	for (i = 0; i < nr; i++)
+		if (!tramp_regs_check(env, &c[i], 1, read, c[i].link))
+			return false;
+	return true;
+}
+
+/* They find their cookie in their run context. */
+static bool check_sessions(const struct tramp_x86_fentry_req *req)
+{
+	u32 i;
+
+	if (req->nr_session && (!req->env->has_session || !tasm_fits_s32((s64)req->orig)))
+		return false;
+	for (i = 0; i < req->nr_session; i++)
+		if (!(req->session[i].flags & TRAMP_X86_CALL_MULTI) || !req->session[i].link)
+			return false;
+	return check_regs(req->env, req->session, req->nr_session, req->regs | req->ret_regs);
+}
+
 enum tramp_x86_err tramp_x86_check_fentry(const struct tramp_x86_fentry_req *req)
 {
 	const struct tramp_x86_env *env = req->env;
 	u64 nr_model = (u64)req->nr_fentry + req->nr_fmod_ret + req->nr_fexit + req->nr_kret;
-	u64 nr = nr_model + req->nr_kprobe;
+	u64 nr = nr_model + req->nr_kprobe + req->nr_session;
 
 	if (req->many)
 		return tramp_x86_check_env(env) && tramp_many_check(req) ? TRAMP_X86_OK :
 									    TRAMP_X86_BAD_REQUEST;
-	if (nr == 0 || nr > TRAMP_X86_MAX_PROGS || (nr_model > req->nr_fentry && !req->orig) ||
-	    req->nr_session)
+	if (nr == 0 || nr > TRAMP_X86_MAX_PROGS ||
+	    (nr_model + req->nr_session > req->nr_fentry && !req->orig))
 		return TRAMP_X86_BAD_REQUEST;
-	if (!tramp_regs_check(env, req->kprobe, req->nr_kprobe, req->regs, false) ||
-	    !tramp_regs_check(env, req->kret, req->nr_kret, req->ret_regs, false) ||
-	    !tasm_fits_s32((s64)(req->site + 1)))
+	if (!check_regs(env, req->kprobe, req->nr_kprobe, req->regs) ||
+	    !check_regs(env, req->kret, req->nr_kret, req->ret_regs) ||
+	    !check_sessions(req) || !tasm_fits_s32((s64)(req->site + 1)))
 		return TRAMP_X86_BAD_REQUEST;
 	if (!tramp_x86_check_env(env) || (req->check_rcu && !env->rcu_watching) ||
 	    !check_calls(env, req->fentry, req->nr_fentry) ||

@@ -23,6 +23,29 @@
  * already. That is right since these programs cannot sleep. A task in them can only be preempted,
  * and grace periods wait for such tasks (base/retire.c).
  *
+ * One of many functions
+ * =====================
+ *
+ * A program that is attached to many functions (struct tramp_x86_call::link is set) may run in
+ * the image of a single one. At the entry it has a frame of its own, and at the return r11 is
+ * set to what the image's return address was. So it finds all it needs as in an image of many.
+ *
+ * Sessions come behind the kprobe programs of the entry. Each is a layer around what follows:
+ *
+ *	...					the session at the entry
+ *	push	%rbp				as below
+ *	...
+ *	call	inner				or the original, if nothing else is to run
+ *	...					the session at the return
+ *	ret					behind the outermost: programs at the return first
+ * inner:
+ *	push	$original			as if the function had called
+ *	...					the next session, or the programs of tracing type
+ *
+ * The function has no argument on the stack: those of many are known to have none. So nothing
+ * misses the words that a layer puts there. Only the outermost layer counts the call as inside.
+ * It does so before anything can block, and the other layers are within it.
+ *
  * Many functions
  * ==============
  *
@@ -68,31 +91,46 @@
 #define SESSION_RESULT	(-8)
 #define SESSION_COOKIE	(-16)
 
-/* One program, and the way around it. @index: its place among those at the return. */
+/* The programs that run before those at the return. */
+static u32 nr_before(const struct tramp_x86_fentry_req *req)
+{
+	return req->nr_kprobe + req->nr_fentry + req->nr_fmod_ret + req->nr_fexit;
+}
+
+static u32 *calls_of(const struct tramp_x86_fentry_out *out, u32 index)
+{
+	return out->call_off ? out->call_off + 2 * index : NULL;
+}
+
+/*
+ * One program, and the way around it. @index: its place among those at the return. A session's
+ * calls come behind those of all other programs, and of sessions at the entry.
+ */
 static void emit_one(const struct tramp_x86_fentry_req *req, struct tramp_guard *g,
 		     struct tramp_x86_fentry_out *out, const struct tramp_x86_call *prog, u32 index)
 {
+	bool session = index >= req->nr_kret;
 	struct tramp_regs regs = {
 		.progs = prog,
 		.nr_progs = 1,
 		.read = req->ret_regs,
 		.orig_ax = -1,
 		.ret = true,
-		.many = req->many,
+		.many = req->many || prog->link,
 		.more = req->many && index + 1 < req->nr_kret,
-		.session = req->nr_session,
+		.session = session,
 		.link = prog->link,
 	};
-	/* A session's first calls are those at the entry. */
-	u32 before = req->nr_kprobe + req->nr_fentry + req->nr_fmod_ret + req->nr_fexit +
-		     req->nr_session;
 	u32 at = req->nr_fexit + index;
 
 	if (out->skip_off)
 		out->skip_off[at] = g->hot.a.off;
 	tasm_nop5(&g->hot.a);
+	if (regs.many && !req->many && !session)
+		tasm_mov_imm(&g->hot.a, TASM_R11, req->orig);
 	tramp_regs_lay_out(&regs, g);
-	tramp_regs_emit(&regs, g, out->call_off ? out->call_off + 2 * (before + index) : NULL);
+	tramp_regs_emit(&regs, g,
+			calls_of(out, nr_before(req) + index + (session ? req->nr_session : 0)));
 	if (out->skip_to)
 		out->skip_to[at] = g->hot.a.off;
 	tramp_part_forget_rax(&g->hot);
@@ -105,26 +143,30 @@ void tramp_ret_emit(const struct tramp_x86_fentry_req *req, struct tramp_guard *
 
 	for (i = 0; i < req->nr_kret; i++)
 		emit_one(req, g, out, &req->kret[i], i);
-	for (i = 0; i < req->nr_session; i++)
-		emit_one(req, g, out, &req->session[i], i);
 }
 
 static void emit_entry(const struct tramp_x86_fentry_req *req, struct tramp_guard *g,
-		       struct tramp_x86_fentry_out *out)
+		       const struct tramp_x86_call *progs, u32 nr, bool session, u32 *call_off)
 {
-	bool session = req->nr_session;
 	struct tramp_regs regs = {
-		.progs = session ? req->session : req->kprobe,
-		.nr_progs = session ? 1 : req->nr_kprobe,
+		.progs = progs,
+		.nr_progs = nr,
 		.read = req->regs,
 		.many = true,
 		.session = session,
+		.link = progs->link,
 	};
 
-	regs.link = regs.progs->link;
 	tramp_regs_lay_out(&regs, g);
-	/* A session's calls: first at the entry, then at the return. */
-	tramp_regs_emit(&regs, g, out->call_off);
+	tramp_regs_emit(&regs, g, call_off);
+}
+
+/* A session at the entry. */
+static void emit_session_entry(const struct tramp_x86_fentry_req *req, struct tramp_guard *g,
+			       struct tramp_x86_fentry_out *out, u32 index)
+{
+	emit_entry(req, g, &req->session[index], 1, true,
+		   calls_of(out, nr_before(req) + req->nr_kret + index));
 }
 
 /* Count up or down, without a change of rax. */
@@ -171,17 +213,26 @@ static void leave_frame(struct tasm *a)
 	tasm_lea(a, TASM_RSP, tasm_at(TASM_RSP, 8));
 }
 
-static void emit_call(const struct tramp_x86_fentry_req *req, struct tramp_guard *g,
-		      struct tramp_x86_fentry_out *out)
+/* Up to the call. A session's words are in r10 and r11. */
+static void open_frame(struct tramp_guard *g, bool session)
 {
 	struct tasm *a = &g->hot.a;
 
 	tasm_push(a, TASM_RBP);
 	tasm_mov(a, TASM_RBP, TASM_RSP);
-	if (req->nr_session) {
+	if (session) {
 		tasm_push(a, TASM_R11);
 		tasm_push(a, TASM_R10);
 	}
+}
+
+/* The original, of which only the image's return address tells where it is. */
+static void emit_call(const struct tramp_x86_fentry_req *req, struct tramp_guard *g,
+		      struct tramp_x86_fentry_out *out, bool session)
+{
+	struct tasm *a = &g->hot.a;
+
+	open_frame(g, session);
 	count(req, g, TASM_INC);
 	tasm_load(a, TASM_R11, tasm_at(TASM_RBP, 8));
 	call_r11(g);
@@ -190,28 +241,76 @@ static void emit_call(const struct tramp_x86_fentry_req *req, struct tramp_guard
 	tasm_load(a, TASM_R11, tasm_at(TASM_RBP, 8));
 }
 
-void tramp_many_emit(const struct tramp_x86_fentry_req *req, struct tramp_guard *g,
-		     struct tramp_x86_fentry_out *out)
+/* A session at the return, unless it has skipped that. The frame of emit_call() is there. */
+static void emit_session_return(const struct tramp_x86_fentry_req *req, struct tramp_guard *g,
+				struct tramp_x86_fentry_out *out, u32 index)
 {
 	struct tasm_label goes_on = TASM_LABEL_INIT, end = TASM_LABEL_INIT;
 	struct tramp_part *p = &g->hot;
 
-	if (req->nr_kprobe || req->nr_session)
-		emit_entry(req, g, out);
-	if (!req->nr_kret && !req->nr_session)
-		return;
-	emit_call(req, g, out);
-	if (req->nr_session) {
-		tasm_mem_op(&p->a, TASM_CMP_IMM8, true, tasm_at(TASM_RBP, SESSION_RESULT), 0);
-		tasm_branch_label(&p->a, TASM_JE, &goes_on);
-		leave_frame(&p->a);
-		tasm_branch_label(&p->a, TASM_JMP, &end);
-		tramp_part_bind(p, &goes_on);
-		tasm_load(&p->a, TASM_R10, tasm_at(TASM_RBP, SESSION_COOKIE));
-	}
+	tasm_mem_op(&p->a, TASM_CMP_IMM8, true, tasm_at(TASM_RBP, SESSION_RESULT), 0);
+	tasm_branch_label(&p->a, TASM_JE, &goes_on);
 	leave_frame(&p->a);
-	tramp_ret_emit(req, g, out);
+	tasm_branch_label(&p->a, TASM_JMP, &end);
+	tramp_part_bind(p, &goes_on);
+	tasm_load(&p->a, TASM_R10, tasm_at(TASM_RBP, SESSION_COOKIE));
+	leave_frame(&p->a);
+	emit_one(req, g, out, &req->session[index], req->nr_kret + index);
 	tramp_part_bind(p, &end);
+}
+
+void tramp_many_emit(const struct tramp_x86_fentry_req *req, struct tramp_guard *g,
+		     struct tramp_x86_fentry_out *out)
+{
+	if (req->nr_session) {
+		emit_session_entry(req, g, out, 0);
+		emit_call(req, g, out, true);
+		emit_session_return(req, g, out, 0);
+	} else if (req->nr_kret) {
+		emit_call(req, g, out, false);
+		leave_frame(&g->hot.a);
+		tramp_ret_emit(req, g, out);
+	} else {
+		emit_entry(req, g, req->kprobe, req->nr_kprobe, false, calls_of(out, 0));
+	}
+}
+
+void tramp_sessions_emit(const struct tramp_x86_fentry_req *req, struct tramp_guard *g,
+			 struct tramp_x86_fentry_out *out, bool more)
+{
+	struct tramp_part *p = &g->hot;
+	u32 i;
+
+	for (i = 0; i < req->nr_session; i++) {
+		bool last = i + 1 == req->nr_session && !more;
+		struct tasm_label inner = TASM_LABEL_INIT;
+
+		emit_session_entry(req, g, out, i);
+		open_frame(g, true);
+		if (!i)
+			count(req, g, TASM_INC);
+		if (last) {
+			tramp_guard_call(g, p, req->orig);
+		} else {
+			tramp_guard_count_call(g, p);
+			tasm_branch_label(&p->a, TASM_CALL, &inner);
+		}
+		tramp_part_forget_rax(p);
+		if (!i) {
+			out->after_call = p->a.off;
+			count(req, g, TASM_DEC);
+		}
+		tasm_load(&p->a, TASM_R11, tasm_at(TASM_RBP, 8));
+		emit_session_return(req, g, out, i);
+		if (!i)
+			tramp_ret_emit(req, g, out);
+		tramp_guard_return(g);
+		g->called = false;
+		if (last)
+			return;
+		tramp_part_bind(p, &inner);
+		tasm_push_imm32(&p->a, (s32)req->orig);
+	}
 }
 
 bool tramp_many_check(const struct tramp_x86_fentry_req *req)

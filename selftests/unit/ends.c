@@ -40,15 +40,15 @@ static bool in_frame(const struct thunk_frame *f, u64 addr, u32 size)
 
 /* pt_regs ----------------------------------------------------------------- */
 
-static void entry_regs(const struct ends *s, u64 *want)
+static void entry_regs(const struct ends *s, u32 i, u64 *want)
 {
 	const struct ends_level *l = s->level;
-	u32 i;
+	u32 j;
 
-	for (i = 0; i < sizeof(gp_reg); i++)
-		want[i] = l->call.in[gp_reg[i]];
+	for (j = 0; j < sizeof(gp_reg); j++)
+		want[j] = l->call.in[gp_reg[j]];
 	want[PT_ORIG_AX] = 0;
-	want[PT_IP] = s->req.many ? l->site + 5 : l->site + 1;
+	want[PT_IP] = s->req.many || s->calls[i].link ? l->site + 5 : l->site + 1;
 	want[PT_FLAGS] = l->call.in_flags;
 	want[PT_SP] = l->call.in[RSP] - 8;
 }
@@ -83,12 +83,13 @@ static u32 meaningful(const struct ends *s, u32 i)
 	if (!l->body_ran || s->req.nr_fexit)
 		return always;
 	always |= 1u << PT_DX;
-	/* another program has run since */
-	if (i && s->progs[i - 1].kind == ENDS_KRET)
+	/* another program has run since: sessions come first, the last of them before the others */
+	if (s->progs[i].kind == ENDS_SESSION ? i + 1 < s->nr :
+	    s->req.nr_session || (i && s->progs[i - 1].kind == ENDS_KRET))
 		return always;
 	always |= 1u << PT_SI | 1u << PT_DI | 1u << PT_R8 | 1u << PT_R9;
-	/* what images of many functions use on the way */
-	return s->req.many ? always : always | 1u << PT_R10 | 1u << PT_R11 | 1u << PT_CX;
+	/* what programs of many functions need on the way */
+	return s->calls[i].link ? always : always | 1u << PT_R10 | 1u << PT_R11 | 1u << PT_CX;
 }
 
 static void check_regs(const struct ends *s, const struct ends_event *e, u32 i, const u64 *pt)
@@ -100,17 +101,23 @@ static void check_regs(const struct ends *s, const struct ends_event *e, u32 i, 
 	if (e->at_return)
 		return_regs(s, want);
 	else
-		entry_regs(s, want);
+		entry_regs(s, i, want);
 	/* the image counts the call that led to it before anything else */
 	if (!e->at_return && s->env.has_call_depth)
 		read &= ~(1u << PT_AX | 1u << PT_FLAGS);
 	want[PT_CS] = s->env.cs;
 	want[PT_SS] = s->env.ss;
 	/* a program that was not loaded for many functions has no helper that tells it its own */
-	if (s->req.many && !(s->calls[i].flags & MULTI))
+	if (s->calls[i].link && !(s->calls[i].flags & MULTI))
 		want[PT_ORIG_AX] = s->level->entry_ip;
 	if (e->at_return)
 		read &= meaningful(s, i);
+	/* those of that layer */
+	if (e->later)
+		read &= ~(1u << PT_R10 | 1u << PT_R11 | 1u << PT_FLAGS);
+	if (e->within)
+		read &= ~(1u << PT_SP | 1u << PT_BP | 1u << PT_R10 | 1u << PT_R11 |
+			  1u << (e->at_return ? PT_IP : PT_AX));
 	for (j = 0; j < NR_PT; j++) {
 		/* those of arithmetic mean nothing behind a call */
 		mask = e->at_return && j == PT_FLAGS ? FLAGS_KEPT : ~0UL;
@@ -134,9 +141,9 @@ static void check_session(struct ends *s, const struct ends_event *e, u32 i, u64
 	}
 	if (!CHECK(in_frame(f, data, 8), "session cookie of program %u at %#lx", i, (long)data))
 		return;
-	CHECK_EQ(*(u64 *)data, l->data, "session cookie of program %u", i);
+	CHECK_EQ(*(u64 *)data, l->data[i], "session cookie of program %u", i);
 	if (!e->at_return)
-		*(u64 *)data = l->data = ~data ^ l->salt;
+		*(u64 *)data = l->data[i] = ~data ^ l->salt;
 }
 
 static void check_multi_ctx(struct ends *s, const struct ends_event *e, u32 i,
@@ -176,7 +183,7 @@ static void check_trace_ctx(const struct ends *s, u32 i, const struct thunk_fram
 		return;
 	for (off = 0; off < s->env.trace_ctx_size; off += 8) {
 		want = 0;
-		if (off == s->env.trace_ctx_cookie && s->req.many)
+		if (off == s->env.trace_ctx_cookie && c->link)
 			want = ends_cookie(c->link, s->level->entry_ip);
 		else if (off == s->env.trace_ctx_cookie && (c->flags & COOKIE))
 			want = c->cookie;
@@ -241,13 +248,13 @@ static void patch_left_out(struct ends *s)
 
 static void patch_muted(struct ends *s)
 {
-	u32 i, at = 0, nr;
+	u32 i, at;
 
-	for (i = 0; i < s->nr; i++) {
-		for (nr = s->progs[i].kind == ENDS_SESSION ? 4 : 2; nr; nr--, at++)
-			if (s->progs[i].muted && s->call_off[at])
-				machine_poke_call(s->image + s->call_off[at],
-						  machine_thunk(T_NOTHING + i));
+	for (at = 0; at < 2 * (s->nr + s->req.nr_session); at++) {
+		i = at / 2 < s->nr ? at / 2 : at / 2 - s->req.nr_session;
+		if (s->progs[i].muted && s->call_off[at])
+			machine_poke_call(s->image + s->call_off[at],
+					  machine_thunk(T_NOTHING + i));
 	}
 }
 
@@ -268,7 +275,9 @@ static void check_body(struct ends *s, const struct thunk_frame *f)
 			 kept[i]);
 	CHECK_EQ(f->flags & FLAGS_KEPT, l->call.in_flags & FLAGS_KEPT, "flags in the function");
 	if (ends_is_exit(s)) {
-		CHECK_EQ(f->ret, (u64)s->image + s->out.after_call, "after_call");
+		/* with sessions it is where the outermost comes back to */
+		if (s->req.many || s->req.nr_session + ends_is_tracing(s) < 2)
+			CHECK_EQ(f->ret, (u64)s->image + s->out.after_call, "after_call");
 		if (s->nr_stack)
 			CHECK_EQ(f->regs[RSP] % 16, l->call.in[RSP] % 16, "alignment of the stack");
 	} else {
@@ -292,6 +301,9 @@ static void check_unwinding(const struct ends *s, const struct ends_event *e,
 	const u64 *fp = (const u64 *)f->regs[RBP];
 	const struct ends_level *l = s->level;
 
+	/* the layer's frame is next */
+	if (e->within)
+		return;
 	CHECK_EQ(fp[0], l->call.in[RBP], "rbp in the frame");
 	fp++;
 	if (!e->at_return)
@@ -313,10 +325,12 @@ static void check_args(const struct ends *s, u32 thunk, const struct ends_event 
 		on->progs[(f->regs[RDI] - s->calls[0].missed_arg) / 0x40 % s->nr].missed++;
 }
 
-/* Where the original is gone to by a return, one more call is counted, which that takes back. */
-static bool pushes(const struct ends *s)
+/* How often the image returns. */
+static u32 nr_returns(const struct ends *s)
 {
-	return s->req.many && s->env.no_indirect && ends_is_exit(s);
+	if (s->req.many)
+		return 1 + (s->env.no_indirect && ends_is_exit(s));
+	return s->req.nr_session ? s->req.nr_session + ends_is_tracing(s) : 1;
 }
 
 static u64 hook(u32 thunk, struct thunk_frame *f)
@@ -324,7 +338,6 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 	struct ends *s = on;
 	struct ends_level *l = s->level;
 	const struct ends_event *e = &l->log[l->pos];
-	u32 depth = thunk != T_BODY ? 2 : pushes(s) ? 3 : ends_is_exit(s) ? 2 : 1;
 
 	if (l->pos >= l->nr_log || thunk != e->thunk) {
 		CHECK(false, "%s: call %u is of thunk %u, expected %d", s->name, l->pos, thunk,
@@ -335,7 +348,7 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 	CHECK_EQ(*s->preempt_count, e->preempt, "preemption count in thunk %u", thunk);
 	CHECK_EQ(*s->inflight, e->inflight, "in-flight count in thunk %u", thunk);
 	if (s->env.has_call_depth && !l->outer)
-		CHECK_EQ(*s->call_depth, (u64)((s64)(1UL << 63) >> 5 * depth),
+		CHECK_EQ(*s->call_depth, (u64)((s64)(1UL << 63) >> 5 * e->depth),
 			 "call depth in thunk %u", thunk);
 	l->pos++;
 	if (thunk == T_BODY) {
@@ -348,8 +361,8 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 		else if (thunk >= T_PROG && thunk < T_PROG + TRAMP_X86_MAX_PROGS)
 			check_program(s, e, thunk - T_PROG, f);
 	}
-	if (s->env.has_call_depth && (thunk != T_BODY || ends_is_exit(s)))
-		*s->call_depth <<= 5 * (depth - 1);
+	if (s->env.has_call_depth)
+		*s->call_depth <<= 5 * e->taken_back;
 	machine_salt = thunk == T_BODY ? l->salt : rng_u64(s->rng);
 	return e->ret;
 }
@@ -409,10 +422,10 @@ static void check_end(struct ends *s, const struct ends_level *l)
 		return;
 	/* nested calls go through it, too */
 	if (s->env.return_thunk && !s->in_body && !s->in_prog && !(s->more_flags & FLAG_TF))
-		CHECK_EQ(*s->thunk_count, 1 + pushes(s), "returns through the thunk");
+		CHECK_EQ(*s->thunk_count, nr_returns(s), "returns through the thunk");
 	CHECK_EQ(*s->inflight, 0xffffffff, "in-flight count afterwards");
 	if (s->env.has_call_depth)
-		CHECK_EQ(*s->call_depth, (u64)((s64)(1UL << 63) >> 5), "call depth afterwards");
+		CHECK_EQ(*s->call_depth, (u64)((s64)(1UL << 63) >> 5 * end->depth), "call depth afterwards");
 	for (i = 0; i < HIT_MAX_WORDS; i++)
 		CHECK_EQ(*s->word[i], s->taken[i] && !(s->free_in_body && l->body_ran),
 			 "recursion counter %u afterwards", i);

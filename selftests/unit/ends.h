@@ -52,7 +52,8 @@ struct ends_level {
 	u64 salt;		/* of the garbage that the original leaves */
 	u64 bpf_ctx;		/* when the call began */
 	bool body_ran;
-	u64 data;		/* what the session's entry wrote into its cookie; 0: it did not */
+	/* what each session's entry wrote into its cookie; 0: it did not */
+	u64 data[TRAMP_X86_MAX_PROGS];
 	struct ends_event *log;
 	u32 nr_log, pos;
 };
@@ -131,5 +132,7 @@ bool ends_run(struct ends *s);
 
 /* Whether there are programs at the return. */
 bool ends_is_exit(const struct ends *s);
+/* Whether there are programs of tracing type. */
+bool ends_is_tracing(const struct ends *s);
 
 #endif /* SELFTESTS_UNIT_ENDS_H */

@@ -11,9 +11,10 @@ struct oracle {
 	struct ends_level *l;
 	u32 preempt;
 	u64 inflight;
-	bool at_return, body_ran;
+	u32 depth;
+	bool at_return, body_ran, within, later;
 	u64 result;			/* of fmod_ret programs */
-	u64 returned;			/* by the session's entry */
+	u64 returned;			/* by the last session at the entry */
 };
 
 u64 ends_cookie(u64 link, u64 entry_ip)
@@ -45,10 +46,16 @@ static struct ends_event *event(struct oracle *o, u32 thunk, u64 a0, u64 a1)
 	REQUIRE(o->l->nr_log < ENDS_MAX_EVENTS, "too many events");
 	*e = (struct ends_event){
 		.thunk = thunk, .a0 = a0, .a1 = a1, .preempt = o->preempt,
-		.inflight = o->inflight, .at_return = o->at_return,
+		.inflight = o->inflight, .at_return = o->at_return, .within = o->within,
+		.later = o->later, .depth = o->depth + 1, .taken_back = 1,
 		.ret = 0xbad0bad0bad0bad0,
 	};
 	return e;
+}
+
+bool ends_is_tracing(const struct ends *s)
+{
+	return s->req.nr_fentry || s->req.nr_fmod_ret || s->req.nr_fexit;
 }
 
 static bool tracing(const struct ends *s, u32 i)
@@ -131,29 +138,46 @@ static void look_up(struct oracle *o, u32 first, u32 nr)
 	bool wanted = false;
 	u32 i;
 
+	if (!s->calls[first].link)
+		return;
+
 	for (i = first; i < first + nr; i++)
 		wanted |= ends_has_trace_ctx(s, i);
-	if (s->req.many && wanted)
+	if (wanted)
 		event(o, T_MULTI_COOKIE, s->calls[first].link, o->l->entry_ip)->ret =
 			ends_cookie(s->calls[first].link, o->l->entry_ip);
 }
 
-static void kprobes(struct oracle *o)
+/* Programs in one frame. */
+static void frame(struct oracle *o, u32 first, u32 end)
 {
 	const struct ends *s = o->s;
 	u32 i, nr;
 
-	if (!s->req.nr_kprobe)
-		return;
-	look_up(o, 0, s->req.nr_kprobe);
+	look_up(o, first, end - first);
 	open(o);
-	for (i = 0; i < s->req.nr_kprobe; i += nr) {
-		for (nr = 1; i + nr < s->req.nr_kprobe; nr++)
+	for (i = first; i < end; i += nr) {
+		for (nr = 1; i + nr < end; nr++)
 			if (s->progs[i + nr].word != s->progs[i].word)
 				break;
 		group(o, i, nr);
 	}
 	close(o);
+}
+
+/* In an image of its own each of many functions has a frame, and neighbours share one. */
+static void kprobes(struct oracle *o)
+{
+	const struct ends *s = o->s;
+	u32 i, end;
+
+	for (i = 0; i < s->req.nr_kprobe; i = end) {
+		for (end = i + 1; end < s->req.nr_kprobe; end++)
+			if (!s->req.many && (s->calls[i].link || s->calls[end].link))
+				break;
+		frame(o, i, end);
+		o->later = true;
+	}
 }
 
 /* A session, or a program at the return, has a frame of its own. */
@@ -180,9 +204,17 @@ static bool tracing_at_entry(struct oracle *o)
 	return !o->result;
 }
 
-static void body(struct oracle *o)
+/* @counted: calls that the image counts on the way; @taken_back: of them and of those before. */
+static void body(struct oracle *o, u32 counted, u32 taken_back)
 {
-	event(o, T_BODY, 0, 0)->ret = o->l->result;
+	struct ends_event *e;
+
+	o->depth += counted;
+	e = event(o, T_BODY, 0, 0);
+	e->depth = o->depth;
+	e->taken_back = taken_back;
+	e->ret = o->l->result;
+	o->depth -= taken_back;
 	o->body_ran = true;
 	o->result = o->l->result;
 }
@@ -201,28 +233,95 @@ static void fexits(struct oracle *o)
 	close(o);
 }
 
+/* In an image of many the original may be gone to by a return, which is counted, too. */
+static u32 nr_counted(const struct ends *s)
+{
+	return ends_is_exit(s) ? 1 + (s->req.many && s->env.no_indirect) : 0;
+}
+
+/* Between kprobe programs and those at the return. */
+static void middle(struct oracle *o)
+{
+	const struct ends *s = o->s;
+	bool exit = ends_is_exit(s);
+
+	o->inflight += exit;
+	if (tracing_at_entry(o))
+		body(o, nr_counted(s), nr_counted(s));
+	fexits(o);
+	o->inflight -= exit;
+}
+
+/*
+ * The part that the last session calls. Entry programs alone go on by a return. That is counted,
+ * and the body's own return takes back the session's call.
+ */
+static void innermost(struct oracle *o)
+{
+	const struct ends *s = o->s;
+	bool by_return = ends_is_tracing(s) && !s->req.nr_fmod_ret && !s->req.nr_fexit;
+
+	if (!ends_is_tracing(s)) {
+		body(o, nr_counted(s), nr_counted(s));
+		return;
+	}
+	o->depth += 1 + by_return;
+	if (tracing_at_entry(o))
+		body(o, !by_return, 1 + by_return);
+	fexits(o);
+}
+
+static void at_return(struct oracle *o, u32 i)
+{
+	o->at_return = true;
+	if (!o->s->progs[i].left_out)
+		alone(o, i);
+	o->at_return = false;
+}
+
+/* Each is around the next. The machine takes back no call that the image itself returns from. */
+static void sessions(struct oracle *o)
+{
+	const struct ends *s = o->s;
+	u64 returned[TRAMP_X86_MAX_PROGS];
+	u32 first = first_of(s, ENDS_SESSION), i;
+
+	for (i = first; i < s->nr; i++) {
+		o->within = i > first;
+		o->returned = 0;
+		alone(o, i);
+		o->later = true;
+		returned[i] = o->returned;
+		o->inflight += i == first;
+		o->depth += i + 1 < s->nr;
+	}
+	o->within = true;
+	innermost(o);
+	for (i = s->nr; i-- > first; ) {
+		o->within = i > first;
+		o->inflight -= i == first;
+		if (!returned[i])
+			at_return(o, i);
+	}
+}
+
 void ends_oracle(const struct ends *s, struct ends_level *l)
 {
 	struct oracle o = {
 		.s = s, .l = l, .preempt = *s->preempt_count, .inflight = *s->inflight,
+		.depth = 1,
 	};
-	bool exit = ends_is_exit(s);
 	u32 i;
 
 	l->nr_log = 0;
 	kprobes(&o);
 	if (s->req.nr_session)
-		alone(&o, 0);
-	o.inflight += exit;
-	if (tracing_at_entry(&o))
-		body(&o);
-	fexits(&o);
-	/* all else is over by now */
-	o.inflight -= exit;
-	o.at_return = true;
-	for (i = first_of(s, ENDS_KRET); i < s->nr; i++)
-		if (!s->progs[i].left_out && !o.returned)
-			alone(&o, i);
+		sessions(&o);
+	else
+		middle(&o);
+	for (i = 0; i < s->req.nr_kret; i++)
+		at_return(&o, first_of(s, ENDS_KRET) + i);
 	l->log[l->nr_log].preempt = o.preempt;
+	l->log[l->nr_log].depth = o.depth;
 	l->log[l->nr_log].ret = o.result;
 }

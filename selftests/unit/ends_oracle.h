@@ -12,14 +12,19 @@ struct ends_event {
 	u32 preempt;
 	u64 inflight;
 	bool at_return;		/* of a program that runs when all else is over */
+	bool later;		/* at the entry, another program's frame has been there */
+	bool within;		/* what it runs in has been called by a session's layer */
+	u32 depth;		/* calls that are counted, but for those that only the kernel's
+				 * return thunks take back */
+	u32 taken_back;		/* how many of them when it is over */
 	u64 ret;
 };
 
 #define ENDS_MAX_EVENTS	(TRAMP_X86_MAX_PROGS * 12 + 16)
 
 /*
- * Fill in the log of a level that begins now. log[nr_log] has the preemption counter and, as
- * ret, the result when all is over.
+ * Fill in the log of a level that begins now. log[nr_log] has the preemption counter, the depth
+ * and, as ret, the result when all is over.
  */
 void ends_oracle(const struct ends *s, struct ends_level *l);
 

@@ -119,24 +119,20 @@ struct ends_prog *ends_add(struct ends *s, enum ends_kind kind, u32 flags,
 	c->prog = 0xffff888100000000 + i * 0x1000;
 	c->missed_arg = 0xffff888200000000 + i * 0x40;
 	c->cookie = 0x1000 + i;
-	c->link = 0xffff888300000000;
+	c->link = r->many || kind == ENDS_SESSION ? 0xffff888300000000 : 0;
 	c->active = s->word_off[0];
 	p->hits = machine_percpu(where, 8, &c->hits);
 	p->run = machine_percpu(where, 8, &c->run);
 	return p;
 }
 
-/* A session has two entries. */
+/* Sessions, the last ones, have two entries. */
 static u32 list_calls(const struct ends *s, struct tramp_x86_call *list)
 {
-	u32 i, nr = 0;
-
-	for (i = 0; i < s->nr; i++) {
-		list[nr++] = s->calls[i];
-		if (s->progs[i].kind == ENDS_SESSION)
-			list[nr++] = s->calls[i];
-	}
-	return nr;
+	memcpy(list, s->calls, s->nr * sizeof(*list));
+	memcpy(list + s->nr, s->calls + s->nr - s->req.nr_session,
+	       s->req.nr_session * sizeof(*list));
+	return s->nr + s->req.nr_session;
 }
 
 static bool lint(const struct ends *s)
@@ -156,6 +152,7 @@ static bool lint(const struct ends *s)
 		.inflight = s->req.inflight,
 		.kprobes = true,
 		.many = s->req.many,
+		.shared = !s->req.many,
 	};
 
 	if (!lint_image(&l)) {

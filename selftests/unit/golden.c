@@ -113,9 +113,12 @@ static void ask_ends(const struct tramp_x86_fentry_req *req)
 		e->multi_ctx_data, e->multi_ctx_link, e->multi_ctx_ip, e->multi_cookie, e->endbr,
 		e->endbr_poison, e->has_session, e->no_indirect,
 	};
+	u64 linked = 0;
 	u32 i;
 
-	if (!req->many && !req->nr_kret)
+	for (i = 0; i < req->nr_kprobe; i++)
+		linked |= req->kprobe[i].link;
+	if (!req->many && !req->nr_kret && !req->nr_session && !linked)
 		return;
 	ask(numbers, sizeof(numbers));
 	ask_programs(req->kret, req->nr_kret);

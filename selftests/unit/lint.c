@@ -95,7 +95,7 @@ static bool known_callee(const struct lint *l, u64 addr)
 			return true;
 	}
 	if (addr == e->missed || (addr == e->rcu_watching && !l->copy_len) ||
-	    (l->many && addr == e->multi_cookie))
+	    ((l->many || l->shared) && addr == e->multi_cookie))
 		return true;
 	if (l->copy_len) {
 		if (e->probe_enter && (addr == e->probe_enter || addr == e->probe_exit))
@@ -167,8 +167,11 @@ static void lint_branch(const struct lint *l, u32 off, const ZydisDecodedInstruc
 			return;
 		insns[off].jump = (s32)(target - (u64)l->code);
 		CHECK(in_copy(l, insns[off].jump), "branch at %#x leads out of the copy", off);
+	} else if (insn->mnemonic == ZYDIS_MNEMONIC_CALL && inside) {
+		CHECK(l->shared, "call at %#x leads into the image", off);
+		insns[off].jump = (s32)(target - (u64)l->code);
 	} else if (insn->mnemonic == ZYDIS_MNEMONIC_CALL) {
-		CHECK(!inside && known_callee(l, target), "call at %#x leads to %#lx", off,
+		CHECK(known_callee(l, target), "call at %#x leads to %#lx", off,
 		      (long)target);
 	} else if (inside) {
 		insns[off].jump = (s32)(target - (u64)l->code);

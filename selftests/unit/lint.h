@@ -11,7 +11,7 @@
 /*
  * An image and what it may refer to.
  *
- * @calls is in the order of call_off; a session is in it twice.
+ * @calls is in the order of call_off; sessions are in it twice.
  *
  * The copy is what a detour has of the probed code: any instructions, with branches
  * to anywhere outside of the image. Without a copy, copy_len is 0.
@@ -26,6 +26,7 @@ struct lint {
 	bool kprobes;		/* without a copy: kprobe programs are among the calls */
 	u64 orig;		/* may be called, too; 0: nothing */
 	bool many;		/* an image of many functions: it calls through r11 */
+	bool shared;		/* of one, and programs of many may be among the calls */
 	bool counted;		/* @inflight may be referred to */
 	u64 inflight;
 	u32 copy_off, copy_len;

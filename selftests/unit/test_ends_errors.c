@@ -105,6 +105,34 @@ static void good_session(void)
 		EXPECT(BAD_REQUEST, "%s", what);				\
 	} while (0)
 
+/* A return program and a session that are attached to many functions, in such an image. */
+static void good_shared(void)
+{
+	u32 i;
+
+	good_own();
+	for (i = 0; i < 2; i++) {
+		calls[i].flags = TRAMP_X86_CALL_MULTI;
+		calls[i].link = 0x1000;
+	}
+	req.session = calls + 1;
+	req.nr_session = 1;
+}
+
+static void bad_shared(void)
+{
+	BAD(good_shared, "no original", req.orig = 0);
+	BAD(good_shared, "an original that no push has", req.orig = 0x80000000);
+	BAD(good_shared, "no function", calls[1].func = 0);
+	BAD(good_shared, "not of many", calls[0].link = 0);
+	BAD(good_shared, "a session not of many", calls[1].link = 0);
+	BAD(good_shared, "a plain session", calls[1].flags = TRAMP_X86_CALL_COOKIE);
+	BAD(good_shared, "a kernel without", env.has_session = false);
+	BAD(good_shared, "too many in all", req.nr_session = NR);
+	BAD(good_shared, "is_return where data is", env.multi_ctx_is_return = 8);
+	BAD(good_shared, "members that are none", req.regs = 1 << 21);
+}
+
 static void bad_own(void)
 {
 	BAD(good_own, "no original", req.orig = 0);
@@ -243,6 +271,7 @@ static void out_of_reach(void)
 
 static const struct ktap_test tests[] = {
 	KTAP_TEST(bad_own),
+	KTAP_TEST(bad_shared),
 	KTAP_TEST(bad_many),
 	KTAP_TEST(not_needed),
 	KTAP_TEST(no_space),

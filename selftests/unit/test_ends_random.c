@@ -66,7 +66,10 @@ static u32 random_mask(struct rng *r)
 	       (rng_u64(r) & (kind == 2 ? rng_u64(r) : ~0U)) & TRAMP_X86_REGS_ALL;
 }
 
-/* @flags: those they all have. */
+/*
+ * @flags: those they all have. In an image of one function each may be of many: then it may be
+ * one that was loaded for many.
+ */
 static void random_progs(struct rng *r, enum ends_kind kind, u32 nr, u32 flags)
 {
 	static const u32 some[] = { 0, 0, COOKIE, IP, COOKIE | IP };
@@ -83,10 +86,40 @@ static void random_progs(struct rng *r, enum ends_kind kind, u32 nr, u32 flags)
 		p->left_out = kind >= ENDS_KRET && rng_chance(r, 20);
 		p->muted = rng_chance(r, 10);
 		p->result = rng_chance(r, 40) ? rng_below(r, 3) : 0;
-		c->link = link;
+		if (s.req.many || kind == ENDS_SESSION)
+			c->link = link;
+		else if (rng_chance(r, 40))
+			c->link = rng_u64(r);
+		if (!s.req.many && c->link && rng_chance(r, 50))
+			c->flags |= MULTI;
 		if (rng_chance(r, 20))
 			c->insns = rng_u64(r);
 	}
+}
+
+static void random_plain(struct rng *r, enum ends_kind kind, u32 nr)
+{
+	while (nr--)
+		ends_add(&s, kind, 0, rng_below(r, 3))->result =
+			kind == ENDS_FMOD_RET && rng_chance(r, 20);
+}
+
+/* Of one function: of many beside its own, sessions around programs of tracing type. */
+static void random_own(struct rng *r)
+{
+	bool sessions = rng_chance(r, 50), tracing = rng_chance(r, 30);
+
+	random_progs(r, ENDS_KPROBE, rng_below(r, 4), 0);
+	if (tracing) {
+		random_plain(r, ENDS_FENTRY, rng_below(r, 2));
+		random_plain(r, ENDS_FMOD_RET, rng_below(r, 2));
+		random_plain(r, ENDS_FEXIT, rng_below(r, 2));
+		/* such a program may skip the body */
+		s.patch_in_body &= !s.req.nr_fmod_ret;
+	}
+	random_progs(r, ENDS_KRET, rng_below(r, 3) + !sessions, 0);
+	if (sessions)
+		random_progs(r, ENDS_SESSION, 1 + rng_below(r, 3), MULTI);
 }
 
 static void one(struct rng *r)
@@ -104,13 +137,13 @@ static void one(struct rng *r)
 			     kind == 2 ? 1 : 1 + rng_below(r, 4),
 			     kind == 2 || rng_chance(r, 50) ? MULTI : 0);
 	} else {
-		random_progs(r, ENDS_KPROBE, rng_below(r, 4), 0);
-		random_progs(r, ENDS_KRET, 1 + rng_below(r, 3), 0);
+		random_own(r);
 	}
 	s.req.regs = random_mask(r);
 	s.req.ret_regs = random_mask(r);
 	s.image_off = rng_below(r, 0x100000);
-	s.model.nr_args = rng_below(r, 12);
+	/* functions of many have no arguments on the stack */
+	s.model.nr_args = rng_below(r, s.req.nr_session ? 7 : 12);
 	if (!many && s.model.nr_args > 6)
 		s.nr_stack = s.model.nr_args - 6;
 	for (i = 0; i < HIT_MAX_WORDS; i++)
