@@ -219,10 +219,11 @@ int tramp_site_switch(struct tramp_site *site, unsigned long ip, unsigned long c
 }
 
 /*
- * Take the function out of ftrace's table of direct calls, see the head comment.
+ * Take functions out of ftrace's table of direct calls, see the head comment: those in @hash.
  * @flags are those of the ops while it was registered.
  */
-static void forget_direct(struct tramp_site *site, unsigned long flags, unsigned long code)
+static void forget_direct(struct tramp_site *site, struct ftrace_ops_hash *hash,
+			  unsigned long flags, unsigned long code)
 {
 	static struct ftrace_ops stand_in;	/* tramp_mutex */
 
@@ -231,9 +232,35 @@ static void forget_direct(struct tramp_site *site, unsigned long flags, unsigned
 	memset(&stand_in, 0, sizeof(stand_in));
 	stand_in.flags = flags & ~FTRACE_OPS_FL_DYNAMIC;
 	stand_in.func = site->ops.func;
-	stand_in.func_hash = site->ops.func_hash;
+	stand_in.func_hash = hash;
 	/* Says that it is on no list, which is so, and cleans the table. */
 	tramp_unregister_direct(&stand_in, code);
+}
+
+/*
+ * The ops stays on ftrace's list, with a smaller filter: ftrace makes NOPs of the calls that are
+ * in it no more, and leaves those of the others alone. Then these go from the table of direct
+ * calls, as in forget_direct(). The list of them is made first, since that needs memory.
+ */
+int tramp_site_shrink(struct tramp_site *site, unsigned long *ips, u32 nr, unsigned long code)
+{
+	struct ftrace_ops *gone = kzalloc(sizeof(*gone), GFP_KERNEL);
+	int err = gone ? ftrace_set_filter_ips(gone, ips, nr, 0, 0) : -ENOMEM;
+	u32 i;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (!err)
+		err = ftrace_set_filter_ips(&site->ops, ips, nr, 1, 0);
+	for (i = 0; !err && i < nr; i++) {
+		if (calls(ips[i], code))
+			err = -ENODEV;
+	}
+	if (!err)
+		forget_direct(site, gone->func_hash, site->ops.flags, code);
+	if (gone)
+		ftrace_free_filter(gone);
+	kfree(gone);
+	return err;
 }
 
 bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs, u32 nr,
@@ -260,7 +287,7 @@ bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs,
 		return false;
 	}
 	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
-		forget_direct(site, flags, code);
+		forget_direct(site, site->ops.func_hash, flags, code);
 	tramp_site_retire(site);
 	return true;
 }

@@ -120,6 +120,19 @@ bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs,
 			    unsigned long code);
 
 /**
+ * tramp_site_shrink() - take some of many back, the others stay
+ * @site: the site of all
+ * @ips: the sites of some, but not of all
+ * @nr: how many
+ * @code: what they call
+ *
+ * Others notice nothing. No memory: nothing has changed.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or -ENOMEM. Otherwise ftrace has shut itself down: see tramp_site_detach().
+ */
+int tramp_site_shrink(struct tramp_site *site, unsigned long *ips, u32 nr, unsigned long code);
+
+/**
  * tramp_site_switch() - make a site call another image
  * @site: mode DIRECT
  * @ip: the function's, one of them
