@@ -21,6 +21,7 @@
 #include "ftrace/hold.h"
 #include "ftrace/room.h"
 #include "ftrace/site.h"
+#include "func/gate.h"
 #include "func/image.h"
 #include "func/target.h"
 #include "link/link.h"
@@ -66,6 +67,7 @@ static void device_exit(void)
 	X(tramp_site_init, tramp_site_exit) \
 	X(tramp_target_init, tramp_target_exit) \
 	X(tramp_func_image_init, tramp_func_image_exit) \
+	X(tramp_gate_init, tramp_gate_exit) \
 	X(tramp_probe_image_init, tramp_probe_image_exit) \
 	X(tramp_died_init, tramp_died_exit) \
 	X(tramp_retire_init, tramp_retire_exit) \

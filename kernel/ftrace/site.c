@@ -252,7 +252,7 @@ int tramp_site_shrink(struct tramp_site *site, unsigned long *ips, u32 nr, unsig
 	if (!err)
 		err = ftrace_set_filter_ips(&site->ops, ips, nr, 1, 0);
 	for (i = 0; !err && i < nr; i++) {
-		if (calls(ips[i], code))
+		if (tramp_site_calls(ips[i], code))
 			err = -ENODEV;
 	}
 	if (!err)

@@ -319,7 +319,7 @@ void tramp_func_image_retire(struct tramp_func_image *image,
 
 	lockdep_assert_held(&tramp_mutex);
 	for (i = 0; i < nr_exits(image); i++) {
-		if (!next || (exits[i] != replaced && !tramp_set_has(next->image.set, exits[i])))
+		if (exits[i] != replaced && !(next && tramp_set_has(next->image.set, exits[i])))
 			leave_out(image, i);
 	}
 	if (image->target && image->inside)

@@ -104,8 +104,8 @@ struct tramp_func_image *tramp_func_image_create(const struct tramp_func_image_r
  * @image: the image; no site calls it any more
  * @next: the image that the site calls instead, NULL: none. Calls inside the old one still
  *	run its exit programs when they come out; others are left out from now on
- * @replaced: the slot of a program that another has replaced: these calls run it, too, as the
- *	new one never sees them. May be NULL
+ * @replaced: the slot of a program that these calls run, too: another has replaced it, which
+ *	never sees them, or it goes on in an image of many functions. May be NULL
  *
  * Context: tramp_mutex held, may sleep.
  */

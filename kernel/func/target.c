@@ -9,11 +9,19 @@
  *
  * The order is: image complete, site switched, old image retired. If the site
  * cannot be switched everything is as before.
+ *
+ * A function that is one of many (multi/) has its call already, and many others have the same.
+ * When it gets a program of its own, the program of many becomes a member here, as the first
+ * of them, and the gate leads to the target's image (gate.c). When the others have gone, the
+ * gate leads to the image of many again. A program of many that comes to a function with others
+ * becomes a member as well. In either case its hits and misses are counted where all of it are.
  */
 #include <linux/hashtable.h>
 #include <linux/slab.h>
 #include "base/cache.h"
+#include "base/ksyms.h"
 #include "callback.h"
+#include "gate.h"
 #include "image.h"
 #include "internal.h"
 #include "target.h"
@@ -30,14 +38,25 @@ static enum tramp_list list_of(enum tramp_kind kind)
 		[TRAMP_KIND_FMOD_RET] = TRAMP_LIST_FMOD_RET,
 		[TRAMP_KIND_FEXIT] = TRAMP_LIST_FEXIT,
 		[TRAMP_KIND_KRETPROBE] = TRAMP_LIST_KRET,
+		[TRAMP_KIND_KPROBE_MULTI] = TRAMP_LIST_KPROBE,
+		[TRAMP_KIND_KRETPROBE_MULTI] = TRAMP_LIST_KRET,
+		[TRAMP_KIND_KPROBE_SESSION] = TRAMP_LIST_SESSION,
 	};
 
 	return lists[kind];
 }
 
+/* How calls get here; NONE: not at all. */
+static enum tramp_mode mode_of(const struct tramp_target *target)
+{
+	if (target->gate)
+		return TRAMP_MODE_DIRECT;
+	return target->site ? tramp_site_mode(target->site) : TRAMP_MODE_NONE;
+}
+
 static bool is_direct(const struct tramp_target *target)
 {
-	return target->site && tramp_site_mode(target->site) == TRAMP_MODE_DIRECT;
+	return mode_of(target) == TRAMP_MODE_DIRECT;
 }
 
 struct tramp_target *tramp_target_find(unsigned long addr, u64 key)
@@ -146,6 +165,25 @@ static struct tramp_target *get_target(const struct tramp_func *func, struct tra
 	return target;
 }
 
+/* Have the site call an image. @entered: see tramp_site_attach(). */
+static int lead_to(struct tramp_target *target, unsigned long code, bool *entered,
+		   struct tramp_refusal *why)
+{
+	struct tramp_gate *gate = target->gate;
+	int err;
+
+	if (target->site)
+		return tramp_site_switch(target->site, target->func.site, code, why);
+	if (!gate)
+		gate = tramp_gate_find(target->func.addr, 0);
+	if (!gate)
+		return tramp_site_attach(target->func.site, code, &target->site, entered, why);
+	err = tramp_gate_set(gate, target->func.addr, code, why);
+	if (!err)
+		target->gate = gate;
+	return err;
+}
+
 struct tramp_func_image *tramp_target_make_image(struct tramp_target *target,
 						 struct tramp_refusal *why)
 {
@@ -153,6 +191,7 @@ struct tramp_func_image *tramp_target_make_image(struct tramp_target *target,
 		.image.members = &target->members,
 		.image.key = target->func.key,
 		.image.index = target->index + 1,
+		.image.nr_twice = target->nr[TRAMP_LIST_SESSION],
 		.image.describe = tramp_slot_call,
 		.target = target,
 		.func = &target->func,
@@ -199,12 +238,7 @@ static int update_direct(struct tramp_target *target, const struct tramp_slot *r
 	if (IS_ERR(image))
 		return PTR_ERR(image);
 
-	if (target->site)
-		err = tramp_site_switch(target->site, target->func.site, image->image.exec.code,
-					why);
-	else
-		err = tramp_site_attach(target->func.site, image->image.exec.code, &target->site,
-					&entered, why);
+	err = lead_to(target, image->image.exec.code, &entered, why);
 	if (err) {
 		tramp_target_drop_image(target, image, entered);
 		return err;
@@ -252,16 +286,38 @@ void tramp_target_site_gone(struct tramp_target *target, bool clean)
 }
 
 /*
+ * The gate leads here no longer. @goes_on: the slot of a program that it leads to elsewhere.
+ * Return: false if it does lead here, for ever.
+ */
+static bool leave_gate(struct tramp_target *target, const struct tramp_slot *goes_on)
+{
+	struct tramp_gate *gate = target->gate;
+
+	if (!tramp_gate_clear(gate, target->func.addr))
+		return false;
+	tramp_func_image_retire(target->image, NULL, goes_on);
+	target->gate = NULL;
+	target->image = NULL;
+	if (!gate->live)
+		gate->ops->cleared(gate, target->func.addr);
+	return true;
+}
+
+/*
  * The site goes back to what it was without us; @last is the slot of the last program, NULL if
  * nobody can come here any more.
  */
 static void remove_site(struct tramp_target *target, struct tramp_slot *last)
 {
 	unsigned long code = target->image ? target->image->image.exec.code : 0;
-	bool clean = tramp_site_detach(target->site, target->func.site, code);
+	bool clean;
 
+	if (target->gate && leave_gate(target, NULL))
+		return;
+	clean = !target->gate && tramp_site_detach(target->site, target->func.site, code);
 	if (!clean && last)
 		tramp_target_silence(target, last);
+	target->gate = NULL;
 	tramp_target_site_gone(target, clean);
 }
 
@@ -270,14 +326,17 @@ static void remove_site(struct tramp_target *target, struct tramp_slot *last)
  * stays in that mode until its last program goes: if it went over to an image, a call in
  * between would run them twice, or not at all.
  */
-static int choose_mode(const struct tramp_func *func, const struct tramp_site *site,
+static int choose_mode(const struct tramp_func *func, const struct tramp_target *target,
 		       enum tramp_list list, bool sleeps, u32 flags, enum tramp_mode *mode,
 		       struct tramp_refusal *held)
 {
+	const struct tramp_site *site = target ? target->site : NULL;
 	int err;
 
 	*mode = TRAMP_MODE_DIRECT;
-	if (site && tramp_site_mode(site) == TRAMP_MODE_DIRECT)
+	if (target && is_direct(target))
+		return 0;
+	if (!site && tramp_gate_find(func->addr, 0))
 		return 0;
 	err = tramp_site_check(func->site, held);
 	if (!site && !err)
@@ -318,7 +377,7 @@ int tramp_target_check(const struct tramp_func *func, const struct tramp_target 
 	err = target ? check_room(target, why) : 0;
 	if (err)
 		return err;
-	err = choose_mode(func, target ? target->site : NULL, list, sleeps, flags, mode, &held);
+	err = choose_mode(func, target, list, sleeps, flags, mode, &held);
 	/* Also with success: EXPLAIN tells who has the site, if a callback is the way. */
 	if (why && !why->reason)
 		*why = held;
@@ -340,14 +399,16 @@ static void release_module(struct tramp_target *target, enum tramp_list list)
 
 /*
  * The newest of its kind runs first, as with the kernel's trampolines (hlist_add_head()). Of
- * kprobe programs the oldest does, as with the kernel's kprobes.
+ * kprobe programs the oldest does, as with the kernel's kprobes, and of sessions at the entry.
  */
-static void insert(struct tramp_target *target, struct tramp_member *member, enum tramp_list list)
+static void insert(struct tramp_target *target, struct tramp_member *member)
 {
+	enum tramp_list list = list_of(member->kind);
+	bool behind = list == TRAMP_LIST_KPROBE || list == TRAMP_LIST_SESSION;
 	struct tramp_member *next;
 
 	list_for_each_entry(next, &target->members, node) {
-		if (list_of(next->kind) >= list + (list == TRAMP_LIST_KPROBE))
+		if (list_of(next->kind) >= list + behind)
 			break;
 	}
 	list_add_tail(&member->node, &next->node);
@@ -362,6 +423,37 @@ static void take_out(struct tramp_target *target, struct tramp_member *member)
 	list_del(&member->node);
 	target->nr[list]--;
 	release_module(target, list);
+}
+
+/* The member of the program of many that runs at the function alone. */
+static int insert_gate_member(struct tramp_target *target, struct tramp_refusal *why)
+{
+	struct tramp_gate *gate = NULL;
+	struct tramp_member *member;
+
+	if (!target->site && !target->gate)
+		gate = tramp_gate_find(target->func.addr, 0);
+	if (!gate || !gate->live)
+		return 0;
+	member = gate->ops->join(gate, target->func.addr);
+	if (!member)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	insert(target, member);
+	member->point = &target->point;
+	target->gate_member = member;
+	target->refs++;
+	return 0;
+}
+
+/* Its program is run by the image of many again. */
+static void take_out_gate_member(struct tramp_target *target, struct tramp_gate *gate)
+{
+	struct tramp_member *member = target->gate_member;
+
+	take_out(target, member);
+	target->gate_member = NULL;
+	gate->ops->leave(gate, member);
+	tramp_target_put_locked(target);
 }
 
 /* Kprobe programs only, as before: the image that is left has this key. */
@@ -382,18 +474,17 @@ static void joined(struct tramp_target *target, struct tramp_member *member)
 
 static bool learns(const struct tramp_target *target, const struct tramp_func *func)
 {
-	return func->btf_id && !target->func.btf_id;
+	return func && func->btf_id && !target->func.btf_id;
 }
 
 /*
- * Run one more program. @func is what it knows of its function. A target that has had kprobe
- * programs only knows less: its images have the other key from now on.
+ * Run one more program. @func is what it knows of its function, NULL: nothing. A target that has
+ * had kprobe programs only knows less: its images have the other key from now on.
  */
 static int add_member(struct tramp_target *target, struct tramp_member *member,
 		      const struct tramp_func *func, enum tramp_mode mode,
 		      struct tramp_refusal *why)
 {
-	enum tramp_list list = list_of(member->kind);
 	bool learned = learns(target, func);
 	u64 key = target->func.key;
 	int err;
@@ -403,16 +494,23 @@ static int add_member(struct tramp_target *target, struct tramp_member *member,
 		if (err)
 			return err;
 	}
-	insert(target, member, list);
+	err = mode == TRAMP_MODE_DIRECT ? insert_gate_member(target, why) : 0;
+	if (err)
+		goto forget;
+	insert(target, member);
 	err = update(target, mode, NULL, why);
 	if (err) {
 		take_out(target, member);
-		if (learned)
-			forget_btf(target, key);
-		return err;
+		if (target->gate_member && !target->gate)
+			take_out_gate_member(target, tramp_gate_find(target->func.addr, 0));
+		goto forget;
 	}
 	joined(target, member);
 	return 0;
+forget:
+	if (learned)
+		forget_btf(target, key);
+	return err;
 }
 
 /* Another name of the function has programs, and no site yet: it is one of those that come. */
@@ -421,7 +519,7 @@ static bool alias_comes(const struct tramp_target *target)
 	const struct tramp_target *other;
 
 	hash_for_each_possible(targets, other, hash, target->func.addr) {
-		if (other != target && other->func.addr == target->func.addr && !other->site &&
+		if (other != target && other->func.addr == target->func.addr && !mode_of(other) &&
 		    tramp_target_nr(other))
 			return true;
 	}
@@ -448,9 +546,10 @@ static int join(struct tramp_target *target, struct tramp_member *member,
 			*why = held;
 		return err;
 	}
-	if (!later || target->site || mode != TRAMP_MODE_DIRECT || learns(target, func))
+	if (!later || mode_of(target) || tramp_gate_find(func->addr, 0) ||
+	    mode != TRAMP_MODE_DIRECT || learns(target, func))
 		return add_member(target, member, func, mode, why);
-	insert(target, member, list);
+	insert(target, member);
 	joined(target, member);
 	*later = target;
 	return 0;
@@ -485,7 +584,7 @@ void tramp_target_strike(struct tramp_member *member)
 {
 	struct tramp_target *target = tramp_target_of(member);
 
-	if (target->site) {
+	if (mode_of(target)) {
 		tramp_target_detach(member);
 		return;
 	}
@@ -504,31 +603,110 @@ enum tramp_mode tramp_target_entry_mode(unsigned long addr, unsigned long site)
 {
 	const struct tramp_target *target = tramp_target_find(addr, 0);
 
-	if (target && target->site)
-		return tramp_site_mode(target->site);
+	if (target && mode_of(target))
+		return mode_of(target);
+	if (tramp_gate_find(addr, 0))
+		return TRAMP_MODE_DIRECT;
 	return tramp_site_check(site, NULL) ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT;
+}
+
+/* One program may be attached to many functions by several links, as with the kernel's own. */
+static int check_twice(const struct tramp_target *target, const struct tramp_member *member,
+		       struct tramp_refusal *why)
+{
+	if (member->kind >= TRAMP_KIND_KPROBE_MULTI)
+		return 0;
+	return tramp_members_check(&target->members, member->slot->prog, member->kind,
+				   target->func.addr, why);
+}
+
+/* Takes the caller's reference of the target over, or puts it. */
+static int attach_kprobe(struct tramp_target *target, struct tramp_member *member,
+			 const struct tramp_func *func, struct tramp_refusal *why)
+{
+	int err;
+
+	if (target->site && !is_direct(target))
+		err = tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
+	else
+		err = check_room(target, why) ?: check_twice(target, member, why) ?:
+		      add_member(target, member, func, TRAMP_MODE_DIRECT, why);
+	if (err)
+		tramp_target_put_locked(target);
+	return err;
 }
 
 int tramp_target_attach_kprobe(struct tramp_member *member, const struct tramp_func *func,
 			       struct tramp_refusal *why)
 {
 	struct tramp_target *target;
-	int err;
 
 	lockdep_assert_held(&tramp_mutex);
 	target = get_target(func, why);
 	if (IS_ERR(target))
 		return PTR_ERR(target);
-	if (target->site && !is_direct(target))
-		err = tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
-	else
-		err = check_room(target, why) ?:
-		      tramp_members_check(&target->members, member->slot->prog, member->kind,
-					  target->func.addr, why) ?:
-		      add_member(target, member, func, TRAMP_MODE_DIRECT, why);
-	if (err)
-		tramp_target_put_locked(target);
-	return err;
+	return attach_kprobe(target, member, func, why);
+}
+
+bool tramp_target_can_join(unsigned long addr, u32 more)
+{
+	const struct tramp_target *target = tramp_target_find(addr, 0);
+
+	if (target && is_direct(target))
+		return tramp_target_nr(target) < TRAMP_MAX_PROGS;
+	return !(target && target->site) && tramp_gate_find(addr, more);
+}
+
+/* The function, if it has no target yet. */
+static int find_func(unsigned long addr, struct tramp_func *func, struct tramp_refusal *why)
+{
+	struct module *mod = NULL;
+	struct tramp_symbol sym;
+
+	if (!tramp_text_symbol(addr, &sym))
+		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, addr, NULL);
+	if (!KSYM(core_kernel_text)(addr)) {
+		preempt_disable();
+		mod = KSYM(__module_text_address)(addr);
+		preempt_enable();
+	}
+	tramp_resolve_entry(&sym, tramp_site_of(addr), mod, func);
+	return 0;
+}
+
+int tramp_target_join(struct tramp_member *member, unsigned long addr, struct tramp_refusal *why)
+{
+	struct tramp_target *target = tramp_target_find(addr, 0);
+	struct tramp_func func;
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (target && is_direct(target)) {
+		target->refs++;
+		return attach_kprobe(target, member, NULL, why);
+	}
+	err = find_func(addr, &func, why);
+	return err ?: tramp_target_attach_kprobe(member, &func, why);
+}
+
+void tramp_target_leave_out(const struct tramp_counts *counts)
+{
+	struct tramp_func_inside *inside;
+	struct tramp_target *target;
+	int bkt;
+
+	lockdep_assert_held(&tramp_mutex);
+	hash_for_each(targets, bkt, target, hash) {
+		list_for_each_entry(inside, &target->older, older)
+			tramp_func_image_leave_out(inside->image, counts);
+	}
+}
+
+/* Nobody but the owner of a live gate has a program left here: the image of many runs it. */
+static bool is_owners_alone(const struct tramp_target *target)
+{
+	return target->gate && target->gate->live && target->gate_member &&
+	       tramp_target_nr(target) == 1;
 }
 
 struct tramp_target *tramp_target_leave(struct tramp_member *member)
@@ -539,6 +717,8 @@ struct tramp_target *tramp_target_leave(struct tramp_member *member)
 	lockdep_assert_held(&tramp_mutex);
 	take_out(target, member);
 	member->point = NULL;
+	if (target->gate_member == member)
+		target->gate_member = NULL;
 	list_for_each_entry(inside, &target->older, older)
 		tramp_func_image_leave_out(inside->image, member->counts);
 	return target;
@@ -547,13 +727,19 @@ struct tramp_target *tramp_target_leave(struct tramp_member *member)
 void tramp_target_detach(struct tramp_member *member)
 {
 	struct tramp_target *target = tramp_target_leave(member);
+	struct tramp_gate *gate = target->gate;
 	struct tramp_slot *slot = member->slot;
 
-	if (!target->site) {
+	if (!mode_of(target)) {
 		/* ftrace has shut down, see remove_site(); or the module has gone. */
 	} else if (!tramp_target_nr(target)) {
 		remove_site(target, slot);
-	} else if (update(target, tramp_site_mode(target->site), NULL, NULL)) {
+	} else if (is_owners_alone(target)) {
+		if (leave_gate(target, target->gate_member->slot))
+			take_out_gate_member(target, gate);
+		else
+			tramp_target_silence(target, slot);
+	} else if (update(target, mode_of(target), NULL, NULL)) {
 		/*
 		 * No memory for an image or set of the others, or ftrace has shut down.
 		 * They keep the old one, and this program is left out of it.
@@ -571,17 +757,17 @@ int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
-	if (!target->site)
+	if (!mode_of(target))
 		return tramp_refuse(why, target->gone ? TRAMP_REASON_MODULE_GONE :
 				    TRAMP_REASON_LINK_GONE, 0, NULL);
-	if (tramp_site_mode(target->site) == TRAMP_MODE_FTRACE_OPS && !tramp_ops_possible(slot))
+	if (!is_direct(target) && !tramp_ops_possible(slot))
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
 	err = tramp_members_check(&target->members, slot->prog, member->kind, target->func.addr,
 				  why);
 	if (err)
 		return err;
 	member->slot = slot;
-	err = update(target, tramp_site_mode(target->site), old, why);
+	err = update(target, mode_of(target), old, why);
 	if (err) {
 		member->slot = old;
 		return err;
@@ -607,7 +793,7 @@ void tramp_target_module_gone(const struct module *mod)
 		hash_del(&target->hash);
 		target->gone = true;
 		target->func.owner = NULL;
-		if (target->site)
+		if (mode_of(target))
 			remove_site(target, NULL);
 	}
 }

@@ -13,6 +13,7 @@
 #include "resolve.h"
 
 struct tramp_func_image;
+struct tramp_gate;
 
 /* The kinds in the order their programs run. */
 enum tramp_list {
@@ -21,7 +22,7 @@ enum tramp_list {
 	TRAMP_LIST_FMOD_RET,
 	TRAMP_LIST_FEXIT,
 	TRAMP_LIST_KRET,
-	TRAMP_LIST_SESSION,	/* in images of many functions only (multi/) */
+	TRAMP_LIST_SESSION,	/* only of many functions; around all but the first */
 	TRAMP_LISTS,
 };
 
@@ -41,7 +42,9 @@ enum tramp_list {
  *	but of kprobe programs the oldest
  * @nr: how many there are of each of these kinds
  * @image: what the site calls; NULL without programs or in mode FTRACE_OPS
- * @site: NULL without programs
+ * @site: NULL without programs, and with @gate
+ * @gate: the site is one of many, and this leads to @image (func/gate.h); or NULL
+ * @gate_member: the member of its owner's program, while that runs at the function
  * @older: retired images that calls may still be in
  *
  * While it has programs of tracing type it holds a reference to its function's module, and so
@@ -62,6 +65,8 @@ struct tramp_target {
 	u32 nr[TRAMP_LISTS];
 	struct tramp_func_image *image;
 	struct tramp_site *site;
+	struct tramp_gate *gate;
+	struct tramp_member *gate_member;
 	struct list_head older;
 };
 
@@ -121,6 +126,27 @@ void tramp_target_module_gone(const struct module *mod);
 int tramp_target_attach_kprobe(struct tramp_member *member, const struct tramp_func *func,
 			       struct tramp_refusal *why);
 
+/**
+ * tramp_target_join() - attach a program of many functions to one that has others
+ * @member: as for struct tramp_point_ops
+ * @addr: the function, in the kernel proper or in a module that the caller holds
+ * @why: why not, as for tramp_target_attach_kprobe()
+ *
+ * Those who join take part in the function's own image. tramp_target_detach() detaches the member.
+ * Context: tramp_mutex held, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int tramp_target_join(struct tramp_member *member, unsigned long addr, struct tramp_refusal *why);
+
+/* Whether it may join there, beside @more others; tramp_mutex held. */
+bool tramp_target_can_join(unsigned long addr, u32 more);
+
+/*
+ * Leave the program with these counters out of all images that have retired with calls inside.
+ * tramp_mutex held, may sleep.
+ */
+void tramp_target_leave_out(const struct tramp_counts *counts);
+
 /* DIRECT if a kprobe program at a function's entry would have that mode, or FTRACE_OPS. */
 enum tramp_mode tramp_target_entry_mode(unsigned long addr, unsigned long site);
 
@@ -144,7 +170,8 @@ struct tramp_target *tramp_target_find(unsigned long addr, u64 key);
 static inline u32 tramp_target_nr_tracing(const struct tramp_target *target)
 {
 	return target->nr[TRAMP_LIST_FENTRY] + target->nr[TRAMP_LIST_FMOD_RET] +
-	       target->nr[TRAMP_LIST_FEXIT] + target->nr[TRAMP_LIST_KRET];
+	       target->nr[TRAMP_LIST_FEXIT] + target->nr[TRAMP_LIST_KRET] +
+	       target->nr[TRAMP_LIST_SESSION];
 }
 
 static inline u32 tramp_target_nr(const struct tramp_target *target)

@@ -9,7 +9,8 @@
  *    as the kernel's own links of many functions hold theirs. One that is still coming is
  *    refused (func/resolve.c has why).
  *  - Somebody else may take a function's site. Then ftrace refuses all of them, and
- *    tramp_site_attach_many() says who has it.
+ *    tramp_site_attach_many() says who has it. So it is with a function that we hold, if its
+ *    programs leave no room meanwhile. If they go, it is attached to alone.
  */
 #include <linux/ftrace.h>
 #include <linux/sched/signal.h>
@@ -18,7 +19,9 @@
 #include <linux/uaccess.h>
 #include "base/ksyms.h"
 #include "ftrace/site.h"
+#include "func/gate.h"
 #include "func/resolve.h"
+#include "func/target.h"
 #include "funcs.h"
 #include "proto.h"
 #include "text/idle.h"
@@ -64,6 +67,26 @@ static int hold_module(struct tramp_funcs *funcs, unsigned long addr, struct tra
 	return 0;
 }
 
+/* A site that is held is as good as a free one if we hold it and the function may be shared. */
+static int check_site(struct tramp_funcs *funcs, unsigned long addr, unsigned long site,
+		      struct tramp_refusal *why)
+{
+	struct tramp_refusal held = {};
+	int err = tramp_site_check(site, &held);
+
+	if (held.reason == TRAMP_REASON_SITE_HELD && funcs->nr_shared < TRAMP_GATE_MAX) {
+		mutex_lock(&tramp_mutex);
+		if (tramp_target_can_join(addr, funcs->nr_shared)) {
+			funcs->nr_shared++;
+			err = 0;
+		}
+		mutex_unlock(&tramp_mutex);
+	}
+	if (err && why)
+		*why = held;
+	return err;
+}
+
 static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
 		 struct tramp_refusal *why)
 {
@@ -93,7 +116,7 @@ static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
 		return tramp_refuse(why, TRAMP_REASON_RCU_IDLE, addr, "%s", name);
 	if (returns && tramp_func_noreturn(name))
 		return tramp_refuse(why, TRAMP_REASON_NORETURN, addr, "%s", name);
-	return tramp_site_check(site, why);
+	return check_site(funcs, addr, site, why);
 }
 
 /* Note why an item is left out, or that it fails the request. */
@@ -210,10 +233,15 @@ int tramp_funcs_create(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 	return err;
 }
 
-void tramp_funcs_free(struct tramp_funcs *funcs)
+void tramp_funcs_put_modules(struct tramp_funcs *funcs)
 {
 	while (funcs->nr_modules)
 		module_put(funcs->modules[--funcs->nr_modules]);
+}
+
+void tramp_funcs_free(struct tramp_funcs *funcs)
+{
+	tramp_funcs_put_modules(funcs);
 	kfree(funcs->modules);
 	kvfree(funcs->cookies);
 	kvfree(funcs->addrs);

@@ -12,6 +12,7 @@
  * struct tramp_funcs - functions with their cookies
  * @nr: how many
  * @nr_modules: entries in @modules
+ * @nr_shared: how many have other programs of ours, or had when they were checked
  * @addrs: their addresses, in ascending order
  * @cookies: the cookie of each; NULL: all are 0
  * @modules: the modules they are in, with a reference to each
@@ -21,6 +22,7 @@
 struct tramp_funcs {
 	u32 nr;
 	u32 nr_modules;
+	u32 nr_shared;
 	unsigned long *addrs;
 	u64 *cookies;
 	struct module **modules;
@@ -75,7 +77,9 @@ struct tramp_funcs_req {
 int tramp_funcs_create(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 		       struct tramp_refusal *why);
 
-/* Drops the modules. May sleep. */
+/* Drops the modules only. */
+void tramp_funcs_put_modules(struct tramp_funcs *funcs);
+/* Drops the modules, frees the lists. */
 void tramp_funcs_free(struct tramp_funcs *funcs);
 
 /* The cookie of the function at @addr, 0 if there is no such function. Any context; no locks. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One program on many functions: one image, one ftrace_ops, one sorted list of functions.
+ * One program on many functions: one image, one gate, few ftrace_ops, one sorted list of
+ * functions.
  */
 #ifndef TRAMP_MULTI_H
 #define TRAMP_MULTI_H
 
-#include "base/tramp.h"
+#include <linux/refcount.h>
 #include "ftrace/site.h"
+#include "func/gate.h"
 #include "funcs.h"
 #include "link/point.h"
 
@@ -46,15 +48,22 @@ int tramp_multi_check_prog(struct tramp_multi_req *req, struct tramp_refusal *wh
  * @members: the member, alone in its list
  * @funcs: the functions
  * @key: in the image's name
- * @image: what all sites call; NULL once detached
- * @nr_sites: entries in @sites
- * @sites: the sites, each for TRAMP_MULTI_CHUNK functions in the order of @funcs, the last for
- *	the rest; NULL where ftrace has shut down under them
+ * @image: where the gate leads, for functions without programs of their own
+ * @gate: what all sites call
+ * @refs: one each for @image, for @slot, and for sites that call the gate
+ * @slot: of @parts; NULL once detached
+ * @kind: enum tramp_kind of the program
+ * @link_id: id of the link
+ * @parts: those functions where the program runs beside others, with an image of their own
+ * @keeps_modules: calls of functions in modules are left
+ * @stays: ftrace has shut down and has left calls
  * @link: struct bpf_kprobe_multi_link as far as helpers read it; NULL for a program that
  *	has other helpers
+ * @sites: the sites, each for TRAMP_MULTI_CHUNK functions in the order of @funcs, the last for
+ *	the rest; NULL where no function calls the gate
  *
- * Freed with its image: programs that still run in it read @link and @funcs. Protected by
- * tramp_mutex; @link and @funcs do not change.
+ * Programs that still run in images read @link and @funcs. Protected by tramp_mutex; @link and
+ * @funcs do not change.
  */
 struct tramp_multi {
 	struct tramp_point point;
@@ -62,9 +71,26 @@ struct tramp_multi {
 	struct tramp_funcs funcs;
 	u64 key;
 	struct tramp_func_image *image;
+	struct tramp_gate gate;
+	refcount_t refs;
+	struct tramp_slot *slot;
+	u8 kind;
+	u32 link_id;
+	struct list_head parts;
+	bool keeps_modules;
+	bool stays;
 	void *link;
-	u32 nr_sites;
 	struct tramp_site *sites[];
+};
+
+/**
+ * struct tramp_multi_part - the program at one function, beside others
+ * @member: in the function's target
+ * @node: in the attachment's list
+ */
+struct tramp_multi_part {
+	struct tramp_member member;
+	struct list_head node;
 };
 
 static inline struct tramp_multi *tramp_multi_of(const struct tramp_member *member)

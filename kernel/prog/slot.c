@@ -186,6 +186,22 @@ struct tramp_slot *tramp_slot_alloc_hook(struct tramp_hook *hook, struct tramp_c
 	return slot;
 }
 
+struct tramp_slot *tramp_slot_clone(const struct tramp_slot *slot)
+{
+	struct tramp_slot *clone = kmemdup(slot, sizeof(*slot), GFP_KERNEL);
+
+	if (!clone)
+		return NULL;
+	refcount_set(&clone->ref, 1);
+	refcount_inc(&clone->counts->ref);
+	if (clone->prog)
+		bpf_prog_inc(clone->prog);
+	/* It counts already, so that nobody can extend it meanwhile. */
+	if (clone->unextended)
+		count_as_array_member(clone->prog, 1);
+	return clone;
+}
+
 notrace void tramp_slot_run_hook(struct tramp_slot *slot, struct pt_regs *regs)
 {
 	if (unlikely(this_cpu_inc_return(hook_active) != 1)) {
@@ -214,6 +230,8 @@ void tramp_slot_put(struct tramp_slot *slot)
 	tramp_counts_put(slot->counts);
 	if (slot->hook)
 		slot->hook->released(slot->hook);
+	if (slot->released)
+		slot->released(slot->released_arg);
 	kfree(slot);
 }
 

@@ -60,6 +60,8 @@ struct tramp_slot {
 	bool func_ip;			/* a kprobe program that calls bpf_get_func_ip() */
 	bool unextended;		/* keeps the program from being extended */
 	unsigned long link;		/* of many functions; see struct tramp_x86_call */
+	void (*released)(void *arg);	/* the last reference has gone; may be NULL */
+	void *released_arg;
 };
 
 /* New counters at zero, with one reference; NULL if out of memory. May sleep. */
@@ -93,6 +95,12 @@ void tramp_counts_add_misses(struct tramp_counts *counts, u64 misses);
  */
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
 				    u64 cookie);
+
+/*
+ * A copy with one reference of its own, and with the same program, counters and @link; NULL
+ * without memory. May sleep. With @released set it tells when no image has it any more.
+ */
+struct tramp_slot *tramp_slot_clone(const struct tramp_slot *slot);
 
 /* Likewise, for a hook, which is in use until @hook->released() is called. */
 struct tramp_slot *tramp_slot_alloc_hook(struct tramp_hook *hook, struct tramp_counts *counts);

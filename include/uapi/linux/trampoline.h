@@ -588,7 +588,8 @@ struct tramp_explain_code {
  * @link_id: (out) the link's id
  * @kind: (out) enum tramp_kind
  * @nr_attached: (out) functions attached to
- * @key: (out) the <key> in trampoline_<key>_<index>, the one image of all of them
+ * @key: (out) the <key> in trampoline_<key>_<index>, the one image of all functions that have
+ *	no other programs
  * @failed: (out) without F_SKIP: the entry of @addrs or @names that @refusal is about, @nr if
  *	it is about none
  * @names_len: bytes of @names, at most TRAMP_MULTI_NAMES_MAX
@@ -602,8 +603,10 @@ struct tramp_explain_code {
  *
  * A function that is named twice is attached to once, with its first cookie; the others are
  * ALREADY_ATTACHED, which without F_SKIP refuses the request. Where no function is left the
- * request is refused (SYNTAX). At most one program can have a function's entry in this way:
- * another one is refused (SITE_HELD).
+ * request is refused (SYNTAX). A function may have other programs of this module, of any kind,
+ * before or afterwards. At such functions the program counts as one of TRAMP_MAX_PROGS. Of one
+ * attachment 1,024 functions can be like that. More are SITE_HELD, and so is a function whose
+ * entry is somebody else's. By another link the same program may be attached again.
  *
  * A program at returns is attached only to functions whose arguments are known to come in
  * registers. It must have BTF, in the kernel proper, under a name that is unique.
