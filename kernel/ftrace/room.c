@@ -62,6 +62,8 @@ struct old_table {
 /* The kernel does well up to here (FTRACE_HASH_MAX_BITS). */
 #define KERNEL_BITS	12
 #define KERNEL_ROOM	(2u << KERNEL_BITS)
+/* It puts one of 32 buckets in the place of an empty one. */
+#define FIRST_ROOM	(2u << 5)
 /* More buckets than functions are of no use. */
 #define MAX_BITS	16
 
@@ -135,17 +137,18 @@ static bool add_entry(struct table *t, unsigned long ip, unsigned long direct)
 
 static bool copy_entries(struct table *to, const struct table *from)
 {
+	/* The table's own address, which is in data. It stays, as the table does. */
+	const unsigned long of_nobody = tramp_ksyms.direct_functions;
 	const struct ftrace_func_entry *e;
 	u32 i;
 
 	for (i = 0; i < 1u << from->size_bits; i++) {
 		hlist_for_each_entry(e, &from->buckets[i], hlist) {
-			if (!add_entry(to, e->ip, e->direct))
+			if (e->ip != of_nobody && !add_entry(to, e->ip, e->direct))
 				return false;
 		}
 	}
-	/* The table's own address, which is in data. It stays, as the table does. */
-	return to->count || add_entry(to, tramp_ksyms.direct_functions, 0);
+	return add_entry(to, of_nobody, 0);
 }
 
 static bool add_calls(struct table *to, const struct tramp_site_call *calls, u32 nr)
@@ -213,7 +216,7 @@ static int grow(struct table **where, u32 nr, const struct tramp_site_call *call
 int tramp_ftrace_room(u32 nr, struct tramp_refusal *why)
 {
 	struct table **where = (struct table **)tramp_ksyms.direct_functions;
-	u32 total;
+	u32 total, room;
 	int err = 0;
 
 	lockdep_assert_held(&tramp_mutex);
@@ -224,8 +227,9 @@ int tramp_ftrace_room(u32 nr, struct tramp_refusal *why)
 		       tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0, "direct_functions");
 	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
 	total = (*where)->count + nr;
+	room = (*where)->count ? 2u << (*where)->size_bits : FIRST_ROOM;
 	/* One more, as long as the kernel does well, is left to the kernel. */
-	if (total > 2u << (*where)->size_bits && (nr > 1 || total > KERNEL_ROOM))
+	if (total > room && (nr > 1 || total > KERNEL_ROOM))
 		err = grow(where, total, NULL, 0, why);
 	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
 	return err;
