@@ -256,6 +256,28 @@ struct text_sym *text_symbols(size_t *nr)
 	return syms;
 }
 
+char *ambiguous_symbol(void)
+{
+	struct text_sym *syms;
+	size_t nr, i, k;
+	char *name;
+
+	syms = text_symbols(&nr);
+	for (i = 0; i < nr; i++) {
+		if (syms[i].module[0] || syms[i].type != 't')
+			continue;
+		for (k = i + 1; k < nr && k < i + 20000; k++)
+			if (!syms[k].module[0] && !strcmp(syms[i].name, syms[k].name))
+				goto found;
+	}
+found:
+	REQUIRE(i < nr, "no ambiguous name in this kernel");
+	name = strdup(syms[i].name);
+	REQUIRE(name, "out of memory");
+	free(syms);
+	return name;
+}
+
 /* ------------------------------------------------------------------ others -- */
 
 uint64_t rnd(uint64_t *state)

@@ -77,6 +77,8 @@ struct text_sym {
 };
 /* Read anew; to be freed. */
 struct text_sym *text_symbols(size_t *nr);
+/* The name of two functions of the kernel proper; to be freed. */
+char *ambiguous_symbol(void);
 
 /* ------------------------------------------------------------------ others -- */
 
