@@ -51,7 +51,7 @@ struct name_block {
 
 static struct kmem_cache *block_cache;
 static LIST_HEAD(blocks);
-static DEFINE_SPINLOCK(blocks_lock);		/* @blocks, and what is in them; from softirqs too */
+static DEFINE_SPINLOCK(blocks_lock);	/* @blocks, and what is in them; from softirqs too */
 static u32 stride, places;			/* read only after init */
 
 /* At this @distance no tail reaches into a head. */
@@ -67,9 +67,9 @@ int tramp_image_name_init(void)
 	BUILD_BUG_ON(sizeof_field(struct bpf_ksym, name) < TRAMP_IMAGE_NAME_LEN);
 
 	/* sizeof() itself always will do: then nothing overlaps */
-	for (stride = ALIGN(HEAD_SIZE + TAIL_SIZE, 8); stride < sizeof(struct bpf_ksym); stride += 8)
-		if (apart(stride))
-			break;
+	stride = ALIGN(HEAD_SIZE + TAIL_SIZE, 8);
+	while (stride < sizeof(struct bpf_ksym) && !apart(stride))
+		stride += 8;
 	places = (ROOM - sizeof(struct name_block) - sizeof(struct bpf_ksym)) / stride + 1;
 	places = min_t(u32, places, MOST);
 	/* aligned to its size, so that a place leads to its block */

@@ -15,7 +15,8 @@ static int attach_kernel(struct bench_att *a, const struct bench_place *place, u
 
 BENCH_MECH(kernel_kretprobe) = {
 	.name = "kretprobe", .title = "kretprobe", .side = BENCH_KERNEL, .rank = 70,
-	.target = BENCH_FUNCTION, .progs = BENCH_ALL, .as = bench_as_kprobe, .attach = attach_kernel,
+	.target = BENCH_FUNCTION, .progs = BENCH_ALL, .as = bench_as_kprobe,
+	.attach = attach_kernel,
 };
 
 BENCH_MECH(kernel_kretprobe_rethook) = {
