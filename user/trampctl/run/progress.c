@@ -5,7 +5,8 @@
  * terminal, or a dumb one, or JSON is wanted, there is none.
  *
  * A thread writes it, since what takes long may be one system call. It takes no signals:
- * those are to interrupt that call. It reads two numbers that need not belong together.
+ * those are to interrupt that call. Once one has, the line says so. It reads two numbers that
+ * need not belong together.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +19,9 @@
 #include <unistd.h>
 
 #include "../out/json.h"
+#include "events.h"
 #include "progress.h"
+#include "signals.h"
 
 #define FIRST_NS 500000000
 #define NEXT_NS 200000000
@@ -26,7 +29,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static pthread_t writer;
-static bool running, ended;
+static bool running, ended, ending;
 static const char *doing;
 static atomic_size_t done, total;
 static time_t began;
@@ -38,11 +41,29 @@ static void later(struct timespec *ts, long ns)
 	ts->tv_nsec %= 1000000000;
 }
 
+/* While the system call runs that a signal is to interrupt, the signal is pending. */
+static bool interrupted(void)
+{
+	sigset_t pending, ends;
+	int sig;
+
+	if (events_stopped())
+		return true;
+	end_signals(&ends);
+	sigpending(&pending);
+	for (sig = 1; sig < NSIG; sig++)
+		if (sigismember(&ends, sig) == 1 && sigismember(&pending, sig) == 1)
+			return true;
+	return false;
+}
+
 static void write_line(void)
 {
 	const size_t d = done, t = total;
 
-	if (t)
+	if (interrupted() && !ending)
+		fprintf(stderr, "\r%s: interrupted, ending it\033[K", doing);
+	else if (t)
 		fprintf(stderr, "\r%s: %zu of %zu (%zu%%)\033[K", doing, d, t, d * 100 / t);
 	else
 		fprintf(stderr, "\r%s: %lld s\033[K", doing, (long long)(time(NULL) - began));
@@ -89,6 +110,7 @@ void progress_begin(const char *what)
 	done = total = 0;
 	began = time(NULL);
 	ended = false;
+	ending = events_stopped();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	running = !pthread_create(&writer, NULL, write_lines, NULL);
