@@ -139,7 +139,7 @@ int sums_run(struct sums *s, int argc, char **argv)
 		if (s->kind->begin)
 			s->kind->begin(s);
 		rc = many_wait(&s->many, s->opts->interval_ns, show_interval, s);
-		many_stop(&s->many);
+		many_halt(&s->many);
 		if (!rc)
 			rc = show(s, "end");
 		/* Now, while errno says why. */

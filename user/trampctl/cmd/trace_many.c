@@ -270,7 +270,7 @@ static int collect(struct trace_many *run)
 		return 0;
 
 	rc = events_collect(&run->events);
-	many_stop(&run->many);
+	many_halt(&run->many);
 	if (rc)
 		return rc;
 	events_finish(&run->events);
@@ -304,7 +304,6 @@ int trace_many(const struct trace_many_options *opts, int argc, char **argv)
 		if (!rc)
 			rc = collect(&run);
 	}
-	many_stop(&run.many);
 	events_close(&run.events);
 	free_trees(&run);
 	for (i = 0; run.funcs && i < run.many.funcs.nr; i++)

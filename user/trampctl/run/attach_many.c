@@ -289,32 +289,39 @@ int attach_many(const struct many_programs *progs, struct many_attachment *a, bo
 
 /* ---------------------------------------------------------------- detach -- */
 
-/* Detaches, and returns how often the program was missed. */
-static uint64_t drop(struct tramp_link **link)
+static uint64_t missed_by(const struct tramp_link *link)
 {
 	TRAMP_OPTS(tramp_link_info, info);
-	uint64_t misses;
 
-	if (!*link)
-		return 0;
-	misses = tramp_link__info(*link, &info) ? 0 : info.misses;
-	tramp_link__destroy(*link);
-	*link = NULL;
+	return link && !tramp_link__info(link, &info) ? info.misses : 0;
+}
+
+/* How often the programs were missed until now. */
+uint64_t missed_by_many(const struct many_attachment *a)
+{
+	uint64_t misses = missed_by(a->link);
+	size_t i;
+
+	for (i = 0; i < a->nr; i++)
+		misses += missed_by(a->places[i].entry) + missed_by(a->places[i].exit);
 	return misses;
 }
 
-/* Detaches. Returns how often the programs were missed. */
-uint64_t detach_many(struct many_attachment *a)
+static void drop(struct tramp_link **link)
 {
-	uint64_t misses;
+	tramp_link__destroy(*link);
+	*link = NULL;
+}
+
+void detach_many(struct many_attachment *a)
+{
 	size_t i;
 
 	progress_begin("detaching");
-	misses = drop(&a->link);
+	drop(&a->link);
 	for (i = 0; i < a->nr; i++)
-		misses += drop(&a->places[i].entry);
+		drop(&a->places[i].entry);
 	for (i = 0; i < a->nr; i++)
-		misses += drop(&a->places[i].exit);
+		drop(&a->places[i].exit);
 	progress_end();
-	return misses;
 }

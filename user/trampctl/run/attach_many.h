@@ -59,7 +59,8 @@ struct many_attachment {
 };
 
 int attach_many(const struct many_programs *progs, struct many_attachment *a, bool all_or_nothing);
-uint64_t detach_many(struct many_attachment *a);
+uint64_t missed_by_many(const struct many_attachment *a);
+void detach_many(struct many_attachment *a);
 char *left_out_text(const struct many_place *p, const char **reason);
 int fail_left_out(const struct many_place *p, bool all_of_them);
 

@@ -34,6 +34,9 @@ char LICENSE[] SEC("license") = "GPL";
 
 struct many_counts counts = {};
 
+/* The run is over: whatever is called from now on is not of it. */
+volatile bool halted = false;
+
 const struct many_task empty_state = {};
 const struct many_event empty_event = {};
 
@@ -296,7 +299,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, bool session)
 	struct many_task *state;
 	struct many_frame *frame;
 
-	if (!task_counts())
+	if (halted || !task_counts())
 		return 1;
 	func = bpf_get_attach_cookie(ctx);
 	if (cfg.flags & MANY_F_FUNCS) {
@@ -452,7 +455,7 @@ static __always_inline int on_exit(struct pt_regs *ctx)
 	__u32 func, place;
 	bool wanted;
 
-	if (!task_counts())
+	if (halted || !task_counts())
 		return 0;
 	func = bpf_get_attach_cookie(ctx);
 	if (cfg.flags & MANY_F_EXIT_ONLY)

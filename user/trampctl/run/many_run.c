@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -351,18 +353,31 @@ int many_wait(struct many_run *run, uint64_t interval_ns, int (*show)(void *arg)
 	return rc;
 }
 
-/* Detaches. The counts of the programs are still there. */
-void many_stop(struct many_run *run)
+/**
+ * many_halt() - have the programs do nothing any more
+ * @run: started
+ *
+ * With thousands of functions the kernel needs seconds to take the programs away, and all that
+ * time somebody waits for what they found. So they stop first, and many_free() detaches when
+ * that is shown. Nothing changes after this: a program that had begun has ended, as
+ * MEMBARRIER_CMD_GLOBAL waits for an RCU grace period (kernel/sched/membarrier.c), and programs
+ * are in RCU read-side sections. Kernels with nohz_full CPUs refuse it; a call that is just
+ * being counted may be left out there.
+ */
+void many_halt(struct many_run *run)
 {
-	if (run->attachment.places)
-		run->missed += detach_many(&run->attachment);
-	bpf_link__destroy(run->task_link);
-	run->task_link = NULL;
+	run->skel->bss->halted = true;
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	run->missed = missed_by_many(&run->attachment);
 }
 
+/* Detaches what is attached, after all that was printed is out. */
 void many_free(struct many_run *run)
 {
-	many_stop(run);
+	fflush(stdout);
+	if (run->attachment.places)
+		detach_many(&run->attachment);
+	bpf_link__destroy(run->task_link);
 	many__destroy(run->skel);
 	if (run->cgroup_fd >= 0)
 		close(run->cgroup_fd);
