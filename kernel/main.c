@@ -64,6 +64,7 @@ static void device_exit(void)
 	X(tramp_helpers_init, NULL) \
 	X(tramp_multi_layout_init, NULL) \
 	X(tramp_image_name_init, tramp_image_name_exit) \
+	X(NULL, tramp_image_exit) \
 	X(tramp_site_init, tramp_site_exit) \
 	X(tramp_target_init, tramp_target_exit) \
 	X(tramp_func_image_init, tramp_func_image_exit) \

@@ -127,6 +127,28 @@ static u32 room_of(const struct tramp_image_kind *kind)
 	return kind->room ?: TRAMP_X86_MAX_IMAGE;
 }
 
+/*
+ * Where an image is emitted before it has its place. The buffer stays: kernels that clear all
+ * memory they give out need as long for a new one as for an image of a few hundred bytes.
+ */
+static u8 *draft;	/* tramp_mutex */
+static u32 draft_size;	/* tramp_mutex */
+
+static u8 *get_draft(u32 size)
+{
+	if (size > draft_size) {
+		kvfree(draft);
+		draft = kvmalloc(size, GFP_KERNEL);
+		draft_size = draft ? size : 0;
+	}
+	return draft;
+}
+
+void tramp_image_exit(void)
+{
+	kvfree(draft);
+}
+
 /* Emit twice: for the size, which does not depend on the address, and for the address. */
 static int emit(struct tramp_image *image, const struct tramp_image_req *req, const void *arg,
 		const struct tramp_x86_call *calls, u8 *buf, struct tramp_refusal *why)
@@ -173,7 +195,7 @@ struct tramp_image *tramp_image_create(const struct tramp_image_kind *kind,
 		image->call_off = kcalloc(2 * (image->set->nr + image->nr_twice), sizeof(u32),
 					  GFP_KERNEL);
 		calls = kvcalloc(image->set->nr, sizeof(*calls), GFP_KERNEL);
-		buf = kvmalloc(room_of(kind), GFP_KERNEL);
+		buf = get_draft(room_of(kind));
 	}
 	if (image->call_off && calls && buf) {
 		for (i = 0; i < image->set->nr; i++)
@@ -183,7 +205,6 @@ struct tramp_image *tramp_image_create(const struct tramp_image_kind *kind,
 	} else {
 		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	}
-	kvfree(buf);
 	kvfree(calls);
 	if (!err)
 		return image;

@@ -79,6 +79,9 @@ struct tramp_image {
 /* Keys of places without BTF: this and a number. A BTF key has no such bit. */
 #define TRAMP_IMAGE_KEY		(1ULL << 62)
 
+/* As the module goes, when no image is made any more. */
+void tramp_image_exit(void);
+
 /* A key that no place has had. tramp_mutex held. */
 u64 tramp_image_new_key(void);
 
