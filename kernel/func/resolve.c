@@ -12,6 +12,7 @@
 #include "base/btf_id.h"
 #include "base/compat.h"
 #include "base/ksyms.h"
+#include "ftrace/site.h"
 #include "model.h"
 #include "resolve.h"
 #include "text/idle.h"
@@ -104,14 +105,18 @@ static unsigned long lookup(const char *module, const char *name)
 /* Fill in what address, module and name alone tell. */
 static void finish(struct tramp_func *func)
 {
-	struct tramp_symbol sym;
+	unsigned long site = tramp_site_of(func->addr);
+	char name[KSYM_NAME_LEN];
 
-	func->site = KSYM(ftrace_location)(func->addr);
+	/* Where it is not at the place itself, ftrace looks for the symbol, which takes longer. */
+	func->site = KSYM(ftrace_location)(site);
+	if (func->site != site)
+		func->site = KSYM(ftrace_location)(func->addr);
 	/* Further on it is another function's. */
 	if (func->site > func->addr + TRAMP_SITE_MAX)
 		func->site = 0;
-	func->idle = tramp_ksyms.has_probes && tramp_text_symbol(func->addr, &sym) &&
-		     tramp_text_idle(&sym);
+	func->idle = tramp_ksyms.has_probes && tramp_text_name(func->addr, name, NULL) &&
+		     tramp_text_idle(func->addr, name);
 	if (!func->module && tramp_func_noreturn(func->name))
 		func->exit_reason = TRAMP_REASON_NORETURN;
 }
@@ -119,7 +124,7 @@ static void finish(struct tramp_func *func)
 void tramp_resolve_entry(const struct tramp_symbol *sym, unsigned long site,
 			 struct module *owner, struct tramp_func *func)
 {
-	char name[KSYM_NAME_LEN];
+	char name[KSYM_NAME_LEN] = "";
 
 	memset(func, 0, sizeof(*func));
 	func->addr = sym->start;
@@ -127,9 +132,9 @@ void tramp_resolve_entry(const struct tramp_symbol *sym, unsigned long site,
 	func->owner = owner;
 	if (owner)
 		strscpy(func->module_name, owner->name, sizeof(func->module_name));
-	func->idle = tramp_text_idle(sym);
 	if (tramp_text_name(sym->start, name, NULL))
 		strscpy(func->name, name, sizeof(func->name));
+	func->idle = tramp_text_idle(sym->start, name);
 }
 
 static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,

@@ -90,29 +90,26 @@ static int check_site(struct tramp_funcs *funcs, unsigned long addr, unsigned lo
 static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
 		 struct tramp_refusal *why)
 {
-	char name[KSYM_NAME_LEN] = "";
-	struct tramp_symbol sym;
-	unsigned long site;
+	unsigned long site, offset;
+	char name[KSYM_NAME_LEN];
 	u32 before;
 	int err;
 
-	if (!KSYM(kernel_text_address)(addr) || !tramp_text_symbol(addr, &sym) ||
-	    sym.start != addr)
+	if (!KSYM(kernel_text_address)(addr) || !tramp_text_name(addr, name, &offset) || offset)
 		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, addr, NULL);
 	if (!KSYM(core_kernel_text)(addr)) {
 		err = hold_module(funcs, addr, why);
 		if (err)
 			return err;
 	}
-	tramp_text_name(addr, name, NULL);
-	site = KSYM(ftrace_location)(addr);
-	if (!site || site != tramp_site_of(addr))
+	site = tramp_site_of(addr);
+	if (KSYM(ftrace_location)(site) != site)
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, addr, "%s", name);
 	/* The image looks for an ENDBR in front of the site (x86/regs.c). */
 	if (copy_from_kernel_nofault(&before, (void *)site - 4, sizeof(before)))
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, addr,
 				    "%s begins where the text does", name);
-	if (tramp_text_idle(&sym))
+	if (tramp_text_idle(addr, name))
 		return tramp_refuse(why, TRAMP_REASON_RCU_IDLE, addr, "%s", name);
 	if (returns && tramp_func_noreturn(name))
 		return tramp_refuse(why, TRAMP_REASON_NORETURN, addr, "%s", name);

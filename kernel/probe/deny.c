@@ -192,15 +192,14 @@ static const struct tramp_name_rule denied[] = {
 void tramp_place_deny(struct tramp_place *place)
 {
 	const struct tramp_name_rule *rule;
-	char name[KSYM_NAME_LEN];
+	char name[KSYM_NAME_LEN] = "";
 
 	place->untraced = !traceable(place);
-	if (tramp_text_idle(&place->sym)) {
+	tramp_text_name(place->sym.start, name, NULL);
+	if (tramp_text_idle(place->sym.start, name)) {
 		place->denied = TRAMP_REASON_RCU_IDLE;
 		return;
 	}
-	if (!tramp_text_name(place->sym.start, name, NULL))
-		return;
 	rule = tramp_name_find(denied, ARRAY_SIZE(denied), name);
 	if (!rule && tramp_ksyms.__tracepoint_notifier_run)
 		rule = tramp_name_find(trace_path, ARRAY_SIZE(trace_path), name);

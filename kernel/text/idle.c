@@ -35,13 +35,9 @@ static const struct tramp_name_rule idle[] = {
 	{ "cond_wakeup_cpu0", TRAMP_MATCH_EXACT },
 };
 
-bool tramp_text_idle(const struct tramp_symbol *sym)
+bool tramp_text_idle(unsigned long start, const char *name)
 {
-	char name[KSYM_NAME_LEN];
-
-	if (sym->start >= tramp_ksyms.__cpuidle_text_start &&
-	    sym->start < tramp_ksyms.__cpuidle_text_end)
-		return true;
-	return tramp_text_name(sym->start, name, NULL) &&
+	return (start >= tramp_ksyms.__cpuidle_text_start &&
+		start < tramp_ksyms.__cpuidle_text_end) ||
 	       tramp_name_find(idle, ARRAY_SIZE(idle), name);
 }

@@ -7,7 +7,10 @@
 
 #include "symbol.h"
 
-/* Whether a function is one: images in it must ask RCU before each program. Any context. */
-bool tramp_text_idle(const struct tramp_symbol *sym);
+/*
+ * Whether the function @start, which kallsyms calls @name, is one: images in it must ask RCU
+ * before each program. Any context.
+ */
+bool tramp_text_idle(unsigned long start, const char *name);
 
 #endif /* TRAMP_IDLE_H */
