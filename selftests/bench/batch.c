@@ -42,7 +42,7 @@ static unsigned int add_function(uint64_t addr, unsigned int nr)
 	return nr;
 }
 
-/* Neighbours: function after function, from the middle of the text on. */
+/* Neighbours: function after function, from the middle of the text on. One may have two names. */
 static void find_places(void)
 {
 	struct text_sym *syms;
@@ -51,7 +51,7 @@ static void find_places(void)
 
 	syms = text_symbols(&nr_syms);
 	for (i = nr_syms / 3; i < nr_syms && nr < NR; i++)
-		if (!syms[i].module[0])
+		if (!syms[i].module[0] && syms[i].addr != syms[i - 1].addr)
 			nr = add_function(syms[i].addr, nr);
 	free(syms);
 	REQUIRE(nr == NR, "only %u places", nr);
