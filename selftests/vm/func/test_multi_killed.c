@@ -94,7 +94,7 @@ static uint64_t time_of_attach(struct many *m)
 
 static void test_killed(void)
 {
-	int i, rounds = env_int("MULTI_KILLS", 8), came_to[STAGES] = {};
+	int i, rounds = env_int("MULTI_KILLS", kernel_is_rt() ? 4 : 8), came_to[STAGES] = {};
 	struct many *m = many_new();
 	static struct memory before, after;
 	uint64_t state = rnd_seed(), longest;

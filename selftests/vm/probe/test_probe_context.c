@@ -478,7 +478,7 @@ static size_t executed(struct text_sym *syms, size_t nr)
 
 static void maps(void)
 {
-	int wanted = env_int("PROBE_MAPS", kernel_is_rt() ? 2 : 6);
+	int wanted = env_int("PROBE_MAPS", kernel_is_rt() ? 1 : 6);
 	struct text_sym *syms;
 	size_t nr, i, found = 0;
 	uint64_t state;

@@ -327,7 +327,7 @@ static void test_busy(void)
 	exit = prog_clone(record->progs.count_exit, FUNC, BPF_TRACE_FEXIT);
 	stays = put(count, 1);
 	callers_start(caller);
-	for (i = 0; i < 12; i++) {
+	for (i = 0; i < (kernel_is_rt() ? 4 : 8); i++) {
 		a = put(too, 2);
 		b = attach_func(OURS, i % 2 ? entry : exit, NULL);
 		detach(&a);

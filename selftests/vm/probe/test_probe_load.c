@@ -153,7 +153,7 @@ static void test_load(void)
 	struct attachment stay[2];
 	struct totals t = {}, warm = {};
 	struct tramp_query q[2];
-	uint64_t calls, start, wanted = env_int("PROBE_CYCLES", kernel_is_rt() ? 300 : 1000);
+	uint64_t calls, start, wanted = env_int("PROBE_CYCLES", kernel_is_rt() ? 100 : 1000);
 	int i;
 
 	setup();
@@ -255,7 +255,7 @@ static void *work(void *arg)
 static void test_random(void)
 {
 	static struct worker worker[NR_WORKERS];
-	int seconds = env_int("PROBE_SECONDS", 15), i;
+	int seconds = env_int("PROBE_SECONDS", 8), i;
 	uint64_t end, operations = 0;
 
 	setup();

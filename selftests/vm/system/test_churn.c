@@ -11,8 +11,8 @@
  * At the end everything is as it was: the text of the functions, the memory of
  * the kernel, the list of its symbols.
  *
- * Environment: CHURN_CYCLES, default 2000, on -rt, which is slower, 500; CHURN_SECONDS of
- * random work, default 20.
+ * Environment: CHURN_CYCLES, default 2000, on -rt, which is slower, 200; CHURN_SECONDS of
+ * random work, default 10.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -155,7 +155,7 @@ static void test_churn(void)
 	struct tramp_query entry, exit_;
 	struct attachment stay[2];
 	uint64_t calls, start;
-	int cycles = env_number("CHURN_CYCLES", kernel_is_rt() ? 500 : 2000), done, i;
+	int cycles = env_number("CHURN_CYCLES", kernel_is_rt() ? 200 : 2000), done, i;
 
 	setup();
 	read_text(text[0]);
@@ -291,7 +291,7 @@ static int count_link(const struct tramp_link_info *info, void *ctx)
 static void test_random(void)
 {
 	static struct worker worker[NR_WORKERS];
-	int seconds = env_number("CHURN_SECONDS", 20), i;
+	int seconds = env_number("CHURN_SECONDS", 10), i;
 	unsigned long operations = 0, seen = 0;
 	char text[2][64];
 

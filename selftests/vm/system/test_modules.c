@@ -159,7 +159,7 @@ static void test_load_unload(void)
 		progs[i] = prog_clone(i % 2 ? skel->progs.count_exit : skel->progs.count_entry,
 				      "tt_hot0", i % 2 ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY);
 	callers_start(keep_calling);
-	for (round = 0; round < 20; round++) {
+	for (round = 0; round < (kernel_is_rt() ? 6 : 12); round++) {
 		int link[4];
 
 		for (i = 0; i < 4; i++)
