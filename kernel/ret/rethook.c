@@ -48,10 +48,10 @@
  * is missed. The grace period covers it all the same.
  */
 #include <linux/hashtable.h>
-#include <linux/rethook.h>
 #include <linux/slab.h>
 #include "base/compat.h"
 #include "base/ksyms.h"
+#include "base/rethook.h"
 #include "func/target.h"
 #include "rethook.h"
 
@@ -108,44 +108,6 @@ static u32 default_nodes(void)
 	return max_t(u32, 10, 2 * num_possible_cpus());
 }
 
-#if TRAMP_RETHOOK_HAS_NODES
-static struct rethook *alloc_rethook(struct tramp_rethook *rh, u32 nr)
-{
-	struct rethook *rethook = KSYM(rethook_alloc)(rh, on_return, sizeof(struct rethook_node),
-						      nr);
-
-	return IS_ERR(rethook) ? NULL : rethook;
-}
-#else
-static struct rethook *alloc_rethook(struct tramp_rethook *rh, u32 nr)
-{
-	struct rethook *rethook = KSYM(rethook_alloc)(rh, on_return);
-	struct rethook_node *node;
-
-	while (rethook && nr--) {
-		node = kzalloc(sizeof(*node), GFP_KERNEL);
-		if (!node) {
-			KSYM(rethook_free)(rethook);
-			return NULL;
-		}
-		KSYM(rethook_add_node)(rethook, node);
-	}
-	return rethook;
-}
-#endif
-
-static bool has_symbols(void)
-{
-#if TRAMP_RETHOOK_HAS_NODES
-	bool nodes = true;
-#else
-	bool nodes = tramp_ksyms.has_rethook_add_node;
-#endif
-
-	return nodes && tramp_ksyms.has_rethook_alloc && tramp_ksyms.has_rethook_free &&
-	       tramp_ksyms.has_rethook_hook && tramp_ksyms.has_rethook_try_get;
-}
-
 /* A new one with its slot. From here on the slot's last reference frees it: put_entry(). */
 static struct tramp_rethook *new_rethook(u32 nr)
 {
@@ -169,7 +131,7 @@ static struct tramp_rethook *new_rethook(u32 nr)
 		kfree(rh);
 		return NULL;
 	}
-	rh->rethook = alloc_rethook(rh, nr);
+	rh->rethook = tramp_rethook_alloc(rh, on_return, sizeof(struct rethook_node), nr);
 	return rh;
 }
 
@@ -255,7 +217,7 @@ int tramp_rethook_attach(struct tramp_member *member, const struct tramp_attach 
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
-	if (!has_symbols())
+	if (!tramp_rethook_possible())
 		return tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, place->addr,
 				    "no rethook (%s)", tramp_reason_name(reason));
 	rh = new_rethook(req->maxactive ?: default_nodes());
