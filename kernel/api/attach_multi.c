@@ -4,6 +4,7 @@
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include "base/rethook.h"
 #include "base/rights.h"
 #include "internal.h"
 #include "link/link.h"
@@ -129,13 +130,15 @@ static int attach(struct tramp_attach_multi *multi, struct tramp_func_item *item
 	if (!err) {
 		funcs.names = names.name;
 		funcs.returns |= req.session;
-		err = tramp_funcs_create(&funcs, &req.funcs, user->why);
+		funcs.hooks = tramp_rethook_possible();
+		err = tramp_funcs_create(&funcs, &req.funcs, &req.hooked, user->why);
 		multi->failed = funcs.failed;
 	}
 	tramp_func_names_free(&names);
 	if (!err)
 		err = tramp_link_attach(&tramp_multi_ops, &req.attach, reply, &to, user->why);
 	tramp_funcs_free(&req.funcs);
+	tramp_funcs_free(&req.hooked);
 	return err;
 }
 

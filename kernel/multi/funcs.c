@@ -166,7 +166,7 @@ static int check_all(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 					      "no function is left to attach to") : 0;
 }
 
-/* Leave out what an exit image is not right for. */
+/* Leave out what an exit image is not right for, or leave that to a rethook. */
 static int check_protos(struct tramp_funcs_req *req, struct tramp_refusal *why)
 {
 	struct tramp_refusal one;
@@ -176,7 +176,7 @@ static int check_protos(struct tramp_funcs_req *req, struct tramp_refusal *why)
 	for (i = 0; !err && i < req->nr; i++) {
 		struct tramp_func_item *item = &req->items[i];
 
-		if (item->reason < TRAMP_PROTO_REASON)
+		if (item->reason < TRAMP_PROTO_REASON || req->hooks)
 			continue;
 		memset(&one, 0, sizeof(one));
 		err = tramp_refuse(&one, item->reason - TRAMP_PROTO_REASON, item->addr,
@@ -186,23 +186,28 @@ static int check_protos(struct tramp_funcs_req *req, struct tramp_refusal *why)
 	return err;
 }
 
-static int keep(const struct tramp_funcs_req *req, struct tramp_funcs *funcs,
+/* All of those with no reason against them, or those that a rethook is for. */
+static bool is_one(const struct tramp_func_item *item, bool hooked)
+{
+	return hooked ? item->reason >= TRAMP_PROTO_REASON : !item->reason;
+}
+
+static int keep(const struct tramp_funcs_req *req, struct tramp_funcs *funcs, bool hooked,
 		struct tramp_refusal *why)
 {
 	u32 i, nr = 0;
 
 	for (i = 0; i < req->nr; i++)
-		nr += !req->items[i].reason;
+		nr += is_one(&req->items[i], hooked);
 	if (!nr)
-		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
-				    "no function is left to attach to");
+		return 0;
 	funcs->addrs = kvmalloc_array(nr, sizeof(*funcs->addrs), GFP_KERNEL);
 	if (req->cookies)
 		funcs->cookies = kvmalloc_array(nr, sizeof(*funcs->cookies), GFP_KERNEL);
 	if (!funcs->addrs || (req->cookies && !funcs->cookies))
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	for (i = 0; i < req->nr; i++) {
-		if (req->items[i].reason)
+		if (!is_one(&req->items[i], hooked))
 			continue;
 		funcs->addrs[funcs->nr] = req->items[i].addr;
 		if (req->cookies)
@@ -212,21 +217,55 @@ static int keep(const struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 	return 0;
 }
 
-int tramp_funcs_create(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
+/* They have images of their own, which hold their modules as long as those are there. */
+static int hold_modules(struct tramp_funcs *funcs, struct tramp_refusal *why)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; !err && i < funcs->nr; i++) {
+		if (!KSYM(core_kernel_text)(funcs->addrs[i]))
+			err = hold_module(funcs, funcs->addrs[i], why);
+	}
+	return err;
+}
+
+/* Of those that a rethook is for nobody is to hear anything. */
+static int keep_hooked(struct tramp_funcs_req *req, struct tramp_funcs *hooked,
 		       struct tramp_refusal *why)
+{
+	u32 i;
+	int err;
+
+	err = keep(req, hooked, true, why) ?: hold_modules(hooked, why);
+	for (i = 0; i < req->nr; i++) {
+		if (is_one(&req->items[i], true))
+			req->items[i].reason = 0;
+	}
+	return err;
+}
+
+int tramp_funcs_create(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
+		       struct tramp_funcs *hooked, struct tramp_refusal *why)
 {
 	int err;
 
 	memset(funcs, 0, sizeof(*funcs));
+	memset(hooked, 0, sizeof(*hooked));
 	req->failed = req->nr;
 	sort(req->items, req->nr, sizeof(*req->items), compare, NULL);
 	err = check_all(req, funcs, why);
 	if (!err && req->returns)
 		err = check_protos(req, why);
 	if (!err)
-		err = keep(req, funcs, why);
-	if (err)
+		err = keep(req, funcs, false, why) ?: keep_hooked(req, hooked, why);
+	if (!err && !funcs->nr && !hooked->nr)
+		err = tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				   "no function is left to attach to");
+	if (err) {
 		tramp_funcs_free(funcs);
+		tramp_funcs_free(hooked);
+	}
 	return err;
 }
 

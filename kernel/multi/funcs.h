@@ -49,6 +49,7 @@ struct tramp_func_item {
  * @names: what the caller called each, by its index; NULL: he gave addresses
  * @cookies: they have cookies
  * @returns: the program runs when the functions return
+ * @hooks: those that no image can call in their place go to the second list
  * @skip: leave out what cannot be attached to; otherwise the first such fails the request
  * @failed: (out) the index of the one that failed the request, else @nr
  */
@@ -58,6 +59,7 @@ struct tramp_funcs_req {
 	const char **names;
 	bool cookies;
 	bool returns;
+	bool hooks;
 	bool skip;
 	u32 failed;
 };
@@ -66,6 +68,7 @@ struct tramp_funcs_req {
  * tramp_funcs_create() - check functions and take hold of them
  * @req: the request
  * @funcs: (out) those that can be attached to; tramp_funcs_free() frees it
+ * @hooked: (out) with @hooks: those whose returns take a rethook. Likewise
  * @why: why not
  *
  * A function that is named twice is attached to once, with the first cookie in the request;
@@ -75,7 +78,7 @@ struct tramp_funcs_req {
  * Return: 0, -EINTR, or another negative errno with its reason.
  */
 int tramp_funcs_create(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
-		       struct tramp_refusal *why);
+		       struct tramp_funcs *hooked, struct tramp_refusal *why);
 
 /* Drops the modules only. */
 void tramp_funcs_put_modules(struct tramp_funcs *funcs);

@@ -37,6 +37,7 @@
 #include <linux/slab.h>
 #include "func/image.h"
 #include "func/target.h"
+#include "hooked.h"
 #include "layout.h"
 #include "multi.h"
 #include "prog/slot.h"
@@ -44,7 +45,13 @@
 /* How many parts come or go before others get tramp_mutex. Each may take an update of ftrace. */
 #define PARTS_AT_ONCE	8
 
-static void put_multi(struct tramp_multi *multi)
+struct tramp_multi *tramp_multi_get(struct tramp_multi *multi)
+{
+	refcount_inc(&multi->refs);
+	return multi;
+}
+
+void tramp_multi_put(struct tramp_multi *multi)
 {
 	if (!refcount_dec_and_test(&multi->refs))
 		return;
@@ -61,26 +68,26 @@ static void image_gone(void *arg)
 
 	if (!multi->keeps_modules)
 		tramp_funcs_put_modules(&multi->funcs);
-	put_multi(multi);
+	tramp_multi_put(multi);
 }
 
 /* No image has a part any more. */
 static void slot_gone(void *arg)
 {
-	put_multi(arg);
+	tramp_multi_put(arg);
 }
 
-/* As much of the kernel's own struct as its helpers read. */
-static int make_link(struct tramp_multi *multi, struct tramp_refusal *why)
+int tramp_multi_make_link(const struct tramp_funcs *funcs, void **link,
+			  struct tramp_refusal *why)
 {
 	const struct tramp_multi_layout *l = &tramp_multi_layout;
 
-	multi->link = kzalloc(l->link_size, GFP_KERNEL);
-	if (!multi->link)
+	*link = kzalloc(l->link_size, GFP_KERNEL);
+	if (!*link)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	*(unsigned long **)(multi->link + l->link_addrs) = multi->funcs.addrs;
-	*(u64 **)(multi->link + l->link_cookies) = multi->funcs.cookies;
-	*(u32 *)(multi->link + l->link_cnt) = multi->funcs.nr;
+	*(unsigned long **)(*link + l->link_addrs) = funcs->addrs;
+	*(u64 **)(*link + l->link_cookies) = funcs->cookies;
+	*(u32 *)(*link + l->link_cnt) = funcs->nr;
 	return 0;
 }
 
@@ -239,7 +246,7 @@ static void detach_chunk(struct tramp_multi *multi, u32 chunk)
 static void remove_gate(struct tramp_multi *multi)
 {
 	tramp_gate_remove(&multi->gate, true);
-	put_multi(multi);
+	tramp_multi_put(multi);
 }
 
 /* The program has gone before. A function has lost the last of its own programs, too. */
@@ -424,7 +431,7 @@ static int make_slot(struct tramp_multi *multi, struct tramp_slot *slot,
 	int err = 0;
 
 	if (slot->call_flags & TRAMP_X86_CALL_MULTI) {
-		err = make_link(multi, why);
+		err = tramp_multi_make_link(&multi->funcs, &multi->link, why);
 		slot->link = (unsigned long)multi->link;
 	} else {
 		slot->link = (unsigned long)&multi->funcs;
@@ -469,13 +476,21 @@ int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *a
 	list_add(&member->node, &multi->members);
 	swap(multi->funcs, req->funcs);
 	err = make_slot(multi, member->slot, why);
+	if (!err && req->hooked.nr) {
+		multi->hooked = tramp_hooked_attach(member, &req->hooked, why);
+		err = PTR_ERR_OR_ZERO(multi->hooked);
+		if (err)
+			multi->hooked = NULL;
+	}
 	if (!err)
 		err = attach(multi, list_of(member), &gone, why);
 	if (err) {
+		if (multi->hooked)
+			tramp_hooked_detach(multi->hooked);
 		list_del(&member->node);
 		tramp_slot_put(multi->slot);
 		if (!gone)
-			put_multi(multi);
+			tramp_multi_put(multi);
 		return err;
 	}
 	member->point = &multi->point;
@@ -492,6 +507,9 @@ void tramp_multi_detach(struct tramp_member *member)
 	/* Before the first breath: from now on it is nobody's but ours. */
 	list_del(&member->node);
 	member->point = NULL;
+	if (multi->hooked)
+		tramp_hooked_detach(multi->hooked);
+	multi->hooked = NULL;
 	if (take_back(multi))
 		tramp_func_image_retire(image, NULL, NULL);
 	else

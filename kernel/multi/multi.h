@@ -13,17 +13,20 @@
 #include "link/point.h"
 
 struct tramp_func_image;
+struct tramp_hooked;
 
 /**
  * struct tramp_multi_req - an attachment to many functions, as link/ passes it on
  * @attach: what link/ reads of it
  * @funcs: the functions, checked. On success they are the attachment's, and this is empty
+ * @hooked: functions whose returns take a rethook. Likewise
  * @returns: the program runs when they return
  * @session: it runs at both; set by tramp_multi_check_prog()
  */
 struct tramp_multi_req {
 	struct tramp_attach attach;
 	struct tramp_funcs funcs;
+	struct tramp_funcs hooked;
 	bool returns;
 	bool session;
 };
@@ -54,6 +57,7 @@ int tramp_multi_check_prog(struct tramp_multi_req *req, struct tramp_refusal *wh
  * @slot: of @parts; NULL once detached
  * @kind: enum tramp_kind of the program
  * @link_id: id of the link
+ * @hooked: returns by rethook; NULL: none
  * @parts: those functions where the program runs beside others, with an image of their own
  * @keeps_modules: calls of functions in modules are left
  * @stays: ftrace has shut down and has left calls
@@ -76,6 +80,7 @@ struct tramp_multi {
 	struct tramp_slot *slot;
 	u8 kind;
 	u32 link_id;
+	struct tramp_hooked *hooked;
 	struct list_head parts;
 	bool keeps_modules;
 	bool stays;
@@ -97,6 +102,14 @@ static inline struct tramp_multi *tramp_multi_of(const struct tramp_member *memb
 {
 	return member->point ? container_of(member->point, struct tramp_multi, point) : NULL;
 }
+
+/* One more reference of one that is attached, and one less. tramp_mutex held; any context. */
+struct tramp_multi *tramp_multi_get(struct tramp_multi *multi);
+void tramp_multi_put(struct tramp_multi *multi);
+
+/* As much of the kernel's own struct as its helpers read. Return: 0 or a negative errno. */
+int tramp_multi_make_link(const struct tramp_funcs *funcs, void **link,
+			  struct tramp_refusal *why);
 
 /* For the table in multi/point.c; see struct tramp_point_ops. */
 int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *req,

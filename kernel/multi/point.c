@@ -9,6 +9,7 @@
 #include "base/ksyms.h"
 #include "base/rights.h"
 #include "func/image.h"
+#include "hooked.h"
 #include "layout.h"
 #include "multi.h"
 #include "prog/runtime.h"
@@ -71,9 +72,26 @@ static int replace(struct tramp_member *member, struct tramp_slot *slot,
 			    "the program of a link to many functions stays");
 }
 
+static const struct tramp_funcs no_funcs;
+
+/* Those whose returns take a rethook. */
+static const struct tramp_funcs *hooked_of(const struct tramp_multi *multi)
+{
+	return multi->hooked ? tramp_hooked_funcs(multi->hooked) : &no_funcs;
+}
+
+static u64 misses(const struct tramp_member *member)
+{
+	const struct tramp_multi *multi = tramp_multi_of(member);
+
+	return multi && multi->hooked ? tramp_hooked_misses(multi->hooked) : 0;
+}
+
 static void describe(const struct tramp_member *member, struct tramp_described *d)
 {
 	const struct tramp_multi *multi = tramp_multi_of(member);
+	const struct tramp_funcs *hooked = hooked_of(multi);
+	const struct tramp_funcs *any = multi->funcs.nr ? &multi->funcs : hooked;
 
 	lockdep_assert_held(&tramp_mutex);
 	d->mode = TRAMP_MODE_DIRECT;
@@ -81,20 +99,30 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 	d->key = multi->key;
 	d->index = 1;
 	d->nr_progs = 1;
-	d->nr_funcs = multi->funcs.nr;
+	d->nr_funcs = multi->funcs.nr + hooked->nr;
 	d->exec = &multi->image->image.exec;
-	snprintf(d->name, sizeof(d->name), "%ps", (void *)multi->funcs.addrs[0]);
+	snprintf(d->name, sizeof(d->name), "%ps", (void *)any->addrs[0]);
 }
 
 #if TRAMP_LINK_INFO_MULTI
-/* A copy of an array, of zeros if there is none: user space is written without tramp_mutex. */
-static u64 *copy_array(const void *from, u32 nr)
+/*
+ * Functions and cookies for user space, which is written without tramp_mutex: the first @room of
+ * two lists, in order. Without @see there are zeroes for addresses.
+ */
+static void copy_funcs(u64 *addrs, u64 *cookies, u32 room, const struct tramp_funcs *a,
+		       const struct tramp_funcs *b, bool see)
 {
-	u64 *copy = kvcalloc(nr, sizeof(*copy), GFP_KERNEL);
+	u32 i, from_a = 0, from_b = 0;
 
-	if (copy && from)
-		memcpy(copy, from, nr * sizeof(*copy));
-	return copy;
+	for (i = 0; i < room; i++) {
+		bool first = from_b == b->nr ||
+			     (from_a < a->nr && a->addrs[from_a] < b->addrs[from_b]);
+		const struct tramp_funcs *funcs = first ? a : b;
+		u32 at = first ? from_a++ : from_b++;
+
+		addrs[i] = see ? funcs->addrs[at] : 0;
+		cookies[i] = funcs->cookies ? funcs->cookies[at] : 0;
+	}
 }
 
 /*
@@ -116,14 +144,18 @@ static int fill_link_info(const struct tramp_member *member, struct bpf_link_inf
 	mutex_lock(&tramp_mutex);
 	tramp_counts_sum(member->counts, &hits, &missed);
 	multi = tramp_multi_of(member);
-	if (multi)
-		nr = multi->funcs.nr;
+	if (multi) {
+		nr = multi->funcs.nr + hooked_of(multi)->nr;
+		missed += misses(member);
+	}
 	room = min(room, nr);
 	if (room) {
-		addrs = copy_array(tramp_may_see_addresses(current_cred()) ?
-				   multi->funcs.addrs : NULL, room);
-		cookies = copy_array(multi->funcs.cookies, room);
-		if (!addrs || !cookies)
+		addrs = kvmalloc_array(room, sizeof(*addrs), GFP_KERNEL);
+		cookies = kvmalloc_array(room, sizeof(*cookies), GFP_KERNEL);
+		if (addrs && cookies)
+			copy_funcs(addrs, cookies, room, &multi->funcs, hooked_of(multi),
+				   tramp_may_see_addresses(current_cred()));
+		else
 			err = -ENOMEM;
 	}
 	mutex_unlock(&tramp_mutex);
@@ -156,6 +188,7 @@ const struct tramp_point_ops tramp_multi_ops = {
 	.attach = tramp_multi_attach,
 	.detach = tramp_multi_detach,
 	.replace = replace,
+	.misses = misses,
 	.describe = describe,
 	.fill_link_info = fill_link_info,
 };

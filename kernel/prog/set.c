@@ -106,20 +106,22 @@ void tramp_set_clear(struct tramp_set __rcu **where)
 	replace(where, NULL);
 }
 
-static __always_inline void run_prog(struct tramp_slot *slot, void *ctx, int __percpu *active,
-				     struct bpf_run_ctx *run_ctx)
+static __always_inline u64 run_prog(struct tramp_slot *slot, void *ctx, int __percpu *active,
+				    struct bpf_run_ctx *run_ctx)
 {
 	struct bpf_run_ctx *old;
+	u64 ret = 0;
 
 	if (unlikely(this_cpu_inc_return(*active) != 1)) {
 		tramp_x_missed(slot);
 	} else {
 		this_cpu_inc(slot->counts->pcpu->hits);
 		old = bpf_set_run_ctx(run_ctx);
-		bpf_prog_run(slot->prog, ctx);
+		ret = bpf_prog_run(slot->prog, ctx);
 		bpf_reset_run_ctx(old);
 	}
 	this_cpu_dec(*active);
+	return ret;
 }
 
 /* Kprobe programs have one recursion word on each CPU, as from the kernel's own kprobes. */
@@ -128,6 +130,13 @@ static notrace void run_kprobe(struct tramp_slot *slot, void *ctx)
 	struct bpf_trace_run_ctx run_ctx = { .bpf_cookie = slot->cookie };
 
 	run_prog(slot, ctx, (int __percpu *)tramp_ksyms.bpf_prog_active, &run_ctx.run_ctx);
+}
+
+notrace u64 tramp_slot_run_in(struct tramp_slot *slot, void *ctx, struct bpf_run_ctx *run_ctx)
+{
+	if (unlikely(READ_ONCE(slot->muted)))
+		return 0;
+	return run_prog(slot, ctx, (int __percpu *)tramp_ksyms.bpf_prog_active, run_ctx);
 }
 
 static notrace void run_tracing(struct tramp_slot *slot, void *ctx)

@@ -86,6 +86,11 @@ void tramp_set_clear(struct tramp_set __rcu **where);
  * programs' context; a @set of NULL has none. Preemption is off, and RCU watches.
  */
 void tramp_set_run(const struct tramp_set *set, void *ctx);
+/*
+ * Run one program, a kprobe program, with @run_ctx for its run context. Likewise. Return: what it
+ * returned; 0 if it runs already on this CPU, which is a miss, or is muted.
+ */
+u64 tramp_slot_run_in(struct tramp_slot *slot, void *ctx, struct bpf_run_ctx *run_ctx);
 /* Where that cannot be done: count a miss for each of them. Preemption is off. */
 void tramp_set_miss(const struct tramp_set *set);
 

@@ -182,6 +182,7 @@ struct tramp_slot *tramp_slot_alloc_hook(struct tramp_hook *hook, struct tramp_c
 	if (!slot)
 		return NULL;
 	slot->hook = hook;
+	refcount_set(&hook->slots, 1);
 	slot->regs = hook->regs;
 	return slot;
 }
@@ -196,6 +197,8 @@ struct tramp_slot *tramp_slot_clone(const struct tramp_slot *slot)
 	refcount_inc(&clone->counts->ref);
 	if (clone->prog)
 		bpf_prog_inc(clone->prog);
+	if (clone->hook)
+		refcount_inc(&clone->hook->slots);
 	/* It counts already, so that nobody can extend it meanwhile. */
 	if (clone->unextended)
 		count_as_array_member(clone->prog, 1);
@@ -228,7 +231,7 @@ void tramp_slot_put(struct tramp_slot *slot)
 	if (slot->prog)
 		bpf_prog_put(slot->prog);
 	tramp_counts_put(slot->counts);
-	if (slot->hook)
+	if (slot->hook && refcount_dec_and_test(&slot->hook->slots))
 		slot->hook->released(slot->hook);
 	if (slot->released)
 		slot->released(slot->released_arg);
@@ -243,6 +246,7 @@ static void describe_hook(struct tramp_slot *slot, struct tramp_x86_call *call)
 		.missed_arg = (unsigned long)slot,
 		.active = (unsigned long)&hook_active,
 		.hits = (unsigned long)&slot->counts->pcpu->hits,
+		.link = slot->link,
 	};
 }
 

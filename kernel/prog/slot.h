@@ -38,7 +38,8 @@ struct tramp_counts {
  * @func: what images and callbacks call: with the registers and this struct. Preemption is off,
  *	and RCU watches. Not traced, and calls nothing that may be. It returns 0
  * @regs: what it reads of pt_regs, as tramp_x86_detour_req::regs
- * @released: nothing calls @func any more: the last reference of its slot has gone. May sleep
+ * @released: nothing calls @func any more: the last of its slots has gone. May sleep
+ * @slots: how many there are
  *
  * On each CPU one hook runs at a time: one that comes by meanwhile (in an NMI, say) is missed.
  */
@@ -46,6 +47,7 @@ struct tramp_hook {
 	u64 (*func)(struct pt_regs *regs, struct tramp_hook *hook);
 	u32 regs;
 	void (*released)(struct tramp_hook *hook);
+	refcount_t slots;
 };
 
 struct tramp_slot {

@@ -608,8 +608,11 @@ struct tramp_explain_code {
  * attachment 1,024 functions can be like that. More are SITE_HELD, and so is a function whose
  * entry is somebody else's. By another link the same program may be attached again.
  *
- * A program at returns is attached only to functions whose arguments are known to come in
- * registers. It must have BTF, in the kernel proper, under a name that is unique.
+ * A program at returns is run by the image where the function's arguments are known to come in
+ * registers. So the function has BTF, in the kernel proper, under a name that is unique.
+ * Elsewhere the kernel's rethook runs it, with ten calls of each such function at a time, or two
+ * for each processor, at most 32,768 in all. Further ones are missed. A kernel whose rethook no
+ * module can use refuses such functions, with the errors below that have a star.
  *
  * Errors besides those in the file's head are those of ATTACH. About one function there are:
  *  ENOENT      NO_SUCH_FUNCTION: no function begins at the address, or has the name
@@ -618,9 +621,9 @@ struct tramp_explain_code {
  *  ENXIO       MODULE_GONE
  *  EBUSY       SITE_HELD, ALREADY_ATTACHED
  * About one at whose return the program would run also:
- *  EINVAL      NORETURN, AMBIGUOUS, VARIADIC, ARG_TYPE
- *  ENOENT      NO_BTF
- *  EOPNOTSUPP  TOO_MANY_ARGS
+ *  EINVAL      NORETURN; AMBIGUOUS*, VARIADIC*, ARG_TYPE*
+ *  ENOENT      NO_BTF*
+ *  EOPNOTSUPP  TOO_MANY_ARGS*
  * EINTR: a signal came before all was attached. Nothing is left.
  */
 struct tramp_attach_multi {

@@ -6,9 +6,9 @@
  * is on all functions by one link on any kernel. At most one link of many can have a function:
  * so on a kernel without sessions, functions with both programs have links of their own.
  *
- * A link of many refuses some functions: another program has the entry, or no prototype tells
- * that the arguments come in registers. These get links of their own, a kprobe and a
- * kretprobe, if they are few. One at a time takes long, and Ctrl-C is to be answered soon.
+ * A link of many refuses some functions: somebody else's program has the entry, say. These get
+ * links of their own, a kprobe and a kretprobe, if they are few. One at a time takes long, and
+ * Ctrl-C is to be answered soon.
  *
  * Returns are attached first and detached last: a call that is noted at its entry then has
  * a return program ahead of it.
