@@ -34,6 +34,14 @@ TT_TARGET u64 tt_sleep(u64 token)
 	return err ? (u64)-EINTR : TT_SLEEP_RESULT(token);
 }
 
+/* With arguments on the stack, the last two of them the same. */
+TT_TARGET u64 tt_sleep8(u64 token, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h)
+{
+	u64 result = tt_sleep(token);
+
+	return result + g - h;
+}
+
 void tt_wake_all(void)
 {
 	atomic64_inc(&tt_wakeups);
@@ -63,11 +71,13 @@ TT_TARGET int tt_sleepable(int a, u64 addr)
 }
 
 TT_CALLER(tt_sleep, tt_sleep(v[0]))
+TT_CALLER(tt_sleep8, tt_sleep8(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]))
 TT_CALLER(security_tt_check, security_tt_check(v[0], v[1]))
 TT_CALLER(tt_sleepable, tt_sleepable(v[0], v[1]))
 
 struct tt_target tt_context_targets[] = {
 	TT_ROW_SLEEPS(tt_sleep, "!u8 u8"),
+	TT_ROW_SLEEPS(tt_sleep8, "!u8 u8 u8 u8 u8 u8 u8 u8 u8"),
 	TT_ROW(security_tt_check, "s4 s4 u8"),
 	TT_ROW_SLEEPS(tt_sleepable, "s4 s4 u8"),
 	{}

@@ -114,6 +114,7 @@ u64 tt_slow(u64 a, u64 loops);
 
 /* contexts.c */
 u64 tt_sleep(u64 token);
+u64 tt_sleep8(u64 token, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h);
 int security_tt_check(int a, u64 b);
 int tt_sleepable(int a, u64 addr);
 

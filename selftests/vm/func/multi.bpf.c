@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The programs of test_multi.c: one for many functions. The cookie is an index into @seen.
+ * The programs of test_multi.c and its like: one for many functions. The cookie is an index into
+ * @seen.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -116,15 +116,27 @@ static void *sleep_inside(void *arg)
 	struct ownmod_sleeper *s = arg;
 	int fd = tt_open();
 
-	s->reply = tt_call(fd, "tt_sleep %lu", s->token);
+	s->reply = tt_call(fd, "%s %lu%s", s->func, s->token, s->more);
 	close(fd);
 	return NULL;
 }
 
-void ownmod_sleep(struct ownmod_sleeper *s, uint64_t token)
+static void sleep_in(struct ownmod_sleeper *s, const char *func, uint64_t token, const char *more)
 {
+	s->func = func;
+	s->more = more;
 	s->token = token;
 	REQUIRE(!pthread_create(&s->thread, NULL, sleep_inside, s), "thread");
+}
+
+void ownmod_sleep(struct ownmod_sleeper *s, uint64_t token)
+{
+	sleep_in(s, "tt_sleep", token, "");
+}
+
+void ownmod_sleep8(struct ownmod_sleeper *s, uint64_t token)
+{
+	sleep_in(s, "tt_sleep8", token, " 2 3 4 5 6 7 7");
 }
 
 void ownmod_wait_for_sleepers(int fd, int n)

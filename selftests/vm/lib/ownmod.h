@@ -29,13 +29,16 @@ int ownmod_unload(const char *name, int tries);
 void ownmod_reload(void);
 bool ownmod_busy(int err);
 
-/* A thread asleep in the test module's tt_sleep(), until "wake". */
+/* A thread asleep in the test module's tt_sleep(), or in a caller of it, until "wake". */
 struct ownmod_sleeper {
 	pthread_t thread;
+	const char *func, *more;
 	uint64_t token;
 	struct tt_reply reply;
 };
 void ownmod_sleep(struct ownmod_sleeper *s, uint64_t token);
+/* The same in tt_sleep8(), which has arguments on the stack. */
+void ownmod_sleep8(struct ownmod_sleeper *s, uint64_t token);
 /* Until @n are asleep; @fd is the test module's. */
 void ownmod_wait_for_sleepers(int fd, int n);
 /* It was woken: check what it got. */
