@@ -226,6 +226,14 @@ static void shrink_chunk(struct tramp_multi *multi, u32 chunk)
 	kvfree(sites);
 }
 
+/* Take all of a chunk back. @funcs are those of which it is seen whether they call the gate. */
+static void free_site(struct tramp_multi *multi, u32 chunk, const unsigned long *funcs, u32 nr)
+{
+	if (!tramp_site_detach_many(multi->sites[chunk], funcs, nr, tramp_gate_code(&multi->gate)))
+		multi->stays = true;
+	multi->sites[chunk] = NULL;
+}
+
 static void detach_chunk(struct tramp_multi *multi, u32 chunk)
 {
 	u32 len = chunk_len(multi, chunk), first = chunk * TRAMP_MULTI_CHUNK;
@@ -236,10 +244,7 @@ static void detach_chunk(struct tramp_multi *multi, u32 chunk)
 		shrink_chunk(multi, chunk);
 		return;
 	}
-	if (!tramp_site_detach_many(multi->sites[chunk], chunk_funcs(multi, chunk), len,
-				    tramp_gate_code(&multi->gate)))
-		multi->stays = true;
-	multi->sites[chunk] = NULL;
+	free_site(multi, chunk, chunk_funcs(multi, chunk), len);
 }
 
 /* No site calls the gate any more. */
@@ -249,7 +254,11 @@ static void remove_gate(struct tramp_multi *multi)
 	tramp_multi_put(multi);
 }
 
-/* The program has gone before. A function has lost the last of its own programs, too. */
+/*
+ * The program has gone before. A function has lost the last of its own programs, too. No other one
+ * of the chunk may be looked at: its module may have gone. If ftrace has shut down this one calls
+ * the gate as well as any.
+ */
 static void gate_cleared(struct tramp_gate *gate, unsigned long func)
 {
 	u32 index = tramp_gate_index(gate, func), chunk = index / TRAMP_MULTI_CHUNK;
@@ -261,7 +270,7 @@ static void gate_cleared(struct tramp_gate *gate, unsigned long func)
 		return;
 	if (!tramp_gate_any(gate, chunk * TRAMP_MULTI_CHUNK,
 			    chunk * TRAMP_MULTI_CHUNK + chunk_len(multi, chunk)))
-		detach_chunk(multi, chunk);
+		free_site(multi, chunk, &func, 1);
 	else if (tramp_site_shrink(multi->sites[chunk], &site, 1, tramp_gate_code(gate)) == -ENODEV)
 		stays(multi);
 	if (!gate->nr_live && !gate->nr_ready && !multi->stays)
