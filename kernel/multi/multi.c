@@ -484,6 +484,8 @@ int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *a
 	INIT_LIST_HEAD(&multi->members);
 	list_add(&member->node, &multi->members);
 	swap(multi->funcs, req->funcs);
+	/* A failed attach may give it to the worker that frees images, before all is undone. */
+	tramp_multi_get(multi);
 	err = make_slot(multi, member->slot, why);
 	if (!err && req->hooked.nr) {
 		multi->hooked = tramp_hooked_attach(member, &req->hooked, why);
@@ -500,11 +502,12 @@ int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *a
 		tramp_slot_put(multi->slot);
 		if (!gone)
 			tramp_multi_put(multi);
-		return err;
+	} else {
+		member->point = &multi->point;
+		member->key = multi->key;
 	}
-	member->point = &multi->point;
-	member->key = multi->key;
-	return 0;
+	tramp_multi_put(multi);
+	return err;
 }
 
 void tramp_multi_detach(struct tramp_member *member)
