@@ -105,9 +105,13 @@ static unsigned long lookup(const char *module, const char *name)
 /* Fill in what address, module and name alone tell. */
 static void finish(struct tramp_func *func)
 {
-	unsigned long site = tramp_site_of(func->addr);
 	char name[KSYM_NAME_LEN];
+	unsigned long site;
 
+	/* Text of __init is not there any more, but BTF and kallsyms know it still. */
+	if (!func->module && !KSYM(core_kernel_text)(func->addr))
+		return;
+	site = tramp_site_of(func->addr);
 	/* Where it is not at the place itself, ftrace looks for the symbol, which takes longer. */
 	func->site = KSYM(ftrace_location)(site);
 	if (func->site != site)

@@ -60,7 +60,10 @@ static int hold_module(struct tramp_funcs *funcs, unsigned long addr, struct tra
 
 	if (mod == THIS_MODULE)
 		return tramp_refuse(why, TRAMP_REASON_OWN_MODULE, addr, NULL);
-	if (mod && !known && !got)
+	/* Text of BPF, say: it may be freed at any moment. */
+	if (!mod)
+		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, addr, NULL);
+	if (!known && !got)
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, NULL);
 	if (got)
 		funcs->modules[funcs->nr_modules++] = mod;
