@@ -241,12 +241,13 @@ static void test_beside(void)
 static void test_asleep(void)
 {
 	static struct ownmod_sleeper sleepers[8];
-	struct many *m = many_sleepers();
+	struct many *m;
 	size_t i;
 	int err;
 
 	ownmod_setup();
 	dev = tt_open();
+	m = many_sleepers();
 	load();
 	m->cmd.prog_fd = return_prog();
 	m->cmd.flags = TRAMP_MULTI_F_RETURN;
