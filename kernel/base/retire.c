@@ -81,7 +81,7 @@ void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops
 	bool first;
 
 	r->ops = ops;
-	if (r->holds_module)
+	if (ops->holds_module)
 		__module_get(THIS_MODULE);
 	spin_lock(&tramp_retire_lock);
 	first = list_empty(&pending);
@@ -132,9 +132,8 @@ static void free_all(struct list_head *list)
 /* See the head comment. This very work is still flushed by exit before the text goes. */
 static void release_module(struct tramp_retire *r)
 {
-	if (r->holds_module)
+	if (r->ops->holds_module)
 		module_put(THIS_MODULE);
-	r->holds_module = false;
 }
 
 static void retire_work(struct work_struct *work)

@@ -21,6 +21,8 @@ struct tramp_retire;
  * @drained: whether no task is inside; NULL: nobody sleeps in it, so the first
  *	grace period has already waited for everybody
  * @free: the end of it. May sleep.
+ * @holds_module: with @drained, where others can be inside: this module stays loaded until nobody
+ *	is, so that rmmod is refused instead of having to wait
  *
  * All are called by the retire worker, without tramp_mutex.
  */
@@ -29,20 +31,17 @@ struct tramp_retire_ops {
 	void (*after)(struct tramp_retire *r);
 	bool (*drained)(struct tramp_retire *r);
 	void (*free)(struct tramp_retire *r);
+	bool holds_module;
 };
 
 /**
  * struct tramp_retire - embedded in whatever is retired
  * @node: in the worker's lists
  * @ops: how it is retired
- * @holds_module: this module stays loaded until nobody is inside, so that rmmod is refused
- *	instead of having to wait. Set before it is handed over, if it has @ops->drained and
- *	others can be inside
  */
 struct tramp_retire {
 	struct list_head node;
 	const struct tramp_retire_ops *ops;
-	bool holds_module;
 };
 
 /**
@@ -51,7 +50,7 @@ struct tramp_retire {
  * @ops: how
  *
  * The caller has made it unreachable for newcomers (the site points elsewhere). With
- * @r->holds_module it has a reference to this module, by a link or an open device.
+ * @ops->holds_module it has a reference to this module, by a link or an open device.
  * Context: any process context.
  */
 void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops);

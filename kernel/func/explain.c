@@ -61,8 +61,8 @@ int tramp_func_explain(struct tramp_explain *ex, bool show, struct tramp_refusal
 	} else {
 		explain_programs(ex, &func);
 	}
-	ex->btf_obj_id = func.btf_obj_id;
-	ex->btf_id = func.btf_id;
+	ex->btf_obj_id = tramp_func_btf_obj(&func.facts);
+	ex->btf_id = tramp_func_btf_type(&func.facts);
 	ex->key = func.key;
 	strscpy(ex->name, func.name, sizeof(ex->name));
 	strscpy(ex->module, func.module_name, sizeof(ex->module));

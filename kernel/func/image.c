@@ -66,7 +66,6 @@ static struct tramp_func_inside *alloc_inside(u32 nr_exits)
 		kfree(in);
 		return NULL;
 	}
-	INIT_LIST_HEAD(&in->older);
 	in->nr_exits = nr_exits;
 	in->exit_state = in->room;
 	in->skip_off = in->exit_state + nr_exits;
@@ -83,7 +82,6 @@ static int func_prepare(struct tramp_image *base, const void *arg, struct tramp_
 
 	image->target = req->target;
 	image->gone = req->gone;
-	image->arg = req->arg;
 	/* Their target holds it, too. Of many functions multi/ holds the modules. */
 	if (req->func && base->set->nr > req->nr[TRAMP_LIST_KPROBE])
 		image->module = req->func->owner;
@@ -112,7 +110,7 @@ static void func_release(struct tramp_image *base)
 }
 
 /* Where in an image's set the programs of a kind begin. */
-static u32 first_of(const u32 *nr, enum tramp_list list)
+static u32 first_of(const u16 *nr, enum tramp_list list)
 {
 	u32 first = 0;
 
@@ -122,7 +120,7 @@ static u32 first_of(const u32 *nr, enum tramp_list list)
 }
 
 /* The members of pt_regs that those of a kind, kprobe programs, read. */
-static u32 regs_of(const struct tramp_set *set, const u32 *nr, enum tramp_list list)
+static u32 regs_of(const struct tramp_set *set, const u16 *nr, enum tramp_list list)
 {
 	return tramp_set_regs(set, first_of(nr, list), nr[list]);
 }
@@ -134,7 +132,7 @@ static int func_emit(struct tramp_image *base, const void *arg,
 	struct tramp_func_image *image = to_func(base);
 	const struct tramp_func_image_req *req = arg;
 	struct tramp_func_inside *in = image->inside;
-	const u32 *nr = req->nr;
+	const u16 *nr = req->nr;
 	struct tramp_x86_fentry_req x86 = {
 		.env = &tramp_env,
 		.inflight = in ? (unsigned long)in->inflight : 0,
@@ -159,7 +157,7 @@ static int func_emit(struct tramp_image *base, const void *arg,
 	struct tramp_x86_fentry_out out = {
 		.skip_off = in ? in->skip_off : NULL,
 		.skip_to = in ? in->skip_to : NULL,
-		.call_off = base->call_off,
+		.call_off = tramp_image_call_off(base),
 	};
 	enum tramp_x86_err err;
 
@@ -254,19 +252,18 @@ static void image_free(struct tramp_retire *r)
 {
 	struct tramp_func_image *image = to_retired(r);
 	struct tramp_target *target = image->target;
-	void (*gone)(void *arg) = image->gone;
-	void *gone_arg = image->arg;
+	struct tramp_image_user *gone = image->gone;
 
 	if (image->inside) {
 		mutex_lock(&tramp_mutex);
-		list_del(&image->inside->older);
+		hlist_del_init(&image->inside->older);
 		mutex_unlock(&tramp_mutex);
 	}
 	tramp_image_retired(&image->image);
 	if (target)
 		tramp_target_put(target);
 	if (gone)
-		gone(gone_arg);
+		gone->gone(gone);
 }
 
 static const struct tramp_retire_ops plain_ops = {
@@ -274,6 +271,15 @@ static const struct tramp_retire_ops plain_ops = {
 };
 
 static const struct tramp_retire_ops inflight_ops = {
+	.before = image_before,
+	.after = image_after,
+	.drained = image_drained,
+	.free = image_free,
+	.holds_module = true,
+};
+
+/* Only the self-test calls its function. */
+static const struct tramp_retire_ops selftest_ops = {
 	.before = image_before,
 	.after = image_after,
 	.drained = image_drained,
@@ -315,6 +321,7 @@ void tramp_func_image_retire(struct tramp_func_image *image,
 			     const struct tramp_slot *replaced)
 {
 	struct tramp_slot **exits = image->image.set->slots + first_exit(image);
+	const struct tramp_retire_ops *ops = &inflight_ops;
 	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
@@ -323,10 +330,12 @@ void tramp_func_image_retire(struct tramp_func_image *image,
 			leave_out(image, i);
 	}
 	if (image->target && image->inside)
-		list_add(&image->inside->older, &image->target->older);
-	/* Only the self-test calls its function. */
-	image->image.retire.holds_module = image->inside && (image->target || image->gone);
-	tramp_image_retire(&image->image, image->inside ? &inflight_ops : &plain_ops);
+		hlist_add_head(&image->inside->older, &image->target->older);
+	if (!image->inside)
+		ops = &plain_ops;
+	else if (!image->target && !image->gone)
+		ops = &selftest_ops;
+	tramp_image_retire(&image->image, ops);
 }
 
 int __init tramp_func_image_init(void)

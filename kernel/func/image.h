@@ -38,7 +38,7 @@ struct tramp_func_inside {
 	struct tramp_func_image *image;
 	u64 __percpu *inflight;
 	struct tramp_died died;
-	struct list_head older;
+	struct hlist_node older;
 	u32 after_call;
 	u32 nr_exits;
 	u32 *exit_state;
@@ -48,19 +48,26 @@ struct tramp_func_inside {
 };
 
 /**
+ * struct tramp_image_user - embedded in what an image of many functions was made for
+ * @gone: called once nobody can be in the image any more, nor in what it has called. May
+ *	sleep; without tramp_mutex
+ */
+struct tramp_image_user {
+	void (*gone)(struct tramp_image_user *user);
+};
+
+/**
  * struct tramp_func_image - one published or about to be published image
  * @image: its code, name and programs, in the order of enum tramp_list; first
  * @target: what it was made for; a reference of it is dropped when it has retired
  * @gone: of many functions: called when it has retired
- * @arg: passed to @gone
  * @module: its function's, with a reference, if it has programs of tracing type
  * @inside: NULL for an image that no task can sleep in, which has no exit programs
  */
 struct tramp_func_image {
 	struct tramp_image image;
 	struct tramp_target *target;
-	void (*gone)(void *arg);
-	void *arg;
+	struct tramp_image_user *gone;
 	struct module *module;
 	struct tramp_func_inside *inside;
 };
@@ -72,17 +79,14 @@ struct tramp_func_image {
  *	image once a site calls it
  * @func: the function; NULL: many, with kprobe programs only
  * @nr: how many programs of each of these kinds
- * @gone: many functions: called once nobody can be in the image any more, nor in what it
- *	has called. May sleep; without tramp_mutex
- * @arg: passed to @gone
+ * @gone: many functions: hears of it when the image has gone
  */
 struct tramp_func_image_req {
 	struct tramp_image_req image;
 	struct tramp_target *target;
 	const struct tramp_func_facts *func;
-	const u32 *nr;
-	void (*gone)(void *arg);
-	void *arg;
+	const u16 *nr;
+	struct tramp_image_user *gone;
 };
 
 /**

@@ -54,8 +54,8 @@ void tramp_target_describe(const struct tramp_member *member, struct tramp_descr
 	d->pos = tramp_members_before(&target->members, member);
 	d->addr = func->addr;
 	d->func_addr = func->addr;
-	d->btf_obj_id = func->btf_obj_id;
-	d->btf_id = func->btf_id;
+	d->btf_obj_id = tramp_func_btf_obj(func);
+	d->btf_id = tramp_func_btf_type(func);
 	d->module = tramp_target_module(target);
 	d->exec = target->image ? &target->image->image.exec : NULL;
 	strscpy(d->name, target->name, sizeof(d->name));

@@ -145,16 +145,15 @@ static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
 			struct tramp_refusal *why)
 {
 	const struct btf_type *t = btf_type_by_id(btf, btf_id);
+	enum tramp_reason exit_reason = 0;
 	struct module *mod = NULL;
 	int err;
 
-	func->btf_obj_id = KSYM(btf_obj_id)(btf);
-	func->btf_id = btf_id;
+	func->key = (u64)KSYM(btf_obj_id)(btf) << 32 | 0x80000000 | btf_id;
 	if (!t || BTF_INFO_KIND(t->info) != BTF_KIND_FUNC)
 		return tramp_refuse(why, TRAMP_REASON_NO_BTF, 0,
 				    "BTF object %u has no function with type id %u",
-				    func->btf_obj_id, btf_id);
-	func->key = (u64)func->btf_obj_id << 32 | 0x80000000 | btf_id;
+				    tramp_func_btf_obj(&func->facts), btf_id);
 	strscpy(func->name, KSYM(btf_name_by_offset)(btf, t->name_off), sizeof(func->name));
 
 	if (KSYM(btf_is_module)(btf)) {
@@ -179,12 +178,15 @@ static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
 		err = tramp_refuse(why, TRAMP_REASON_NO_BTF, func->addr, "%s", func->name);
 	else
 		err = tramp_model_from_btf(btf, t, func->name, &func->model,
-					   &func->exit_reason, why);
-	if (err)
+					   &exit_reason, why);
+	if (err) {
 		tramp_func_put(func);
-	else
-		finish(func);
-	return err;
+		return err;
+	}
+	static_assert(TRAMP_REASON_COUNT <= U8_MAX);
+	func->exit_reason = exit_reason;
+	finish(func);
+	return 0;
 }
 
 int tramp_resolve_prog(const struct bpf_prog *prog, struct tramp_func *func,

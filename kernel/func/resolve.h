@@ -8,42 +8,57 @@
 #include <linux/bpf.h>
 #include <linux/module.h>
 #include "base/tramp.h"
+#include "prog/image.h"
 #include "text/symbol.h"
 #include "x86/fentry_image.h"
 
 /**
  * struct tramp_func - a kernel function
- * @key: (u64)@btf_obj_id << 32 | 0x80000000 | @btf_id, as the kernel's own
- *	trampolines have it; 0 without BTF
- * @btf_obj_id: the BTF object that describes it
- * @btf_id: its type there
+ * @key: (u64)BTF object << 32 | 0x80000000 | type there, as the kernel's own
+ *	trampolines have it; 0: BTF does not describe it
  * @addr: its first instruction
  * @site: its patchable NOP5, which is behind the ENDBR where there is one; 0: none
  * @owner: the module it is in, without a reference; NULL for the kernel proper
- * @module: the same with a reference, until tramp_func_put(); NULL if there is none
  * @model: its prototype, valid with @key
  * @exit_reason: enum tramp_reason: why it cannot have exit programs, 0 if it can
  * @idle: it may be called where RCU does not watch
  * @facts: all of these
+ * @module: its module with a reference, until tramp_func_put(); NULL if there is none
  * @name: its name
  * @module_name: its module's name, empty for the kernel proper
  */
 struct tramp_func {
 	struct_group_tagged(tramp_func_facts, facts,
 		u64 key;
-		u32 btf_obj_id;
-		u32 btf_id;
 		unsigned long addr;
 		unsigned long site;
 		struct module *owner;
-		struct module *module;
 		struct tramp_x86_model model;
-		enum tramp_reason exit_reason;
+		u8 exit_reason;
 		bool idle;
 	);
+	struct module *module;
 	char name[TRAMP_SYM_LEN];
 	char module_name[TRAMP_MOD_LEN];
 };
+
+/* Whether BTF describes it. If not, its @key is 0, or one of tramp_image_new_key(). */
+static inline bool tramp_func_has_btf(const struct tramp_func_facts *func)
+{
+	return func->key && !(func->key & TRAMP_IMAGE_KEY);
+}
+
+/* The BTF object that describes it, 0: none does. */
+static inline u32 tramp_func_btf_obj(const struct tramp_func_facts *func)
+{
+	return tramp_func_has_btf(func) ? func->key >> 32 : 0;
+}
+
+/* Its type there. */
+static inline u32 tramp_func_btf_type(const struct tramp_func_facts *func)
+{
+	return tramp_func_has_btf(func) ? func->key & 0x7fffffff : 0;
+}
 
 /**
  * tramp_resolve_prog() - the function a tracing program was loaded for

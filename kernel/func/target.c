@@ -67,7 +67,8 @@ struct tramp_target *tramp_target_find(unsigned long addr, u64 key)
 	hash_for_each_possible(targets, target, hash, addr) {
 		if (target->func.addr != addr)
 			continue;
-		if (key ? !target->func.btf_id || target->func.key == key : is_direct(target))
+		if (key ? !tramp_func_has_btf(&target->func) || target->func.key == key :
+			  is_direct(target))
 			return target;
 		if (!key)
 			found = target;
@@ -130,7 +131,6 @@ static int set_func(struct tramp_target *target, const struct tramp_func *func,
 	kfree(target->name);
 	target->name = name;
 	target->func = func->facts;
-	target->func.module = NULL;
 	return 0;
 }
 
@@ -159,7 +159,6 @@ static struct tramp_target *get_target(const struct tramp_func *func, struct tra
 	if (!func->key)
 		target->func.key = tramp_image_new_key();
 	target->refs = 1;
-	INIT_LIST_HEAD(&target->older);
 	INIT_LIST_HEAD(&target->members);
 	hash_add(targets, &target->hash, func->addr);
 	return target;
@@ -456,14 +455,6 @@ static void take_out_gate_member(struct tramp_target *target, struct tramp_gate 
 	tramp_target_put_locked(target);
 }
 
-/* Kprobe programs only, as before: the image that is left has this key. */
-static void forget_btf(struct tramp_target *target, u64 key)
-{
-	target->func.key = key;
-	target->func.btf_obj_id = 0;
-	target->func.btf_id = 0;
-}
-
 /* A member is in the list, and will run. */
 static void joined(struct tramp_target *target, struct tramp_member *member)
 {
@@ -474,7 +465,7 @@ static void joined(struct tramp_target *target, struct tramp_member *member)
 
 static bool learns(const struct tramp_target *target, const struct tramp_func *func)
 {
-	return func && func->btf_id && !target->func.btf_id;
+	return func && tramp_func_has_btf(&func->facts) && !tramp_func_has_btf(&target->func);
 }
 
 /*
@@ -508,8 +499,9 @@ static int add_member(struct tramp_target *target, struct tramp_member *member,
 	joined(target, member);
 	return 0;
 forget:
+	/* Kprobe programs only, as before: the image that is left has this key. */
 	if (learned)
-		forget_btf(target, key);
+		target->func.key = key;
 	return err;
 }
 
@@ -697,7 +689,7 @@ void tramp_target_leave_out(const struct tramp_counts *counts)
 
 	lockdep_assert_held(&tramp_mutex);
 	hash_for_each(targets, bkt, target, hash) {
-		list_for_each_entry(inside, &target->older, older)
+		hlist_for_each_entry(inside, &target->older, older)
 			tramp_func_image_leave_out(inside->image, counts);
 	}
 }
@@ -719,7 +711,7 @@ struct tramp_target *tramp_target_leave(struct tramp_member *member)
 	member->point = NULL;
 	if (target->gate_member == member)
 		target->gate_member = NULL;
-	list_for_each_entry(inside, &target->older, older)
+	hlist_for_each_entry(inside, &target->older, older)
 		tramp_func_image_leave_out(inside->image, member->counts);
 	return target;
 }

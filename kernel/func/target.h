@@ -33,14 +33,14 @@ enum tramp_list {
  * @func: the function. While it has had kprobe programs only, it has no BTF and no model, and
  *	a key from tramp_image_new_key()
  * @name: its name, and behind the 0 its module's
- * @gone: its module has gone: no hit comes, and the target is not in the table any more
- * @leaving: many.c's, while programs leave
  * @refs: members and images; the last one frees it
  * @index: of the newest image. It goes on counting while any image is left, so
  *	that no two names are alike.
  * @members: the programs in the order they run: by enum tramp_list, then the newest first,
  *	but of kprobe programs the oldest
  * @nr: how many there are of each of these kinds
+ * @leaving: many.c's, while programs leave
+ * @gone: its module has gone: no hit comes, and the target is not in the table any more
  * @image: what the site calls; NULL without programs or in mode FTRACE_OPS
  * @site: NULL without programs, and with @gate
  * @gate: the site is one of many, and this leads to @image (func/gate.h); or NULL
@@ -57,17 +57,17 @@ struct tramp_target {
 	struct hlist_node hash;
 	struct tramp_func_facts func;
 	char *name;
-	bool gone;
-	u16 leaving;
 	u32 refs;
 	u32 index;
 	struct list_head members;
-	u32 nr[TRAMP_LISTS];
+	u16 nr[TRAMP_LISTS];
+	u16 leaving;
+	bool gone;
 	struct tramp_func_image *image;
 	struct tramp_site *site;
 	struct tramp_gate *gate;
 	struct tramp_member *gate_member;
-	struct list_head older;
+	struct hlist_head older;
 };
 
 /* The name of its function's module, empty for the kernel proper. tramp_mutex held. */

@@ -62,9 +62,9 @@ void tramp_multi_put(struct tramp_multi *multi)
 }
 
 /* Nobody is in the image any more, nor will return into a module by way of it. */
-static void image_gone(void *arg)
+static void image_gone(struct tramp_image_user *user)
 {
-	struct tramp_multi *multi = arg;
+	struct tramp_multi *multi = container_of(user, struct tramp_multi, image_user);
 
 	if (!multi->keeps_modules)
 		tramp_funcs_put_modules(&multi->funcs);
@@ -72,9 +72,9 @@ static void image_gone(void *arg)
 }
 
 /* No image has a part any more. */
-static void slot_gone(void *arg)
+static void slot_gone(struct tramp_slot_user *user)
 {
-	tramp_multi_put(arg);
+	tramp_multi_put(container_of(user, struct tramp_multi, slot_user));
 }
 
 int tramp_multi_make_link(const struct tramp_funcs *funcs, void **link,
@@ -94,7 +94,7 @@ int tramp_multi_make_link(const struct tramp_funcs *funcs, void **link,
 static struct tramp_func_image *make_image(struct tramp_multi *multi, enum tramp_list list,
 					   struct tramp_refusal *why)
 {
-	u32 nr[TRAMP_LISTS] = {};
+	u16 nr[TRAMP_LISTS] = {};
 	const struct tramp_func_image_req req = {
 		.image.members = &multi->members,
 		.image.key = multi->key,
@@ -102,8 +102,7 @@ static struct tramp_func_image *make_image(struct tramp_multi *multi, enum tramp
 		.image.nr_twice = list == TRAMP_LIST_SESSION,
 		.image.describe = tramp_slot_call,
 		.nr = nr,
-		.gone = image_gone,
-		.arg = multi,
+		.gone = &multi->image_user,
 	};
 
 	nr[list] = 1;
@@ -450,8 +449,7 @@ static int make_slot(struct tramp_multi *multi, struct tramp_slot *slot,
 	multi->slot = tramp_slot_clone(slot);
 	if (!multi->slot)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	multi->slot->released = slot_gone;
-	multi->slot->released_arg = multi;
+	multi->slot->user = &multi->slot_user;
 	refcount_inc(&multi->refs);
 	return 0;
 }
@@ -477,6 +475,8 @@ int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *a
 		member->kind = TRAMP_KIND_KRETPROBE_MULTI;
 	refcount_set(&multi->refs, 1);
 	multi->point.ops = &tramp_multi_ops;
+	multi->image_user.gone = image_gone;
+	multi->slot_user.released = slot_gone;
 	multi->key = tramp_image_new_key();
 	multi->kind = member->kind;
 	multi->link_id = member->link_id;

@@ -9,6 +9,7 @@
 #include <linux/refcount.h>
 #include "ftrace/site.h"
 #include "func/gate.h"
+#include "func/image.h"
 #include "funcs.h"
 #include "link/point.h"
 
@@ -52,9 +53,11 @@ int tramp_multi_check_prog(struct tramp_multi_req *req, struct tramp_refusal *wh
  * @funcs: the functions
  * @key: in the image's name
  * @image: where the gate leads, for functions without programs of their own
+ * @image_user: told when @image has gone
  * @gate: what all sites call
  * @refs: one each for @image, for @slot, and for sites that call the gate
  * @slot: of @parts; NULL once detached
+ * @slot_user: told when it has gone
  * @kind: enum tramp_kind of the program
  * @link_id: id of the link
  * @hooked: returns by rethook; NULL: none
@@ -75,9 +78,11 @@ struct tramp_multi {
 	struct tramp_funcs funcs;
 	u64 key;
 	struct tramp_func_image *image;
+	struct tramp_image_user image_user;
 	struct tramp_gate gate;
 	refcount_t refs;
 	struct tramp_slot *slot;
+	struct tramp_slot_user slot_user;
 	u8 kind;
 	u32 link_id;
 	struct tramp_hooked *hooked;

@@ -47,7 +47,7 @@ static int detour_emit(struct tramp_image *base, const void *arg,
 		.nr_progs = base->set->nr,
 		.regs = tramp_set_regs(base->set, 0, base->set->nr),
 	};
-	struct tramp_x86_detour_out out = { .call_off = base->call_off };
+	struct tramp_x86_detour_out out = { .call_off = tramp_image_call_off(base) };
 	enum tramp_x86_err err = tramp_x86_emit_detour(&req, buf, len, code, &out);
 
 	base->exec.size = out.size;

@@ -27,6 +27,7 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
+#include "base/cache.h"
 #include "base/ksyms.h"
 #include "func/target.h"
 #include "image.h"
@@ -100,9 +101,22 @@ int tramp_probe_prepare(const struct tramp_probe_at *at, bool all, struct tramp_
 
 /* Coming ----------------------------------------------------------------------- */
 
+static struct kmem_cache *cache;	/* of probes: 24 bytes less each than by kmalloc() */
+
+int __init tramp_probe_cache_init(void)
+{
+	cache = KMEM_CACHE(tramp_probe, 0);
+	return cache ? 0 : -ENOMEM;
+}
+
+void tramp_probe_cache_exit(void)
+{
+	tramp_cache_exit(cache);
+}
+
 static struct tramp_probe *new_probe(struct tramp_place *place, struct tramp_refusal *why)
 {
-	struct tramp_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
+	struct tramp_probe *probe = kmem_cache_zalloc(cache, GFP_KERNEL);
 
 	if (!probe) {
 		tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
@@ -124,7 +138,7 @@ static struct tramp_probe *new_probe(struct tramp_place *place, struct tramp_ref
 static void probe_free(struct tramp_retire *r)
 {
 	/* It was looked up under RCU, which the grace period includes. */
-	kfree(container_of(r, struct tramp_probe, retire));
+	kmem_cache_free(cache, container_of(r, struct tramp_probe, retire));
 }
 
 static const struct tramp_retire_ops probe_retire_ops = {

@@ -82,6 +82,10 @@ int tramp_probe_explain(struct tramp_explain_code *ex, bool show);
 int tramp_probe_link_info(const struct tramp_point_ops *ops, const struct tramp_member *member,
 			  struct bpf_link_info *info);
 
+/* The cache of probes, which stays until the retire list is empty. */
+int tramp_probe_cache_init(void);
+void tramp_probe_cache_exit(void);
+
 int tramp_probe_init(void);
 void tramp_probe_exit(void);
 

@@ -18,6 +18,7 @@
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <asm/text-patching.h>
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "image.h"
@@ -58,17 +59,19 @@ static void fill_int3(void *area, unsigned int size)
 	memset(area, 0xcc, size);
 }
 
+/* The allocator may want to have a head in front of the code: how long the allocation is. */
+#define HEAD	(TRAMP_PACK_HEADER ? sizeof(struct bpf_binary_header) : 0)
+
 static int exec_alloc(struct tramp_exec *exec, struct tramp_refusal *why)
 {
-	u32 head = TRAMP_PACK_HEADER ? sizeof(struct bpf_binary_header) : 0;
+	u32 size = exec->size + HEAD;
+	void *mem = KSYM(bpf_prog_pack_alloc)(TRAMP_PACK_ALLOC_ARGS(size, fill_int3));
 
-	exec->mem_size = exec->size + head;
-	exec->mem = KSYM(bpf_prog_pack_alloc)(TRAMP_PACK_ALLOC_ARGS(exec->mem_size, fill_int3));
-	if (!exec->mem)
+	if (!mem)
 		return tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, 0, NULL);
-	exec->code = (unsigned long)exec->mem + head;
+	exec->code = (unsigned long)mem + HEAD;
 #if TRAMP_PACK_HEADER
-	if (IS_ERR(KSYM(text_poke_copy)(exec->mem, &exec->mem_size, sizeof(u32))))
+	if (IS_ERR(KSYM(text_poke_copy)(mem, &size, sizeof(size))))
 		return tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, exec->code, NULL);
 #endif
 	return 0;
@@ -113,12 +116,12 @@ static void exec_free(struct tramp_exec *exec)
 		atomic_dec(&nr_images);
 		atomic64_sub(exec->size, &image_bytes);
 	}
-	if (!exec->mem)
+	if (!exec->code)
 		return;
 #if TRAMP_PACK_HEADER
-	KSYM(bpf_prog_pack_free)(exec->mem);
+	KSYM(bpf_prog_pack_free)((void *)exec->code - HEAD);
 #else
-	KSYM(bpf_prog_pack_free)(exec->mem, exec->mem_size);
+	KSYM(bpf_prog_pack_free)((void *)exec->code, exec->size);
 #endif
 }
 
@@ -174,12 +177,30 @@ u64 tramp_image_new_key(void)
 	return ++last;
 }
 
+/* Most images have one program. Its offsets take no allocation. */
+static bool make_offs(struct tramp_image *image)
+{
+	u32 nr = tramp_image_nr_offs(image);
+
+	if (nr <= ARRAY_SIZE(image->one_off))
+		return true;
+	image->call_off = kcalloc(nr, sizeof(u32), GFP_KERNEL);
+	return image->call_off;
+}
+
+static void free_offs(struct tramp_image *image)
+{
+	if (image->set && tramp_image_nr_offs(image) > ARRAY_SIZE(image->one_off))
+		kfree(image->call_off);
+}
+
 struct tramp_image *tramp_image_create(const struct tramp_image_kind *kind,
 				       const struct tramp_image_req *req, const void *arg,
 				       struct tramp_refusal *why)
 {
 	struct tramp_image *image = kmem_cache_zalloc(kind->cache, GFP_KERNEL);
 	struct tramp_x86_call *calls = NULL;
+	bool has_offs = false;
 	u8 *buf = NULL;
 	int err;
 	u32 i;
@@ -188,16 +209,14 @@ struct tramp_image *tramp_image_create(const struct tramp_image_kind *kind,
 	if (!image)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	image->kind = kind;
-	image->describe = req->describe;
-	image->nr_twice = req->nr_twice;
 	image->set = tramp_set_collect(req->members);
 	if (image->set) {
-		image->call_off = kcalloc(2 * (image->set->nr + image->nr_twice), sizeof(u32),
-					  GFP_KERNEL);
+		image->set->nr_twice = req->nr_twice;
+		has_offs = make_offs(image);
 		calls = kvcalloc(image->set->nr, sizeof(*calls), GFP_KERNEL);
 		buf = get_draft(room_of(kind));
 	}
-	if (image->call_off && calls && buf) {
+	if (has_offs && calls && buf) {
 		for (i = 0; i < image->set->nr; i++)
 			req->describe(image->set->slots[i], &calls[i]);
 		err = kind->prepare(image, arg, why) ?:
@@ -225,8 +244,8 @@ void tramp_image_destroy(struct tramp_image *image)
 	if (image->kind->release)
 		image->kind->release(image);
 	exec_free(&image->exec);
+	free_offs(image);
 	tramp_set_free(image->set);
-	kfree(image->call_off);
 	call_rcu(&image->rcu, free_struct);
 }
 
@@ -250,21 +269,25 @@ void tramp_image_retire(struct tramp_image *image, const struct tramp_retire_ops
 	tramp_retire_add(&image->retire, ops ?: &plain_ops);
 }
 
+/* The function that the image calls at @call. */
+static void *called(unsigned long call)
+{
+	return (void *)call + CALL_INSN_SIZE + *(const s32 *)(call + 1);
+}
+
 void tramp_image_mute(struct tramp_image *image, struct tramp_slot *slot)
 {
-	u32 i, off, prog, nr = image->set->nr;
-	struct tramp_x86_call call;
+	u32 i, prog, nr = image->set->nr, *offs = tramp_image_call_off(image);
+	unsigned long call;
 
 	lockdep_assert_held(&tramp_mutex);
-	image->describe(slot, &call);
-	for (i = 0; i < 2 * (nr + image->nr_twice); i++) {
-		off = image->call_off[i];
-		prog = i / 2 < nr ? i / 2 : i / 2 - image->nr_twice;
-		if (image->set->slots[prog] != slot || !off)
+	for (i = 0; i < tramp_image_nr_offs(image); i++) {
+		call = image->exec.code + offs[i];
+		prog = i / 2 < nr ? i / 2 : i / 2 - image->set->nr_twice;
+		if (image->set->slots[prog] != slot || !offs[i])
 			continue;
-		/* Fails only if the bytes are not what we wrote there. */
-		WARN_ON_ONCE(KSYM(bpf_arch_text_poke)((void *)(image->exec.code + off),
-						      BPF_MOD_CALL, (void *)call.func,
+		/* Fails only if there is no call. */
+		WARN_ON_ONCE(KSYM(bpf_arch_text_poke)((void *)call, BPF_MOD_CALL, called(call),
 						      tramp_x_nothing));
 	}
 }

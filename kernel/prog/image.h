@@ -20,15 +20,11 @@ struct tramp_image;
  * @ksym: its name and range in kallsyms (image_name.h)
  * @code: address of its first instruction, 0 without memory
  * @size: bytes of code
- * @mem_size: bytes at @mem
- * @mem: the allocation, which may start before @code
  */
 struct tramp_exec {
 	struct bpf_ksym *ksym;
 	unsigned long code;
 	u32 size;
-	u32 mem_size;
-	void *mem;
 };
 
 /**
@@ -57,9 +53,8 @@ struct tramp_image_kind {
  * @exec: its memory and name
  * @kind: what is done with it
  * @set: the programs it calls, in order
- * @call_off: where each is called (struct tramp_x86_fentry_out)
- * @nr_twice: of how many programs, the last ones, there are twice as many offsets
- * @describe: describes a program to the emitter
+ * @call_off: where each is called (struct tramp_x86_fentry_out), for several programs
+ * @one_off: the same for one; see tramp_image_call_off()
  * @retire: its place on the retire list
  * @rcu: after that, for freeing the name behind readers of kallsyms
  */
@@ -67,14 +62,28 @@ struct tramp_image {
 	struct tramp_exec exec;
 	const struct tramp_image_kind *kind;
 	struct tramp_set *set;
-	u32 *call_off;
-	u32 nr_twice;
-	tramp_describe_t *describe;
+	union {
+		u32 *call_off;
+		u32 one_off[2];
+	};
 	union {
 		struct tramp_retire retire;
 		struct rcu_head rcu;
 	};
 };
+
+/* How many offsets there are: two for each program, and two more for those that are twice. */
+static inline u32 tramp_image_nr_offs(const struct tramp_image *image)
+{
+	return 2 * (image->set->nr + image->set->nr_twice);
+}
+
+/* Where its programs are called. */
+static inline u32 *tramp_image_call_off(struct tramp_image *image)
+{
+	return tramp_image_nr_offs(image) > ARRAY_SIZE(image->one_off) ? image->call_off :
+									 image->one_off;
+}
 
 /* Keys of places without BTF: this and a number. A BTF key has no such bit. */
 #define TRAMP_IMAGE_KEY		(1ULL << 62)

@@ -28,7 +28,7 @@
 #include "base/cache.h"
 #include "image_name.h"
 
-#define ROOM	8192	/* of a block */
+#define ROOM	16384	/* of a block */
 #define MOST		128
 
 /**

@@ -43,11 +43,13 @@ struct tramp_member {
 /**
  * struct tramp_set - programs in the order they run, as they were at one moment
  * @nr: how many
+ * @nr_twice: an image's: how many of them, the last ones, it calls at two places each time
  * @retires: callbacks run it: a struct tramp_retire lies before it
  * @slots: a reference to each; NULL where it has been dropped already
  */
 struct tramp_set {
 	u32 nr;
+	u16 nr_twice;
 	bool retires;
 	struct tramp_slot *slots[];
 };

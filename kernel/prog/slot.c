@@ -233,8 +233,8 @@ void tramp_slot_put(struct tramp_slot *slot)
 	tramp_counts_put(slot->counts);
 	if (slot->hook && refcount_dec_and_test(&slot->hook->slots))
 		slot->hook->released(slot->hook);
-	if (slot->released)
-		slot->released(slot->released_arg);
+	if (slot->user)
+		slot->user->released(slot->user);
 	kfree(slot);
 }
 

@@ -50,20 +50,28 @@ struct tramp_hook {
 	refcount_t slots;
 };
 
+/**
+ * struct tramp_slot_user - embedded in whatever hears of it when a slot goes
+ * @released: the last reference has gone. May sleep
+ */
+struct tramp_slot_user {
+	void (*released)(struct tramp_slot_user *user);
+};
+
+/* 64 bytes: there is one for each attachment. */
 struct tramp_slot {
 	refcount_t ref;
 	u32 call_flags;			/* TRAMP_X86_CALL_* */
 	u32 regs;			/* a kprobe program: what it reads of pt_regs */
+	bool muted;			/* left out of callbacks (tramp_set_run()) */
+	bool func_ip;			/* a kprobe program that calls bpf_get_func_ip() */
+	bool unextended;		/* keeps the program from being extended */
 	u64 cookie;
 	struct bpf_prog *prog;		/* NULL in the self-test and for a hook */
 	struct tramp_hook *hook;	/* instead of a program, or NULL */
 	struct tramp_counts *counts;
-	bool muted;			/* left out of callbacks (tramp_set_run()) */
-	bool func_ip;			/* a kprobe program that calls bpf_get_func_ip() */
-	bool unextended;		/* keeps the program from being extended */
 	unsigned long link;		/* of many functions; see struct tramp_x86_call */
-	void (*released)(void *arg);	/* the last reference has gone; may be NULL */
-	void *released_arg;
+	struct tramp_slot_user *user;	/* may be NULL */
 };
 
 /* New counters at zero, with one reference; NULL if out of memory. May sleep. */
