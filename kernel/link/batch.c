@@ -71,8 +71,7 @@ static int open_part(struct work *w, struct tramp_refusal *why)
 			w->b->failed = w->nr;
 			return PTR_ERR(link);
 		}
-		link->members[0].link_id = link->id;
-		*join = (struct tramp_join){ .member = &link->members[0], .req = req };
+		*join = (struct tramp_join){ .member = &link->member, .req = req };
 		cond_resched();
 	}
 	return 0;
@@ -149,7 +148,7 @@ static int reply_all(const struct work *w)
 
 	for (i = 0; !err && i < w->nr; i++) {
 		born = &w->born[i];
-		member = &link_of(w, i)->members[0];
+		member = &link_of(w, i)->member;
 		d.link_id = member->link_id;
 		d.kind = member->kind;
 		d.key = member->key;

@@ -15,24 +15,21 @@
  * struct tramp_link - one attachment
  * @link: what the BPF core knows; @link.prog is the program
  * @ops: the kind of place
- * @counts: hits and misses, which outlive a change of program
- * @id: the link's id, known before the core shows it
  * @users: the BPF core, the list of released links, and the task work that empties it
+ * @parted: taken off its place by a struct tramp_parting
  * @going: in that list
  * @left: the task work
  * @free: frees it when the last of these has gone: in the place of both
- * @parted: taken off its places by a struct tramp_parting
- * @nr: how many members
- * @members: the program at each of its places, or where it was
+ * @member: the program at its place, or where it was. Its counts outlive a change of program; its
+ *	link_id is known before the core shows the id
  *
- * Members are protected by tramp_mutex.
+ * @member is protected by tramp_mutex.
  */
 struct tramp_link {
 	struct bpf_link link;
 	const struct tramp_point_ops *ops;
-	struct tramp_counts *counts;
-	u32 id;
 	refcount_t users;
+	bool parted;
 	union {
 		struct {
 			struct llist_node going;
@@ -40,9 +37,7 @@ struct tramp_link {
 		};
 		struct work_struct free;
 	};
-	bool parted;
-	u32 nr;
-	struct tramp_member members[];
+	struct tramp_member member;
 };
 
 static inline struct tramp_link *tramp_to_link(const struct bpf_link *link)
@@ -50,11 +45,10 @@ static inline struct tramp_link *tramp_to_link(const struct bpf_link *link)
 	return container_of(link, struct tramp_link, link);
 }
 
-/* All of its members are attached, or none. */
 static inline bool tramp_link_is_attached(const struct tramp_link *link)
 {
 	lockdep_assert_held(&tramp_mutex);
-	return link->members[0].point;
+	return link->member.point;
 }
 
 /* link.c -------------------------------------------------------------------- */
@@ -83,7 +77,7 @@ int tramp_link_enter(struct tramp_link *link, struct tramp_refusal *why);
 void tramp_link_forget(struct tramp_link *link);
 
 /* Take the program off the places that it is at, one after the other. tramp_mutex held. */
-void tramp_link_detach_members(struct tramp_link *link);
+void tramp_link_detach_member(struct tramp_link *link);
 
 /* One more is attached, or one less. tramp_mutex held. */
 void tramp_link_count_one(int change);

@@ -9,6 +9,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
+#include "base/cache.h"
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "base/rights.h"
@@ -22,6 +23,8 @@ static const struct tramp_point_ops * const kinds[] = {
 static DEFINE_XARRAY(links);
 static u32 nr_attached;
 
+static struct kmem_cache *cache;	/* of links */
+
 u32 tramp_link_count(void)
 {
 	return READ_ONCE(nr_attached);
@@ -29,18 +32,17 @@ u32 tramp_link_count(void)
 
 u32 tramp_link_id(const struct tramp_link *link)
 {
-	return link->id;
+	return link->member.link_id;
 }
 
 void tramp_link_describe(const struct tramp_link *link, struct tramp_described *d)
 {
-	const struct tramp_member *member = &link->members[0];
+	const struct tramp_member *member = &link->member;
 	const struct bpf_prog *prog = member->slot->prog;
-	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
 	memset(d, 0, sizeof(*d));
-	d->link_id = link->id;
+	d->link_id = member->link_id;
 	d->kind = member->kind;
 	d->prog_id = prog->aux->id;
 	d->prog_name = prog->aux->name;
@@ -49,12 +51,12 @@ void tramp_link_describe(const struct tramp_link *link, struct tramp_described *
 	d->key = member->key;
 	d->mode_name = "NONE";
 	d->module = "";
-	tramp_counts_sum(link->counts, &d->hits, &d->misses);
+	tramp_counts_sum(member->counts, &d->hits, &d->misses);
 	if (!tramp_link_is_attached(link))
 		return;
 	link->ops->describe(member, d);
-	for (i = 0; link->ops->misses && i < link->nr; i++)
-		d->misses += link->ops->misses(&link->members[i]);
+	if (link->ops->misses)
+		d->misses += link->ops->misses(member);
 }
 
 struct tramp_link *tramp_link_find(u32 id, bool next)
@@ -67,22 +69,18 @@ struct tramp_link *tramp_link_find(u32 id, bool next)
 	return xa_find_after(&links, &index, UINT_MAX, XA_PRESENT);
 }
 
-void tramp_link_detach_members(struct tramp_link *link)
+void tramp_link_detach_member(struct tramp_link *link)
 {
-	u32 i;
-
 	lockdep_assert_held(&tramp_mutex);
-	for (i = 0; i < link->nr; i++) {
-		if (link->members[i].point)
-			link->ops->detach(&link->members[i]);
-	}
+	if (link->member.point)
+		link->ops->detach(&link->member);
 }
 
 static void detach_locked(struct tramp_link *link)
 {
 	if (!tramp_link_is_attached(link))
 		return;
-	tramp_link_detach_members(link);
+	tramp_link_detach_member(link);
 	nr_attached--;
 }
 
@@ -96,29 +94,22 @@ void tramp_link_count_one(int change)
 void tramp_link_forget(struct tramp_link *link)
 {
 	lockdep_assert_held(&tramp_mutex);
-	xa_cmpxchg(&links, link->id, link, NULL, GFP_KERNEL);
+	xa_cmpxchg(&links, link->member.link_id, link, NULL, GFP_KERNEL);
 }
 
 int tramp_link_enter(struct tramp_link *link, struct tramp_refusal *why)
 {
-	u32 i;
-
 	lockdep_assert_held(&tramp_mutex);
-	if (xa_err(xa_store(&links, link->id, link, GFP_KERNEL)))
+	if (xa_err(xa_store(&links, link->member.link_id, link, GFP_KERNEL)))
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	for (i = 0; i < link->nr; i++)
-		link->members[i].link_id = link->id;
 	return 0;
 }
 
 void tramp_link_free(struct tramp_link *link)
 {
-	u32 i;
-
-	for (i = 0; i < link->nr; i++)
-		tramp_slot_put(link->members[i].slot);
-	tramp_counts_put(link->counts);
-	kfree(link);
+	tramp_slot_put(link->member.slot);
+	tramp_counts_put(link->member.counts);
+	kmem_cache_free(cache, link);
 }
 
 static int link_detach(struct bpf_link *bpf_link)
@@ -142,8 +133,8 @@ static int replace_prog(struct tramp_link *link, struct bpf_prog *new, struct tr
 	    new->aux->attach_btf_id != old->aux->attach_btf_id ||
 	    link->ops->check_prog(new, &kind, NULL))
 		return -EINVAL;
-	slot->cookie = link->members[0].slot->cookie;
-	err = link->ops->replace(&link->members[0], slot, &why);
+	slot->cookie = link->member.slot->cookie;
+	err = link->ops->replace(&link->member, slot, &why);
 	if (err)
 		return err;
 	/* The core gave us its reference to the new one; the old one was ours. */
@@ -159,15 +150,12 @@ static int link_update_prog(struct bpf_link *bpf_link, struct bpf_prog *new_prog
 	struct tramp_slot *slot;
 	int err;
 
-	/* As with the kernel's own links of many places (bpf_kprobe_multi_link_lops). */
-	if (link->nr != 1)
-		return -EINVAL;
 	/* To put another program here needs the same rights as to attach it. */
 	err = tramp_may_attach(&why);
 	if (err)
 		return err;
 	/* Not under the mutex: it waits for extensions of the program (prog/slot.c). */
-	slot = tramp_slot_alloc(new_prog, link->counts, 0);
+	slot = tramp_slot_alloc(new_prog, link->member.counts, 0);
 	if (!slot)
 		return -ENOMEM;
 	mutex_lock(&tramp_mutex);
@@ -225,7 +213,7 @@ static int link_fill_info(const struct bpf_link *bpf_link, struct bpf_link_info 
 {
 	const struct tramp_link *link = tramp_to_link(bpf_link);
 
-	return link->ops->fill_link_info(&link->members[0], info);
+	return link->ops->fill_link_info(&link->member, info);
 }
 
 const struct bpf_link_ops tramp_link_ops = {
@@ -280,17 +268,15 @@ static struct tramp_link *alloc_link(const struct tramp_point_ops *ops, struct b
 	ops = find_kind(ops, prog, req->flags, &kind, why);
 	if (IS_ERR(ops))
 		return ERR_CAST(ops);
-	link = kzalloc(struct_size(link, members, 1), GFP_KERNEL);
+	link = kmem_cache_zalloc(cache, GFP_KERNEL);
 	if (!link)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
 	link->ops = ops;
-	link->nr = 1;
-	link->counts = tramp_counts_alloc();
-	member = &link->members[0];
+	member = &link->member;
 	member->kind = kind;
-	member->counts = link->counts;
-	if (link->counts)
-		member->slot = tramp_slot_alloc(prog, link->counts, req->cookie);
+	member->counts = tramp_counts_alloc();
+	if (member->counts)
+		member->slot = tramp_slot_alloc(prog, member->counts, req->cookie);
 	if (!member->slot) {
 		tramp_link_free(link);
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
@@ -325,7 +311,7 @@ struct tramp_link *tramp_link_open(const struct tramp_point_ops *ops,
 	if (err)
 		goto free_link;
 	__module_get(THIS_MODULE);	/* for dealloc(); the ioctl holds one */
-	link->id = primer->id;
+	link->member.link_id = primer->id;
 	return link;
 
 free_link:
@@ -344,19 +330,16 @@ void tramp_link_abandon(struct bpf_link_primer *primer)
 	bpf_prog_put(prog);
 }
 
-/* Attach all members of a link, or none, and describe it. */
+/* Attach a link's member, and describe it. */
 static int attach(struct tramp_link *link, const struct tramp_attach *req,
 		  struct tramp_described *d, struct tramp_refusal *why)
 {
 	int err;
-	u32 i;
 
 	mutex_lock(&tramp_mutex);
-	err = tramp_link_enter(link, why);
-	for (i = 0; !err && i < link->nr; i++)
-		err = link->ops->attach(&link->members[i], req, why);
+	err = tramp_link_enter(link, why) ?: link->ops->attach(&link->member, req, why);
 	if (err) {
-		tramp_link_detach_members(link);
+		tramp_link_detach_member(link);
 	} else {
 		nr_attached++;
 		tramp_link_describe(link, d);
@@ -409,6 +392,17 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *mod)
 static struct notifier_block module_block = {
 	.notifier_call = on_module,
 };
+
+int __init tramp_link_cache_init(void)
+{
+	cache = KMEM_CACHE(tramp_link, 0);
+	return cache ? 0 : -ENOMEM;
+}
+
+void tramp_link_cache_exit(void)
+{
+	tramp_cache_exit(cache);
+}
 
 int __init tramp_link_init(void)
 {

@@ -103,6 +103,10 @@ u32 tramp_link_id(const struct tramp_link *link);
 u32 tramp_link_count(void);
 
 /* Module init and exit. In between the kinds are told when a module goes. */
+/* The cache of links, which stays until the retire list is empty: its worker frees them. */
+int tramp_link_cache_init(void);
+void tramp_link_cache_exit(void);
+
 int tramp_link_init(void);
 void tramp_link_exit(void);
 

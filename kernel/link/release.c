@@ -49,8 +49,7 @@ static bool goes_together(const struct tramp_link *link)
 {
 	const struct tramp_point_ops *ops = link->ops;
 
-	return ops->detach_many && link->nr == 1 &&
-	       (!ops->together || ops->together(&link->members[0]));
+	return ops->detach_many && (!ops->together || ops->together(&link->member));
 }
 
 static void detach_taken(struct tramp_parting *p)
@@ -83,10 +82,10 @@ void tramp_parting_take(struct tramp_parting *p, struct tramp_link *link)
 	tramp_link_count_one(-1);
 	if (goes_together(link)) {
 		p->ops = link->ops;
-		parting[p->nr++] = &link->members[0];
+		parting[p->nr++] = &link->member;
 		return;
 	}
-	tramp_link_detach_members(link);
+	tramp_link_detach_member(link);
 	if (takes_long(p))
 		detach_taken(p);
 }
