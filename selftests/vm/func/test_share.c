@@ -603,6 +603,36 @@ static void test_module(void)
 	go(KPROBE);
 }
 
+/*
+ * A program of one function keeps the call of many there, when that attachment has gone. The
+ * module of another of these functions goes. Then the call is taken back.
+ */
+static void test_module_gone(void)
+{
+	struct many *m = many_new();
+	struct attachment one;
+	int err, tries;
+	uint32_t i;
+
+	setup();
+	for (i = FENTRY; i <= FEXIT; i++)
+		close(actors[i].prog);
+	many_add_name(m, FUNC);
+	many_add_name(m, "bpf_fentry_test1");
+	many_attach(m, actors[ENTRY1].prog, 0);
+	one = attach_func(OURS, bpf_program__fd(skel->progs.one_fentry), NULL);
+	many_detach(m);
+	close(dev);
+	for (tries = 0; tries < 100; tries++) {
+		err = module_unload("trampoline_test");
+		if (err != -EAGAIN)
+			break;
+		usleep(100000);
+	}
+	CHECK_EQ(err, 0, "it stays");
+	detach(&one);
+}
+
 static const struct ktap_test tests[] = {
 	{ "many_join", test_many_join, 60 },
 	{ "ones_join", test_ones_join, 60 },
@@ -615,6 +645,7 @@ static const struct ktap_test tests[] = {
 	{ "callbacks", test_callbacks, 60 },
 	{ "kernel_trampoline", test_kernel_trampoline, 60 },
 	{ "module", test_module, 60 },
+	{ "module_gone", test_module_gone, 60 },
 };
 
 KTAP_MAIN(tests)

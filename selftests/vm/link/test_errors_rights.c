@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <bpf/btf.h>
@@ -64,6 +65,7 @@ static void test_explain(void)
 {
 	struct bpf_prog_info info = {};
 	uint32_t len = sizeof(info);
+	struct tramp_explain ex = { .size = sizeof(ex) };
 	struct func_btf f;
 	int fd;
 
@@ -92,6 +94,12 @@ static void test_explain(void)
 	can_case("tt_struct24", 0, TRAMP_REASON_ARG_TYPE, TRAMP_REASON_ARG_TYPE);
 	can_case("tt_variadic", 0, TRAMP_REASON_VARIADIC, TRAMP_REASON_VARIADIC);
 	can_case("do_exit", TRAMP_CAN_FENTRY, 0, TRAMP_REASON_NORETURN);
+	/* BTF has functions of __init, and their text is gone. */
+	f = func_btf("setup_arch");
+	ex.btf_obj_id = f.obj_id;
+	ex.btf_id = f.id;
+	CHECK(!ioctl(tramp_device(), TRAMP_IOC_EXPLAIN, &ex), "setup_arch: %s", strerror(errno));
+	CHECK_EQ(ex.fentry_reason, TRAMP_REASON_NOT_TRACEABLE, "setup_arch");
 	close(fd);
 	ktap_note("%d cases", cases);
 }
