@@ -110,6 +110,11 @@ static notrace void no_hit(unsigned long ip, unsigned long parent_ip, struct ftr
 {
 }
 
+u32 tramp_site_left(struct tramp_site *site)
+{
+	return group_of(site)->left;
+}
+
 static int by_ip(const void *a, const void *b)
 {
 	const struct tramp_site_call *x = a, *y = b;

@@ -158,6 +158,9 @@ int tramp_site_switch(struct tramp_site *site, unsigned long ip, unsigned long c
  */
 bool tramp_site_detach(struct tramp_site *site, unsigned long ip, unsigned long code);
 
+/* Of such a site as below: how many functions are still attached. tramp_mutex held. */
+u32 tramp_site_left(struct tramp_site *site);
+
 /* Whether functions with an image each share the site. */
 static inline bool tramp_site_is_group(const struct tramp_site *site)
 {

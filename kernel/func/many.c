@@ -293,7 +293,12 @@ void tramp_target_detach_many(struct tramp_member **members, u32 nr)
 		tramp_target_put_locked(leaving[i].target);
 }
 
+/* Each group takes updates of ftrace: of small ones only some may go before others have a turn. */
+#define TOGETHER	32
+
 bool tramp_target_together(const struct tramp_member *member)
 {
-	return is_in_group(tramp_target_of(member));
+	const struct tramp_target *target = tramp_target_of(member);
+
+	return is_in_group(target) && tramp_site_left(target->site) >= TOGETHER;
 }
