@@ -67,15 +67,6 @@ bool tramp_settle(void)
 	return false;
 }
 
-/* One of the next tests would find them as well: see tools/guest/run-tests. */
-void check_no_names(void)
-{
-	const char *more = getenv("MORE_TESTS");
-
-	if (!more || strcmp(more, "1"))
-		CHECK_EQ(ksym_images(), 0, "images left in kallsyms");
-}
-
 void check_nothing_left(void)
 {
 	struct tramp_info info;
@@ -88,7 +79,7 @@ void check_nothing_left(void)
 	CHECK_EQ(info.targets, 0, "targets left");
 	CHECK_EQ(info.images, 0, "images left");
 	CHECK_EQ(info.image_bytes, 0, "executable memory left");
-	check_no_names();
+	CHECK_EQ(ksym_images(), 0, "images left in kallsyms");
 }
 
 struct tramp_query tramp_query_link(uint32_t id)

@@ -77,8 +77,6 @@ int tramp_device(void);
 struct tramp_info tramp_module(void);
 /* Wait until nothing waits to be freed; false after about 30 s. */
 bool tramp_settle(void);
-/* Check that no image is left in /proc/kallsyms; not if MORE_TESTS=1 is in the environment. */
-void check_no_names(void);
 /* Settle, and check that no link, target, image is left. */
 void check_nothing_left(void);
 /* Mode, hits, ... of a link; ends the test on failure. */
