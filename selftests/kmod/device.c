@@ -183,6 +183,13 @@ static int tt_command(struct tt_file *f, char *line)
 		tt_reply(f, "sleepers=%d\n", tt_sleepers());
 		return 0;
 	}
+	if (!strcmp(verb, "images")) {
+		int images = tt_images();
+
+		if (images >= 0)
+			tt_reply(f, "images=%d\n", images);
+		return images < 0 ? images : 0;
+	}
 	if (!strcmp(verb, "ftrace_kill"))
 		return tt_ftrace_kill();
 	return -EINVAL;

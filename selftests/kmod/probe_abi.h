@@ -176,6 +176,8 @@ void tt_kprobes_drop(struct tt_kprobes **on);
 long tt_text(void __user *arg);
 /* ftrace shuts down; 0 or a negative errno. */
 int tt_ftrace_kill(void);
+/* How many images of trampoline.ko the kernel has symbols of, or -ENOENT. */
+int tt_images(void);
 
 /* probe_targets.c */
 long tt_toggle(void __user *arg);

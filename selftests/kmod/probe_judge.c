@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verdicts of the kernel's own kprobes on addresses, and its text as it is; and the end of
- * ftrace.
+ * The verdicts of the kernel's own kprobes on addresses, and its text as it is; images among its
+ * symbols; and the end of ftrace.
  *
  * The judges ask thousands of addresses at a time: kprobes are registered disabled,
  * which makes every check and patches nothing, and unregistered together, at
@@ -9,7 +9,9 @@
  */
 #include <linux/kernel.h>
 #include <linux/cpu.h>
+#include <linux/ctype.h>
 #include <linux/jump_label.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -50,6 +52,28 @@ int tt_ftrace_kill(void)
 		return -ENOENT;
 	kill();
 	return 0;
+}
+
+/* By what /proc/kallsyms asks for the symbols of BPF. To read all of that takes 0.2 s. */
+int tt_images(void)
+{
+	static int (*get)(unsigned int nr, unsigned long *value, char *type, char *name);
+	static const char prefix[] = "trampoline_";
+	static DEFINE_MUTEX(lock);
+	static char name[KSYM_NAME_LEN];
+	unsigned long value;
+	unsigned int i;
+	int count = 0;
+	char type;
+
+	mutex_lock(&lock);
+	if (!get)
+		get = tt_symbol("bpf_get_kallsym");
+	for (i = 0; get && !get(i, &value, &type, name); i++)
+		count += !strncmp(name, prefix, sizeof(prefix) - 1) &&
+			 isdigit(name[sizeof(prefix) - 1]);
+	mutex_unlock(&lock);
+	return get ? count : -ENOENT;
 }
 
 static int tt_judge_register(const u64 *addrs, s32 *results, u32 nr)

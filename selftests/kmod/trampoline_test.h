@@ -34,6 +34,9 @@
  *   sleepers
  *	reply "sleepers=N": tasks asleep in tt_sleep().
  *
+ *   images
+ *	reply "images=N": images of trampoline.ko that the kernel has symbols of.
+ *
  *   ftrace_kill
  *	has ftrace shut down, as it does when something is wrong with the text that it
  *	patches. It does not come back.

@@ -57,12 +57,12 @@ bool tramp_settle(void)
 {
 	int i;
 
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < 3000; i++) {
 		struct tramp_info info = tramp_module();
 
 		if (!info.retiring && info.images == info.targets)
 			return true;
-		usleep(100000);
+		usleep(10000);
 	}
 	return false;
 }
@@ -79,7 +79,7 @@ void check_nothing_left(void)
 	CHECK_EQ(info.targets, 0, "targets left");
 	CHECK_EQ(info.images, 0, "images left");
 	CHECK_EQ(info.image_bytes, 0, "executable memory left");
-	CHECK_EQ(ksym_images(), 0, "images left in kallsyms");
+	CHECK_EQ(kernel_images(), 0, "images left in kallsyms");
 }
 
 struct tramp_query tramp_query_link(uint32_t id)

@@ -22,7 +22,7 @@ static void check_end(const char *test)
 		CHECK_EQ(ownmod_info().targets, 0, "targets left");
 		CHECK_EQ(ownmod_info().image_bytes, 0, "executable memory left");
 	}
-	CHECK_EQ(ksym_images(), 0, "images left in kallsyms");
+	CHECK_EQ(kernel_images(), 0, "images left in kallsyms");
 }
 
 void ownmod_setup(void)
@@ -76,12 +76,12 @@ bool ownmod_settle(void)
 {
 	int i;
 
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < 3000; i++) {
 		struct tramp_info info = ownmod_info();
 
 		if (!info.images && !info.retiring)
 			return true;
-		usleep(100000);
+		usleep(10000);
 	}
 	return false;
 }

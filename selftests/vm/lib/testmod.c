@@ -109,6 +109,20 @@ uint64_t tt_calls(int fd, const char *name)
 	return number_after(reply, "calls=", 0);
 }
 
+int kernel_images(void)
+{
+	char reply[64];
+	int fd, err;
+
+	if (!module_loaded("trampoline_test"))
+		return ksym_images();
+	fd = tt_open();
+	err = tt_command(fd, reply, sizeof(reply), "images");
+	close(fd);
+	REQUIRE(!err, "images: %s", strerror(-err));
+	return number_after(reply, "images=", -1);
+}
+
 int run_fentry_tests(int prog_fd)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);

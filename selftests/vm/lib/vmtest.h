@@ -97,6 +97,8 @@ void ksym_reload(void);
 bool ksym_is_gone(char type, const char *module, uint64_t addr);
 /* Images of ours in /proc/kallsyms, read anew: trampoline_<digits>... */
 int ksym_images(void);
+/* The same by the test module, where it is loaded: 0.2 s less. */
+int kernel_images(void);
 /* Copy kernel memory through /proc/kcore; ends the test on failure. */
 void kcore_read(uint64_t addr, void *buf, size_t len);
 /* Files this process has open, and a constant: to be compared. */

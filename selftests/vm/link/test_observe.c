@@ -312,6 +312,7 @@ static void test_kallsyms(void)
 	}
 	CHECK(tramp_settle(), "old images stay");
 	CHECK_EQ(ksym_images(), 1, "one image for one function");
+	CHECK_EQ(kernel_images(), 1, "one image, by the test module");
 	for (i = 0; i < 3; i++)
 		detach(&a[i]);
 }
@@ -356,6 +357,7 @@ static void names_check(const struct name *names, int without, const char *when)
 		      here ? "not in" : "still in", names[i].line);
 	}
 	CHECK_EQ(ksym_images(), NAMES - gone, "%s: images", when);
+	CHECK_EQ(kernel_images(), NAMES - gone, "%s: images, by the test module", when);
 	free(text);
 }
 
