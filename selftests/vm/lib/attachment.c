@@ -144,7 +144,10 @@ struct attachment attach_insn(enum how how, int prog_fd, uint64_t addr, uint32_t
 struct attachment attach_return(enum how how, int prog_fd, const char *func, uint32_t maxactive,
 				uint64_t cookie)
 {
-	return must(attach_return_try(how, prog_fd, func, maxactive, cookie), ksym_addr(func));
+	struct attachment a = attach_return_try(how, prog_fd, func, maxactive, cookie);
+
+	/* To read all symbols takes longer than to attach. */
+	return must(a, a.err ? ksym_addr(func) : 0);
 }
 
 void detach(struct attachment *a)

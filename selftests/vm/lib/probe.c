@@ -222,35 +222,44 @@ static int text_by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+/* A line of kallsyms, "ffffffff81000000 T name" or "... t name\t[module]", taken apart in place. */
+static bool text_line(char *line, struct text_sym *s)
+{
+	char *end, *name, *module;
+
+	s->addr = strtoull(line, &end, 16);
+	if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ' || !strchr("tTwW", end[1]))
+		return false;
+	s->type = end[1];
+	name = end + 3;
+	end = name + strcspn(name, "\t");
+	module = *end ? end + 2 : end;
+	*end = '\0';
+	module[strcspn(module, "]")] = '\0';
+	if (end - name >= TRAMP_SYM_LEN)
+		name[TRAMP_SYM_LEN - 1] = '\0';
+	s->name = name;
+	s->module = module;
+	return strncmp(module, "bpf", 3) && strcmp(module, "__builtin__kprobes") &&
+	       strcmp(module, "__builtin__ftrace") && !ksym_is_gone(s->type, module, s->addr);
+}
+
+/* There are 100,000 and more: one block holds them and then the text, with all their names. */
 struct text_sym *text_symbols(size_t *nr)
 {
-	char *text = read_file("/proc/kallsyms"), *rest = text, *line;
-	struct text_sym *syms = NULL, *s;
-	size_t room = 0;
+	char *text = read_file("/proc/kallsyms"), *rest, *line;
+	size_t lines = 1, len = strlen(text);
+	struct text_sym *syms;
 
-	*nr = 0;
-	while ((line = strsep(&rest, "\n"))) {
-		unsigned long long addr;
-		char type, name[512], module[128] = "";
-
-		if (sscanf(line, "%llx %c %511s [%127[^]]", &addr, &type, name, module) < 3 ||
-		    !strchr("tTwW", type) || !strncmp(module, "bpf", 3) ||
-		    !strcmp(module, "__builtin__kprobes") || !strcmp(module, "__builtin__ftrace") ||
-		    ksym_is_gone(type, module, addr))
-			continue;
-		if (*nr == room) {
-			room = room ? room * 2 : 1 << 16;
-			syms = realloc(syms, room * sizeof(*syms));
-			REQUIRE(syms, "out of memory");
-		}
-		s = &syms[(*nr)++];
-		memset(s, 0, sizeof(*s));
-		s->addr = addr;
-		s->type = type;
-		snprintf(s->name, sizeof(s->name), "%.127s", name);
-		snprintf(s->module, sizeof(s->module), "%.63s", module);
-	}
+	for (rest = text; (rest = strchr(rest, '\n')); rest++)
+		lines++;
+	syms = malloc(lines * sizeof(*syms) + len + 1);
+	REQUIRE(syms, "out of memory");
+	rest = memcpy(&syms[lines], text, len + 1);
 	free(text);
+	*nr = 0;
+	while ((line = strsep(&rest, "\n")))
+		*nr += text_line(line, &syms[*nr]);
 	REQUIRE(*nr > 1000, "/proc/kallsyms has %zu functions", *nr);
 	qsort(syms, *nr, sizeof(*syms), text_by_addr);
 	return syms;

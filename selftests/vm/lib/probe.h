@@ -72,10 +72,10 @@ void toggle(int fd, uint64_t times);
 struct text_sym {
 	uint64_t addr;
 	char type;
-	char name[TRAMP_SYM_LEN];
-	char module[TRAMP_MOD_LEN];	/* empty: the kernel proper */
+	char *name;
+	char *module;	/* empty: the kernel proper */
 };
-/* Read anew; to be freed. */
+/* Read anew; to be freed, and the names are gone with it. */
 struct text_sym *text_symbols(size_t *nr);
 /* The name of two functions of the kernel proper; to be freed. */
 char *ambiguous_symbol(void);
