@@ -12,7 +12,8 @@ HOSTILE_KERNELS	= $(TEST_KERNELS)
 STRESS_KERNELS	= $(sort $(PROBE_KERNELS) $(HOSTILE_KERNELS))
 PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/probe/test_probe_%,judges sweep load hostile context) \
 		  $(O)/selftests/vm/link/test_extend $(O)/selftests/vm/func/test_multi \
-		  $(O)/selftests/vm/func/test_multi_killed
+		  $(O)/selftests/vm/func/test_multi_killed \
+		  $(patsubst %,$(O)/selftests/vm/system/test_%,churn modules)
 PROBE_READY	= $(call vm-images,$(STRESS_KERNELS)) $(call vm-modules,$(STRESS_KERNELS)) \
 		  $(TRAMPCTL) $(PROBE_TESTS)
 
@@ -27,3 +28,5 @@ stress: $(PROBE_READY)
 	$(Q)O=$(O) selftests/stress/probes extend $(PROBE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes many $(HOSTILE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes killed $(PROBE_KERNELS)
+	$(Q)O=$(O) selftests/stress/probes churn $(HOSTILE_KERNELS)
+	$(Q)O=$(O) selftests/stress/probes modules $(HOSTILE_KERNELS)

@@ -9,7 +9,7 @@
  * branches: Zydis decodes all functions of the kernel and of modules, parts like .cold
  * included. Where we would jump over a region, no direct branch from anywhere leads into it.
  *
- * Environment: PROBE_SAMPLE, how many instructions, default 3000, on -rt 1000 (make coverage:
+ * Environment: PROBE_SAMPLE, how many instructions, default 3000, on -rt 2000 (make coverage:
  * 20000); PROBE_SEED.
  */
 #define _GNU_SOURCE
@@ -39,7 +39,7 @@ static void setup(void)
 	uint64_t state;
 
 	dev = fixture_open("about our verdicts");
-	nr = env_int("PROBE_SAMPLE", kernel_is_rt() ? 1000 : 3000);
+	nr = env_int("PROBE_SAMPLE", kernel_is_rt() ? 2000 : 3000);
 	sample = calloc(nr, sizeof(*sample));
 	REQUIRE(sample, "out of memory");
 	probe_flush();

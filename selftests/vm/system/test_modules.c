@@ -5,6 +5,8 @@
  * Our module refuses to be unloaded while a link lives or a task is inside an image
  * (test_unload.c asks at once). It never leaves a task to return into freed memory. Each test
  * leaves trampoline.ko loaded, as it found it.
+ *
+ * Environment: MODULE_ROUNDS, how often it comes and goes under calls, default 8.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,6 +22,7 @@
 #include "../../kmod/trampoline_test.h"
 #include "ownmod.h"
 #include "fixture.h"
+#include "probe.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -152,19 +155,19 @@ static void keep_calling(int fd, unsigned int round)
 /* Load, attach, detach, unload, as fast as it goes, while the function runs. */
 static void test_load_unload(void)
 {
-	int round, err, progs[4], i;
+	int round, rounds = env_int("MODULE_ROUNDS", 8), err, progs[4], i;
 
 	setup();
 	for (i = 0; i < 4; i++)
 		progs[i] = prog_clone(i % 2 ? skel->progs.count_exit : skel->progs.count_entry,
 				      "tt_hot0", i % 2 ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY);
 	callers_start(keep_calling);
-	for (round = 0; round < (kernel_is_rt() ? 6 : 12); round++) {
+	for (round = 0; round < rounds; round++) {
 		int link[4];
 
 		for (i = 0; i < 4; i++)
 			link[i] = ownmod_must_attach(progs[i], i);
-		usleep(round * 1000);
+		usleep(round * 20000 / rounds);
 		for (i = 0; i < 4; i++)
 			close(link[i]);
 		/* At once, or a little later. */
