@@ -10,10 +10,11 @@ PROBE_KERNELS	= $(or $(K),6.1 6.12)
 # Those in whose surroundings the kernels differ.
 HOSTILE_KERNELS	= $(TEST_KERNELS)
 STRESS_KERNELS	= $(sort $(PROBE_KERNELS) $(HOSTILE_KERNELS))
-PROBE_TESTS	= $(patsubst %,$(O)/selftests/vm/probe/test_probe_%,judges sweep load hostile context) \
-		  $(O)/selftests/vm/link/test_extend $(O)/selftests/vm/func/test_multi \
-		  $(O)/selftests/vm/func/test_multi_killed \
-		  $(patsubst %,$(O)/selftests/vm/system/test_%,churn modules)
+PROBE_TESTS	= $(addprefix $(O)/selftests/vm/, \
+			$(addprefix probe/test_probe_,judges sweep load hostile context entry) \
+			$(addprefix link/test_,extend links) \
+			$(addprefix func/test_,multi multi_killed) \
+			$(addprefix system/test_,churn modules))
 PROBE_READY	= $(call vm-images,$(STRESS_KERNELS)) $(call vm-modules,$(STRESS_KERNELS)) \
 		  $(TRAMPCTL) $(PROBE_TESTS)
 
@@ -29,4 +30,6 @@ stress: $(PROBE_READY)
 	$(Q)O=$(O) selftests/stress/probes many $(HOSTILE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes killed $(PROBE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes churn $(HOSTILE_KERNELS)
+	$(Q)O=$(O) selftests/stress/probes entry $(HOSTILE_KERNELS)
+	$(Q)O=$(O) selftests/stress/probes links $(HOSTILE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes modules $(HOSTILE_KERNELS)

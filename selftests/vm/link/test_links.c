@@ -3,6 +3,8 @@
  * Links as BPF links: closing detaches, dying detaches, pinning does not;
  * bpf_link_update() swaps programs without losing a call; bpf(2), fdinfo and
  * bpftool tell the truth about them.
+ *
+ * Environment: LINK_UPDATES under calls, default 40.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +19,7 @@
 #include <linux/types.h>
 #include "../../kmod/trampoline_test.h"
 #include "fixture.h"
+#include "probe.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -285,7 +288,7 @@ static void keep_calling(int fd, unsigned int round)
 /* Every call is counted by the old or the new program: none by both, none by neither. */
 static void test_update_under_load(void)
 {
-	int prog[2], i, rounds = 120;
+	int prog[2], i, rounds = env_int("LINK_UPDATES", 40);
 	uint64_t calls, sum, hits;
 	struct tramp_query q;
 	struct tramp_link *link;

@@ -4,6 +4,8 @@
  * runs them, beside its entry and exit programs. They see what a kprobe of the kernel sees, in
  * the order in which the kernel's run. Where somebody else has the site they go through
  * ftrace's callback. test_probe_modules has functions whose module goes.
+ *
+ * Environment: ENTRY_ROUNDS in which all sorts come and go under calls, default 6.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -318,7 +320,7 @@ static void test_busy(void)
 {
 	struct attachment stays, a, b;
 	uint64_t hits, misses, before;
-	int count, too, entry, exit, i;
+	int count, too, entry, exit, i, rounds = env_int("ENTRY_ROUNDS", 6);
 
 	setup();
 	count = prog_fd(probe_skel->progs.count);
@@ -327,7 +329,7 @@ static void test_busy(void)
 	exit = prog_clone(record->progs.count_exit, FUNC, BPF_TRACE_FEXIT);
 	stays = put(count, 1);
 	callers_start(caller);
-	for (i = 0; i < (kernel_is_rt() ? 4 : 8); i++) {
+	for (i = 0; i < rounds; i++) {
 		a = put(too, 2);
 		b = attach_func(OURS, i % 2 ? entry : exit, NULL);
 		detach(&a);
