@@ -46,16 +46,26 @@ guest-ready	= $(if $(call more-than-vm,$(1)),$(GUEST_READY))
 machines-ready	= $(if $(filter-out $(TEXT_TEST),$(1)),$(MACHINES_READY))
 
 # For all tests in one go: of the command line's tests, -rt has only the one in which what
-# is traced sleeps. (And some tests do less of the same there, which is slower.)
-SAME_ON_RT	= $(filter-out %/test_cli_trace,$(filter selftests/cli/%,$(GUEST_TESTS)))
+# is traced sleeps. (And some tests do less of the same there, which is slower.) Verdicts on
+# instructions are held against others' on 6.1 and 6.12. They come from bytes and tables, and no
+# lock or context has a part in them. test_probe_sweep goes by them on -rt, too.
+SAME_ON_RT	= $(filter-out %/test_cli_trace,$(filter selftests/cli/%,$(GUEST_TESTS))) \
+		  $(filter %/test_probe_judges,$(GUEST_TESTS))
 RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
 RT_TESTS	= $(filter-out $(SAME_ON_RT),$(GUEST_TESTS))
 PROBE_TESTS_OF_VM = $(O)/selftests/vm/probe/%
-# The last tests are in halves, so that no processor is idle in the end.
-VM_SECTIONS	= vm $(filter-out %-rt,$(TEST_KERNELS)) : $(GUEST_TESTS) \
+# The machine that takes longest comes first, and the last tests are in halves, so that no
+# processor is idle in the end.
+LONGEST_VM	= 6.12
+VM_SECTIONS	= vm $(filter $(LONGEST_VM),$(TEST_KERNELS)) \
+			$(filter-out $(LONGEST_VM) %-rt,$(TEST_KERNELS)) : $(GUEST_TESTS) \
 		  $(if $(RT_TEST_KERNELS),\
 			-- vm $(RT_TEST_KERNELS) : $(filter-out $(PROBE_TESTS_OF_VM),$(RT_TESTS)) \
 			-- vm $(RT_TEST_KERNELS) : $(filter $(PROBE_TESTS_OF_VM),$(RT_TESTS)))
+# Likewise the one that boots most machines.
+LONGEST_HOST	= %/alone
+HOST_LONGEST_FIRST = $(filter $(LONGEST_HOST),$(HOST_TESTS)) \
+		  $(filter-out $(LONGEST_HOST),$(HOST_TESTS))
 
 test-unit: $(CHOSEN_UNIT)
 	$(Q)$(RUN_TESTS) unit $(CHOSEN_UNIT)
