@@ -24,7 +24,7 @@ run() {
 }
 
 shown() {
-	sed 's/^/#   /' "$W/out" "$W/err" | head -n 40
+	sed 's/^/#   /' "$W/out" "$W/err" | head -n 40 | cut -c 1-1000
 }
 
 # expect_rc N: the last run ended so
