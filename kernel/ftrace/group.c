@@ -172,7 +172,6 @@ static struct tramp_group *new_group(const struct tramp_site_call *calls, u32 nr
 	group->left = nr;
 	memcpy(group->calls, calls, nr * sizeof(*calls));
 	sort(group->calls, nr, sizeof(*calls), by_ip, NULL);
-	group->site.ip = group->calls[0].ip;
 	err = set_filter(&group->site.ops, group->calls, nr);
 	if (err) {
 		free_group(group);
@@ -226,7 +225,7 @@ int tramp_site_attach_each(const struct tramp_site_call *calls, u32 nr, struct t
 	err = register_ftrace_function(&group->site.ops);
 	/* If one calls it after all, all are attached and stay: detaching copes with that. */
 	if (err && !any_calls(group)) {
-		err = tramp_site_error(err, group->site.ip, why);
+		err = tramp_site_error(err, group->calls[0].ip, why);
 		for (i = 0; i < nr; i++)
 			forget(group, group->calls[i].ip);
 		/* For a moment the ops may have been on ftrace's list. */
@@ -247,7 +246,6 @@ static struct tramp_site *new_second(const struct tramp_site_call *calls, u32 nr
 
 	if (!second)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
-	second->ip = calls[0].ip;
 	err = set_filter(&second->ops, calls, nr);
 	if (err) {
 		tramp_site_free(second);

@@ -105,7 +105,6 @@ static struct tramp_site *alloc_many(unsigned long *ips, u32 nr, size_t size,
 
 	if (!site)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
-	site->ip = ips[0];
 	err = ftrace_set_filter_ips(&site->ops, ips, nr, 0, 0);
 	if (err) {
 		tramp_site_free(site);
@@ -215,7 +214,7 @@ int tramp_site_switch(struct tramp_site *site, unsigned long ip, unsigned long c
 	if (tramp_site_is_group(site))
 		return tramp_site_switch_each(site, &call, 1, why);
 	err = tramp_modify_direct(&site->ops, code);
-	return err ? tramp_site_error(err, site->ip, why) : 0;
+	return err ? tramp_site_error(err, ip, why) : 0;
 }
 
 /*
@@ -282,7 +281,7 @@ bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs,
 		 * everything, this module included.
 		 */
 		pr_err("ftrace has shut down (error %d): the attachment at %pS stays\n", err,
-		       (void *)site->ip);
+		       (void *)funcs[0]);
 		__module_get(THIS_MODULE);
 		return false;
 	}
@@ -296,5 +295,5 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long ip, unsigned long 
 {
 	if (tramp_site_is_group(site))
 		return tramp_site_detach_each(site, &ip, 1);
-	return tramp_site_detach_many(site, &site->ip, 1, code);
+	return tramp_site_detach_many(site, &ip, 1, code);
 }

@@ -20,13 +20,11 @@
 /**
  * struct tramp_site - the patched entry of one function, or those of many
  * @ops: ftrace's part, with a filter of all of them
- * @ip: the entry; of many, the first
  * @set: mode FTRACE_OPS: what the callback runs; otherwise NULL
  * @retire: how it goes
  */
 struct tramp_site {
 	struct ftrace_ops ops;
-	unsigned long ip;
 	struct tramp_set __rcu *set;
 	struct tramp_retire retire;
 };

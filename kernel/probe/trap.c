@@ -167,6 +167,7 @@ static struct notifier_block die_block = {
 /* The short way --------------------------------------------------------------- */
 
 static struct tramp_site *site;		/* tramp_mutex */
+static unsigned long site_ip;		/* likewise */
 
 static __used notrace bool take_first(struct pt_regs *regs)
 {
@@ -210,6 +211,7 @@ void tramp_probe_direct_on(void)
 	ip = KSYM(ftrace_location)(ip);
 	if (!ip)
 		return;
+	site_ip = ip;
 	if (tramp_site_attach(ip, (unsigned long)tramp_int3_stub, &site, &entered, &why)) {
 		site = NULL;
 		pr_debug("int3s come by the die notifiers: %s\n", tramp_reason_name(why.reason));
@@ -222,7 +224,7 @@ bool tramp_probe_direct_off(void)
 
 	lockdep_assert_held(&tramp_mutex);
 	if (site)
-		done = tramp_site_detach(site, site->ip, (unsigned long)tramp_int3_stub);
+		done = tramp_site_detach(site, site_ip, (unsigned long)tramp_int3_stub);
 	site = NULL;
 	return done;
 }
