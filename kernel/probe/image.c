@@ -51,7 +51,7 @@ static int detour_emit(struct tramp_image *base, const void *arg,
 	enum tramp_x86_err err = tramp_x86_emit_detour(&req, buf, len, code, &out);
 
 	base->exec.size = out.size;
-	image->copy = code + out.copy_off;
+	image->copy_off = out.copy_off;
 	if (err && err != TRAMP_X86_NO_SPACE) {
 		if (out.reloc == TRAMP_X86_RELOC_FIXED || out.reloc == TRAMP_X86_RELOC_RSP)
 			return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, probe->addr, NULL);

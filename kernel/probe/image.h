@@ -12,8 +12,14 @@
 struct tramp_probe_image {
 	struct tramp_image image;	/* its code, name and programs; first */
 	u32 len;			/* bytes of the original instructions that it executes */
-	unsigned long copy;		/* where it executes them, without any program */
+	u32 copy_off;			/* where it executes them, without any program */
 };
+
+/* The address of that. */
+static inline unsigned long tramp_probe_image_copy(const struct tramp_probe_image *image)
+{
+	return image->image.exec.code + image->copy_off;
+}
 
 /**
  * tramp_probe_image_create() - make and name a detour buffer

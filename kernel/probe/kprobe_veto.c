@@ -33,6 +33,7 @@
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/slab.h>
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "ftrace/hold.h"
@@ -200,18 +201,26 @@ void tramp_probe_hook_exit(void)
 	tramp_stay_loaded();
 }
 
-void tramp_probe_note_branches(struct tramp_probe *probe, u32 len)
+bool tramp_probe_note_branches(struct tramp_probe *probe, u32 len)
 {
+	s32 found[(TRAMP_X86_MAX_REGION + 1) / 2];	/* none is shorter than 2 bytes */
 	struct tramp_x86_insn insn;
 	enum tramp_x86_kind kind;
-	u32 at;
+	u32 at, nr = 0;
 
 	for (at = 0; at < len; at += insn.len) {
 		if (!tramp_x86_decode(probe->orig + at, len - at, &insn))
 			break;
 		kind = tramp_x86_classify(&insn);
 		if (kind == TRAMP_X86_JMP || kind == TRAMP_X86_JCC || kind == TRAMP_X86_LOOP)
-			probe->branches[probe->nr_branches++] =
-				tramp_x86_branch_target(&insn, probe->addr + at) - probe->addr;
+			found[nr++] = tramp_x86_branch_target(&insn, probe->addr + at) -
+				      probe->addr;
 	}
+	if (!nr)
+		return true;
+	probe->branches = kmemdup(found, nr * sizeof(*found), GFP_KERNEL);
+	if (!probe->branches)
+		return false;
+	probe->nr_branches = nr;
+	return true;
 }

@@ -53,7 +53,8 @@ int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refus
 
 	probe->index++;
 	probe->image = image;
-	WRITE_ONCE(probe->go, probe->nr ? image->image.exec.code : image->copy);
+	WRITE_ONCE(probe->go,
+		   probe->nr ? image->image.exec.code : tramp_probe_image_copy(image));
 	if (!old || old->len != len) {
 		probe->quiesced = false;
 		probe->waiting = false;
@@ -114,31 +115,39 @@ void tramp_probe_cache_exit(void)
 	tramp_cache_exit(cache);
 }
 
+static void free_probe(struct tramp_probe *probe)
+{
+	kfree(probe->branches);
+	kmem_cache_free(cache, probe);
+}
+
 static struct tramp_probe *new_probe(struct tramp_place *place, struct tramp_refusal *why)
 {
 	struct tramp_probe *probe = kmem_cache_zalloc(cache, GFP_KERNEL);
 
-	if (!probe) {
-		tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-		return NULL;
-	}
+	if (!probe)
+		goto no_memory;
 	probe->addr = place->addr;
 	probe->key = tramp_image_new_key();
 	probe->module = place->module;
 	probe->entry = place->entry || place->ftrace;
 	probe->insn_len = place->insn.len;
 	memcpy(probe->orig, place->code, place->code_len);
-	tramp_probe_note_branches(probe, place->code_len);
 	probe->point.ops = &tramp_probe_ops;
 	INIT_LIST_HEAD(&probe->members);
 	INIT_LIST_HEAD(&probe->opt);
-	return probe;
+	if (tramp_probe_note_branches(probe, place->code_len))
+		return probe;
+	free_probe(probe);
+no_memory:
+	tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	return NULL;
 }
 
 static void probe_free(struct tramp_retire *r)
 {
 	/* It was looked up under RCU, which the grace period includes. */
-	kmem_cache_free(cache, container_of(r, struct tramp_probe, retire));
+	free_probe(container_of(r, struct tramp_probe, retire));
 }
 
 static const struct tramp_retire_ops probe_retire_ops = {
@@ -427,7 +436,7 @@ static void stop(struct tramp_probe *probe, struct tramp_member *member)
 			__module_get(THIS_MODULE);
 			probe->lingers = true;
 		}
-		WRITE_ONCE(probe->go, probe->image->copy);
+		WRITE_ONCE(probe->go, tramp_probe_image_copy(probe->image));
 		tramp_probe_queue(probe);
 		break;
 	case TRAMP_MODE_NONE:

@@ -47,8 +47,7 @@ struct tramp_probe {
 	u32 reason;			/* why it is no jump */
 	unsigned long where;		/* the address that @reason is about */
 	u8 orig[TRAMP_X86_MAX_REGION];	/* the original bytes */
-	/* Where the direct branches among @orig go, from @addr: none is shorter than 2 bytes. */
-	s32 branches[(TRAMP_X86_MAX_REGION + 1) / 2];
+	s32 *branches;			/* where direct branches among @orig go, from @addr */
 	struct module *module;		/* without a reference; NULL: the kernel proper */
 	struct tramp_probe_image *image;	/* mode INT3 */
 	struct tramp_set __rcu *set;	/* modes KPROBE and FTRACE_OPS */
