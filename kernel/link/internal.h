@@ -17,9 +17,8 @@
  * @ops: the kind of place
  * @users: the BPF core, the list of released links, and the task work that empties it
  * @parted: taken off its place by a struct tramp_parting
- * @going: in that list
+ * @going: in that list, and when the last of these has gone in that of links to be freed
  * @left: the task work
- * @free: frees it when the last of these has gone: in the place of both
  * @member: the program at its place, or where it was. Its counts outlive a change of program; its
  *	link_id is known before the core shows the id
  *
@@ -30,13 +29,8 @@ struct tramp_link {
 	const struct tramp_point_ops *ops;
 	refcount_t users;
 	bool parted;
-	union {
-		struct {
-			struct llist_node going;
-			struct callback_head left;
-		};
-		struct work_struct free;
-	};
+	struct llist_node going;
+	struct callback_head left;
 	struct tramp_member member;
 };
 

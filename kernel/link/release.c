@@ -101,18 +101,27 @@ void tramp_parting_end(struct tramp_parting *p)
 static LLIST_HEAD(released);
 static DEFINE_MUTEX(released_mutex);	/* outside of tramp_mutex */
 
-static void free_work(struct work_struct *work)
+static LLIST_HEAD(unused);
+
+static void free_unused(struct work_struct *work)
 {
-	tramp_link_free(container_of(work, struct tramp_link, free));
-	module_put(THIS_MODULE);
+	struct tramp_link *link, *tmp;
+
+	llist_for_each_entry_safe(link, tmp, llist_del_all(&unused), going) {
+		tramp_link_free(link);
+		module_put(THIS_MODULE);
+		cond_resched();
+	}
 }
 
 static void put_link(struct tramp_link *link)
 {
+	static DECLARE_WORK(work, free_unused);
+
 	if (!refcount_dec_and_test(&link->users))
 		return;
-	INIT_WORK(&link->free, free_work);
-	tramp_retire_queue_work(&link->free);
+	llist_add(&link->going, &unused);
+	tramp_retire_queue_work(&work);
 }
 
 /* Detach all links that were released; when it returns nobody else is at one of them either. */
