@@ -110,7 +110,7 @@ static void func_release(struct tramp_image *base)
 }
 
 /* Where in an image's set the programs of a kind begin. */
-static u32 first_of(const u16 *nr, enum tramp_list list)
+static u32 first_of(const u8 *nr, enum tramp_list list)
 {
 	u32 first = 0;
 
@@ -120,7 +120,7 @@ static u32 first_of(const u16 *nr, enum tramp_list list)
 }
 
 /* The members of pt_regs that those of a kind, kprobe programs, read. */
-static u32 regs_of(const struct tramp_set *set, const u16 *nr, enum tramp_list list)
+static u32 regs_of(const struct tramp_set *set, const u8 *nr, enum tramp_list list)
 {
 	return tramp_set_regs(set, first_of(nr, list), nr[list]);
 }
@@ -132,7 +132,7 @@ static int func_emit(struct tramp_image *base, const void *arg,
 	struct tramp_func_image *image = to_func(base);
 	const struct tramp_func_image_req *req = arg;
 	struct tramp_func_inside *in = image->inside;
-	const u16 *nr = req->nr;
+	const u8 *nr = req->nr;
 	struct tramp_x86_fentry_req x86 = {
 		.env = &tramp_env,
 		.inflight = in ? (unsigned long)in->inflight : 0,

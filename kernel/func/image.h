@@ -85,7 +85,7 @@ struct tramp_func_image_req {
 	struct tramp_image_req image;
 	struct tramp_target *target;
 	const struct tramp_func_facts *func;
-	const u16 *nr;
+	const u8 *nr;
 	struct tramp_image_user *gone;
 };
 

@@ -121,13 +121,10 @@ void tramp_target_put(struct tramp_target *target)
 static int set_func(struct tramp_target *target, const struct tramp_func *func,
 		    struct tramp_refusal *why)
 {
-	size_t len = strlen(func->name) + 1, module_len = strlen(func->module_name) + 1;
-	char *name = kmalloc(len + module_len, GFP_KERNEL);
+	char *name = kstrdup(func->name, GFP_KERNEL);
 
 	if (!name)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	memcpy(name, func->name, len);
-	memcpy(name + len, func->module_name, module_len);
 	kfree(target->name);
 	target->name = name;
 	target->func = func->facts;
@@ -750,8 +747,10 @@ int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 
 	lockdep_assert_held(&tramp_mutex);
 	if (!mode_of(target))
-		return tramp_refuse(why, target->gone ? TRAMP_REASON_MODULE_GONE :
-				    TRAMP_REASON_LINK_GONE, 0, NULL);
+		return tramp_refuse(why,
+				    tramp_target_is_gone(target) ? TRAMP_REASON_MODULE_GONE :
+								   TRAMP_REASON_LINK_GONE,
+				    0, NULL);
 	if (!is_direct(target) && !tramp_ops_possible(slot))
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
 	err = tramp_members_check(&target->members, slot->prog, member->kind, target->func.addr,
@@ -783,7 +782,6 @@ void tramp_target_module_gone(const struct module *mod)
 		if (target->func.owner != mod)
 			continue;
 		hash_del(&target->hash);
-		target->gone = true;
 		target->func.owner = NULL;
 		if (mode_of(target))
 			remove_site(target, NULL);

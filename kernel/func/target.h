@@ -6,7 +6,6 @@
 #define TRAMP_TARGET_H
 
 #include <linux/list.h>
-#include <linux/string.h>
 #include "base/tramp.h"
 #include "ftrace/site.h"
 #include "link/point.h"
@@ -29,18 +28,17 @@ enum tramp_list {
 /**
  * struct tramp_target - one function with programs
  * @point: what it is to its members
- * @hash: in the table of targets, by address
+ * @hash: in the table of targets, by address, until its module goes: then no hit comes
  * @func: the function. While it has had kprobe programs only, it has no BTF and no model, and
  *	a key from tramp_image_new_key()
- * @name: its name, and behind the 0 its module's
+ * @name: its name
  * @refs: members and images; the last one frees it
  * @index: of the newest image. It goes on counting while any image is left, so
  *	that no two names are alike.
+ * @leaving: many.c's, while programs leave
+ * @nr: how many programs there are of each kind
  * @members: the programs in the order they run: by enum tramp_list, then the newest first,
  *	but of kprobe programs the oldest
- * @nr: how many there are of each of these kinds
- * @leaving: many.c's, while programs leave
- * @gone: its module has gone: no hit comes, and the target is not in the table any more
  * @image: what the site calls; NULL without programs or in mode FTRACE_OPS
  * @site: NULL without programs, and with @gate
  * @gate: the site is one of many, and this leads to @image (func/gate.h); or NULL
@@ -59,10 +57,9 @@ struct tramp_target {
 	char *name;
 	u32 refs;
 	u32 index;
-	struct list_head members;
-	u16 nr[TRAMP_LISTS];
 	u16 leaving;
-	bool gone;
+	u8 nr[TRAMP_LISTS];
+	struct list_head members;
 	struct tramp_func_image *image;
 	struct tramp_site *site;
 	struct tramp_gate *gate;
@@ -70,10 +67,19 @@ struct tramp_target {
 	struct hlist_head older;
 };
 
-/* The name of its function's module, empty for the kernel proper. tramp_mutex held. */
+/*
+ * The name of its function's module, empty for the kernel proper, and when the module has gone.
+ * tramp_mutex held.
+ */
 static inline const char *tramp_target_module(const struct tramp_target *target)
 {
-	return target->name + strlen(target->name) + 1;
+	return target->func.owner ? target->func.owner->name : "";
+}
+
+/* Its module has gone. tramp_mutex held. */
+static inline bool tramp_target_is_gone(const struct tramp_target *target)
+{
+	return hlist_unhashed(&target->hash);
 }
 
 /* Takes tramp_mutex itself: not for callers that hold it. May sleep. */

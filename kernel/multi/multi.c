@@ -94,7 +94,7 @@ int tramp_multi_make_link(const struct tramp_funcs *funcs, void **link,
 static struct tramp_func_image *make_image(struct tramp_multi *multi, enum tramp_list list,
 					   struct tramp_refusal *why)
 {
-	u16 nr[TRAMP_LISTS] = {};
+	u8 nr[TRAMP_LISTS] = {};
 	const struct tramp_func_image_req req = {
 		.image.members = &multi->members,
 		.image.key = multi->key,

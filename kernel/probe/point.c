@@ -82,7 +82,7 @@ static void describe_entry(const struct tramp_member *member, struct tramp_descr
 	unsigned long offset;
 
 	tramp_target_describe(member, d);
-	if (tramp_target_of(member)->gone) {
+	if (tramp_target_is_gone(tramp_target_of(member))) {
 		describe_gone(d);
 		return;
 	}

@@ -107,7 +107,7 @@ static int run(struct tramp_member *pair, struct tramp_refusal *why)
 		.model = { .nr_args = 2, .ret_size = 8, .arg_size = { 8, 4 } },
 	};
 	LIST_HEAD(members);
-	u16 nr[TRAMP_LISTS] = { [TRAMP_LIST_FENTRY] = 1 };
+	u8 nr[TRAMP_LISTS] = { [TRAMP_LIST_FENTRY] = 1 };
 	struct tramp_func_image_req req = {
 		.image = { &members, TEST_KEY, .index = 1, .describe = describe },
 		.func = &func, .nr = nr,
