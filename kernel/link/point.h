@@ -124,8 +124,8 @@ struct tramp_join {
  *	members that take long one by one. tramp_mutex held
  * @replace: give the member another slot, with the caller's reference. Each hit runs the old
  *	program or the new one. tramp_mutex held, may sleep. Return: 0 or a negative errno
- * @misses: misses that the kernel has counted while the member was there; may be NULL.
- *	tramp_mutex held
+ * @misses: misses to be added to those of the member's counters, which the kernel has counted;
+ *	may be NULL. tramp_mutex held
  * @describe: fill in the members that are of the place; they are zero. tramp_mutex held
  * @module_gone: a module is going: leave nothing in its text. May be NULL, for a kind that
  *	always holds a reference. tramp_mutex held, may sleep

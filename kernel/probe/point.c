@@ -63,7 +63,7 @@ static u64 misses(const struct tramp_member *member)
 {
 	const struct tramp_probe *probe = tramp_probe_of(member);
 
-	return probe ? tramp_probe_callback_missed(probe) - member->missed_before : 0;
+	return probe ? tramp_probe_callback_missed(probe) : 0;
 }
 
 /* It went with its module: something else may be there now. */

@@ -398,7 +398,8 @@ int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req
 		return err;
 	}
 	member->point = &probe->point;
-	member->missed_before = tramp_probe_callback_missed(probe);
+	/* Less the misses of a kernel kprobe so far: they come in again with the later ones. */
+	tramp_counts_add_misses(member->counts, -tramp_probe_callback_missed(probe));
 	member->no_jump = no_jump;
 	member->key = probe->key;
 	return 0;
@@ -451,10 +452,7 @@ static void stop(struct tramp_probe *probe, struct tramp_member *member)
 /* The kernel kprobe goes; the member keeps the misses that it counted. */
 static void keep_misses(struct tramp_probe *probe, struct tramp_member *member)
 {
-	u64 missed = tramp_probe_callback_missed(probe);
-
-	tramp_counts_add_misses(member->counts, missed - member->missed_before);
-	member->missed_before = 0;
+	tramp_counts_add_misses(member->counts, tramp_probe_callback_missed(probe));
 }
 
 void tramp_probe_detach(struct tramp_member *member)

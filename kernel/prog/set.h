@@ -19,7 +19,6 @@ struct tramp_point;
  * @point: the place (link/point.h), NULL once detached
  * @slot: the program as images see it; a reference
  * @counts: hits and misses, which outlive a change of program; a reference
- * @missed_before: what the place's kernel kprobe had missed before the program came
  * @key: of the place, also once detached
  * @link_id: id of the link that it belongs to
  * @kind: enum tramp_kind of the program
@@ -33,7 +32,6 @@ struct tramp_member {
 	struct tramp_point *point;
 	struct tramp_slot *slot;
 	struct tramp_counts *counts;
-	u64 missed_before;
 	u64 key;
 	u32 link_id;
 	u8 kind;

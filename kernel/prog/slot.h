@@ -88,7 +88,7 @@ void tramp_counts_put(struct tramp_counts *counts);
  */
 void tramp_counts_sum(const struct tramp_counts *counts, u64 *hits, u64 *misses);
 
-/* Count misses that somebody else has counted. May sleep. */
+/* Count misses that somebody else has counted; a negative number takes some away. May sleep. */
 void tramp_counts_add_misses(struct tramp_counts *counts, u64 misses);
 
 /**
