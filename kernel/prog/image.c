@@ -157,13 +157,17 @@ static int emit(struct tramp_image *image, const struct tramp_image_req *req, co
 		const struct tramp_x86_call *calls, u8 *buf, struct tramp_refusal *why)
 {
 	const struct tramp_image_kind *kind = image->kind;
+	u32 size;
 	int err;
 
 	err = kind->emit(image, arg, calls, buf, room_of(kind), 0, why);
+	size = image->exec.size;
 	if (!err)
 		err = exec_alloc(&image->exec, why);
 	if (!err)
 		err = kind->emit(image, arg, calls, buf, image->exec.size, image->exec.code, why);
+	/* That of the allocation, also if something fails from here on. */
+	image->exec.size = size;
 	if (!err)
 		err = exec_publish(&image->exec, buf, req->key, req->index, why);
 	return err;
