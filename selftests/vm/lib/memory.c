@@ -33,18 +33,26 @@ static void shrink_caches(void)
 		closedir(dir);
 }
 
-void memory_measure(struct memory *m)
+/* RCU callbacks, and works that free. */
+static void settle(void)
 {
-	char *text, *line, *rest;
 	int i;
 
-	memset(m, 0, sizeof(*m));
-	/* RCU callbacks, works that free, caches of files looked at on the way. */
 	for (i = 0; i < 3; i++) {
 		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 		usleep(300000);
 	}
+}
+
+void memory_measure(struct memory *m)
+{
+	char *text, *line, *rest;
+
+	memset(m, 0, sizeof(*m));
+	settle();
+	/* Of files looked at on the way: the rest of an inode goes by RCU callbacks. */
 	write_file("/proc/sys/vm/drop_caches", "3");
+	settle();
 	/* Areas that vfree() left mapped until later are given back. */
 	write_file("/proc/sys/vm/compact_memory", "1");
 	shrink_caches();
