@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Groups: many functions that share an ftrace_ops, each with an image of its own. One update of
- * ftrace puts all calls there, and one takes them back.
+ * ftrace puts the calls of all that come together there, and one takes back those that leave
+ * together.
  *
  * ftrace's registration of direct calls knows one address for an ops. But where a site leads is
  * an entry of ftrace's table, for each function, and its updates look there. So we make the
@@ -19,6 +20,11 @@
  *    the bytes change sees the NOP, the call of its image, or ftrace's entry code. If ftrace
  *    refuses it has changed nothing, or has undone it; the entries go again.
  *
+ *  - More join a group that is attached. The entries come first, as above. Then @calls gets them,
+ *    in a copy that takes the place of the old array, which retires. Then they are added to the
+ *    filter of the ops, which is an update of ftrace. To these functions it is an attach. The
+ *    others' bytes stay as they are, and both arrays say the same of them.
+ *
  *  - Switch some functions to other images, as modify_ftrace_direct() does: a second ops, which
  *    does nothing, is registered for them. So each has two, and its bytes call ftrace's entry
  *    code: hits take the old image, by group_hit(). While it has two, no update of ftrace looks at
@@ -30,9 +36,10 @@
  *  - Detach some. They are taken out of the filter of the ops, which is an update of ftrace; the
  *    others' bytes stay as they are. Then their entries go. An entry is read for a function that
  *    has a direct call, which these have no more. But who looks for another one may go over it,
- *    so it is kept for later. A CPU may be on its way to group_hit() still: @calls keeps the
- *    address of the image, which retires after that, as its caller has it retire. The last of all
- *    unregister the ops, since an empty filter would be one of all functions.
+ *    so it is kept for later, with the array. A CPU may be on its way to group_hit() still: @calls
+ *    keeps the address of the image, which retires after that, as its caller has it retire. A
+ *    copy, when another joins, has it no more: then that hit runs the function alone. The
+ *    last of all unregister the ops, since an empty filter would be one of all functions.
  *
  * An ops in dynamic memory has ftrace wait when it is unregistered: see site.c, which also says
  * why it need not. Our callback is no part of ftrace, and reads no entry, so nothing else has
@@ -40,10 +47,14 @@
  * ops, filter, @calls, and the entries.
  *
  * Memory. Taking functions out of a filter allocates a new one. That does not fail in practice, for
- * so little memory, and is tried some times. If it fails for good, the functions stay, as they do
- * where ftrace has shut down.
+ * so little memory, and is tried some times (site.c). If it fails for good, the functions stay, as
+ * they do where ftrace has shut down.
+ *
+ * Few that come together, or one alone, join a group that has room, or are the first of one. So
+ * a thousand that leave together, as the links of a process do when it exits, take a few updates
+ * however they came. The first that come one by one have an ops each nevertheless (site.c).
+ * They need no memory to leave.
  */
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -53,39 +64,51 @@
 #include "room.h"
 
 /**
+ * struct calls - the functions of a group
+ * @retire: how an array goes that another one has replaced
+ * @nr: how many there are, with those that have left
+ * @call: them, by address
+ */
+struct calls {
+	struct tramp_retire retire;
+	u32 nr;
+	struct tramp_site_call call[];
+};
+
+/**
  * struct tramp_group - the site of many functions with an image each
  * @site: the site
- * @nr: how many there were
- * @left: how many are still attached
- * @calls: the functions, by address
+ * @open: in @open_groups, if others may join
+ * @left: how many are attached
+ * @calls: the functions
  *
- * Protected by tramp_mutex; group_hit() reads @nr and @calls without.
+ * Protected by tramp_mutex; group_hit() reads @calls without, with preemption off.
  */
 struct tramp_group {
 	struct tramp_site site;
-	u32 nr;
+	struct list_head open;
 	u32 left;
-	struct tramp_site_call calls[];
+	struct calls __rcu *calls;
 };
 
-/* How often a filter without some functions is tried, so many milliseconds apart. */
-#define TRIES	10
-#define WAIT	20
+/* Those that others may join, and how many have room there: each time all are copied. */
+static LIST_HEAD(open_groups);			/* tramp_mutex */
+#define OPEN_MAX	128
 
 static struct tramp_group *group_of(struct tramp_site *site)
 {
 	return container_of(site, struct tramp_group, site);
 }
 
-static notrace struct tramp_site_call *find(struct tramp_group *group, unsigned long ip)
+static notrace struct tramp_site_call *find_in(struct calls *calls, unsigned long ip)
 {
-	u32 mid, from = 0, to = group->nr;
+	u32 mid, from = 0, to = calls->nr;
 
 	while (from < to) {
 		mid = from + (to - from) / 2;
-		if (group->calls[mid].ip == ip)
-			return &group->calls[mid];
-		if (group->calls[mid].ip < ip)
+		if (calls->call[mid].ip == ip)
+			return &calls->call[mid];
+		if (calls->call[mid].ip < ip)
 			from = mid + 1;
 		else
 			to = mid;
@@ -93,12 +116,22 @@ static notrace struct tramp_site_call *find(struct tramp_group *group, unsigned 
 	return NULL;
 }
 
+static struct calls *calls_of(struct tramp_group *group)
+{
+	return rcu_dereference_protected(group->calls, true);
+}
+
+static struct tramp_site_call *find(struct tramp_group *group, unsigned long ip)
+{
+	return find_in(calls_of(group), ip);
+}
+
 /* Preemption is off. */
 static notrace void group_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 			      struct ftrace_regs *fregs)
 {
 	struct tramp_group *group = container_of(ops, struct tramp_group, site.ops);
-	const struct tramp_site_call *call = find(group, ip);
+	const struct tramp_site_call *call = find_in(rcu_dereference_sched(group->calls), ip);
 
 	if (call)
 		tramp_set_direct_caller(fregs, READ_ONCE(call->code));
@@ -122,14 +155,25 @@ static int by_ip(const void *a, const void *b)
 	return x->ip < y->ip ? -1 : x->ip > y->ip;
 }
 
-static void free_group(struct tramp_group *group)
+static void free_calls(struct calls *calls)
 {
 	u32 i;
 
-	for (i = 0; i < group->nr; i++)
-		kfree(group->calls[i].entry);
+	for (i = 0; calls && i < calls->nr; i++)
+		kfree(calls->call[i].entry);
+	kvfree(calls);
+}
+
+static void calls_retired(struct tramp_retire *r)
+{
+	free_calls(container_of(r, struct calls, retire));
+}
+
+static void free_group(struct tramp_group *group)
+{
+	free_calls(calls_of(group));
 	ftrace_free_filter(&group->site.ops);
-	kvfree(group);
+	kfree(group);
 }
 
 static void group_retired(struct tramp_retire *r)
@@ -141,6 +185,7 @@ static void retire_group(struct tramp_group *group)
 {
 	static const struct tramp_retire_ops ops = { .free = group_retired };
 
+	list_del(&group->open);
 	tramp_retire_add(&group->site.retire, &ops);
 }
 
@@ -159,20 +204,39 @@ static int set_filter(struct ftrace_ops *ops, const struct tramp_site_call *call
 	return err;
 }
 
+/* The functions of @old that have not left, and @nr more. Return: NULL without memory. */
+static struct calls *new_calls(const struct calls *old, const struct tramp_site_call *more, u32 nr)
+{
+	struct calls *calls = kvzalloc(struct_size(calls, call, (old ? old->nr : 0) + nr),
+				       GFP_KERNEL);
+	u32 i;
+
+	if (!calls)
+		return NULL;
+	for (i = 0; old && i < old->nr; i++) {
+		if (!old->call[i].entry)
+			calls->call[calls->nr++] = old->call[i];
+	}
+	memcpy(calls->call + calls->nr, more, nr * sizeof(*more));
+	calls->nr += nr;
+	sort(calls->call, calls->nr, sizeof(*more), by_ip, NULL);
+	return calls;
+}
+
 static struct tramp_group *new_group(const struct tramp_site_call *calls, u32 nr,
 				     struct tramp_refusal *why)
 {
-	struct tramp_group *group = kvzalloc(struct_size(group, calls, nr), GFP_KERNEL);
+	struct tramp_group *group = kzalloc(sizeof(*group), GFP_KERNEL);
 	struct ftrace_ops *ops;
-	int err;
+	int err = -ENOMEM;
 
 	if (!group)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL));
-	group->nr = nr;
+	INIT_LIST_HEAD(&group->open);
 	group->left = nr;
-	memcpy(group->calls, calls, nr * sizeof(*calls));
-	sort(group->calls, nr, sizeof(*calls), by_ip, NULL);
-	err = set_filter(&group->site.ops, group->calls, nr);
+	RCU_INIT_POINTER(group->calls, new_calls(NULL, calls, nr));
+	if (calls_of(group))
+		err = set_filter(&group->site.ops, calls, nr);
 	if (err) {
 		free_group(group);
 		return ERR_PTR(tramp_site_error(err, calls[0].ip, why));
@@ -192,49 +256,117 @@ static void forget(struct tramp_group *group, unsigned long ip)
 	group->left--;
 }
 
-static bool any_calls(struct tramp_group *group)
+static bool any_calls(const struct tramp_site_call *calls, u32 nr)
 {
-	u32 i;
-
-	for (i = 0; i < group->nr; i++) {
-		if (tramp_site_calls(group->calls[i].ip, group->calls[i].code))
+	while (nr--) {
+		if (tramp_site_calls(calls[nr].ip, calls[nr].code))
 			return true;
 	}
 	return false;
 }
 
-int tramp_site_attach_each(const struct tramp_site_call *calls, u32 nr, struct tramp_site **site,
-			   bool *entered, struct tramp_refusal *why)
+bool tramp_site_groups_possible(void)
 {
-	struct tramp_group *group;
+	return tramp_direct_known() && tramp_ksyms.ftrace_regs_caller;
+}
+
+/* A new group. Return: it, or an ERR_PTR(). */
+static struct tramp_group *register_group(const struct tramp_site_call *calls, u32 nr,
+					  bool *entered, struct tramp_refusal *why)
+{
+	struct tramp_group *group = new_group(calls, nr, why);
 	int err;
 	u32 i;
 
-	lockdep_assert_held(&tramp_mutex);
-	*entered = false;
-	if (!tramp_direct_known() || !tramp_ksyms.ftrace_regs_caller)
-		return -EOPNOTSUPP;
-	group = new_group(calls, nr, why);
 	if (IS_ERR(group))
-		return PTR_ERR(group);
-	err = tramp_direct_add(group->calls, nr, why);
+		return group;
+	err = tramp_direct_add(calls, nr, why);
 	if (err) {
 		free_group(group);
-		return err;
+		return ERR_PTR(err);
 	}
 	err = register_ftrace_function(&group->site.ops);
 	/* If one calls it after all, all are attached and stay: detaching copes with that. */
-	if (err && !any_calls(group)) {
-		err = tramp_site_error(err, group->calls[0].ip, why);
+	if (err && !any_calls(calls, nr)) {
 		for (i = 0; i < nr; i++)
-			forget(group, group->calls[i].ip);
+			forget(group, calls[i].ip);
 		/* For a moment the ops may have been on ftrace's list. */
 		retire_group(group);
 		*entered = true;
+		return ERR_PTR(tramp_site_error(err, calls[0].ip, why));
+	}
+	if (nr < OPEN_MAX)
+		list_add(&group->open, &open_groups);
+	return group;
+}
+
+/* A group with room for @nr more. */
+static struct tramp_group *find_open(u32 nr)
+{
+	struct tramp_group *group;
+
+	list_for_each_entry(group, &open_groups, open) {
+		if (group->left + nr <= OPEN_MAX)
+			return group;
+	}
+	return NULL;
+}
+
+/* More of them in @calls and in ftrace's table. Return: 0 or a negative errno. */
+static int add_calls(struct tramp_group *group, const struct tramp_site_call *calls, u32 nr,
+		     struct tramp_refusal *why)
+{
+	static const struct tramp_retire_ops ops = { .free = calls_retired };
+	struct calls *old = calls_of(group), *all = new_calls(old, calls, nr);
+	int err;
+
+	if (!all)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	err = tramp_direct_add(calls, nr, why);
+	if (err) {
+		kvfree(all);
 		return err;
 	}
-	*site = &group->site;
+	rcu_assign_pointer(group->calls, all);
+	tramp_retire_add(&old->retire, &ops);
+	group->left += nr;
 	return 0;
+}
+
+/* Return: 0 or a negative errno. */
+static int join(struct tramp_group *group, const struct tramp_site_call *calls, u32 nr,
+		bool *entered, struct tramp_refusal *why)
+{
+	int err = add_calls(group, calls, nr, why);
+
+	if (err)
+		return err;
+	err = set_filter(&group->site.ops, calls, nr);
+	if (!err || any_calls(calls, nr))
+		return 0;
+	while (nr--)
+		forget(group, calls[nr].ip);
+	*entered = true;
+	return tramp_site_error(err, calls[0].ip, why);
+}
+
+int tramp_site_attach_each(const struct tramp_site_call *calls, u32 nr, struct tramp_site **site,
+			   bool *entered, struct tramp_refusal *why)
+{
+	struct tramp_group *group = find_open(nr);
+	int err = 0;
+
+	lockdep_assert_held(&tramp_mutex);
+	*entered = false;
+	if (group)
+		err = join(group, calls, nr, entered, why);
+	else
+		group = register_group(calls, nr, entered, why);
+	if (IS_ERR(group))
+		return PTR_ERR(group);
+	if (!err)
+		*site = &group->site;
+	return err;
 }
 
 /* The second ops of some functions. Return: it, as a site, or an ERR_PTR(). */
@@ -288,20 +420,6 @@ int tramp_site_switch_each(struct tramp_site *site, const struct tramp_site_call
 	return 0;
 }
 
-/* Take some out of the filter, not all. */
-static int shrink(struct tramp_group *group, const unsigned long *ips, u32 nr)
-{
-	int tries, err;
-
-	for (tries = 0; tries < TRIES; tries++) {
-		err = ftrace_set_filter_ips(&group->site.ops, (unsigned long *)ips, nr, 1, 0);
-		if (err != -ENOMEM)
-			break;
-		msleep(WAIT);
-	}
-	return err;
-}
-
 bool tramp_site_detach_each(struct tramp_site *site, const unsigned long *ips, u32 nr)
 {
 	struct tramp_group *group = group_of(site);
@@ -310,7 +428,7 @@ bool tramp_site_detach_each(struct tramp_site *site, const unsigned long *ips, u
 
 	lockdep_assert_held(&tramp_mutex);
 	if (nr < group->left) {
-		err = shrink(group, ips, nr);
+		err = tramp_site_filter_out(site, ips, nr);
 	} else {
 		site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
 		err = unregister_ftrace_function(&site->ops);

@@ -130,7 +130,7 @@ static bool add_entry(struct table *t, unsigned long ip, unsigned long direct)
 		return false;
 	e->ip = ip;
 	e->direct = direct;
-	hlist_add_head(&e->hlist, bucket(t, ip));
+	hlist_add_head_rcu(&e->hlist, bucket(t, ip));
 	t->count++;
 	return true;
 }
@@ -264,6 +264,12 @@ static struct ftrace_func_entry *find_entry(const struct table *t, unsigned long
 	return NULL;
 }
 
+/* For one more, where others may be looking. An empty one may be the kernel's constant. */
+static bool has_room(const struct table *t)
+{
+	return t->count && t->count < 2ul << t->size_bits;
+}
+
 int tramp_direct_add(const struct tramp_site_call *calls, u32 nr, struct tramp_refusal *why)
 {
 	struct table **where;
@@ -276,8 +282,13 @@ int tramp_direct_add(const struct tramp_site_call *calls, u32 nr, struct tramp_r
 		if (find_entry(*where, calls[i].ip))
 			err = tramp_refuse(why, TRAMP_REASON_SITE_HELD, calls[i].ip, NULL);
 	}
-	if (!err)
+	if (err)
+		goto unlock;
+	if (nr > 1 || !has_room(*where))
 		err = grow(where, (*where)->count + nr, calls, nr, why);
+	else if (!add_entry(*where, calls->ip, calls->code))
+		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+unlock:
 	unlock_table();
 	return err;
 }

@@ -38,8 +38,10 @@
  * marked permanent makes the kernel refuse that (as live patches do), so no
  * hit is lost behind our back. hold.c keeps ftrace on until it is marked.
  */
+#include <linux/delay.h>
 #include <linux/kallsyms.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <asm/text-patching.h>
 #include "base/cache.h"
@@ -198,10 +200,34 @@ int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
 	return 0;
 }
 
+/*
+ * So many functions, attached one by one, have an ops of their own. It goes without memory, and
+ * nobody else's ops changes. Further ones share some, so that they can go together.
+ */
+#define ALONE	32
+static u32 alone;	/* tramp_mutex */
+
+int tramp_site_attach_alone(unsigned long ip, unsigned long code, struct tramp_site **out,
+			    bool *entered, struct tramp_refusal *why)
+{
+	int err = tramp_site_attach_many(&ip, 1, code, out, entered, why);
+
+	alone += !err;
+	return err;
+}
+
 int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **out,
 		      bool *entered, struct tramp_refusal *why)
 {
-	return tramp_site_attach_many(&ip, 1, code, out, entered, why);
+	const struct tramp_site_call call = { .ip = ip, .code = code };
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (alone < ALONE || !tramp_site_groups_possible())
+		return tramp_site_attach_alone(ip, code, out, entered, why);
+	*entered = false;
+	err = tramp_site_check(ip, why);
+	return err ?: tramp_site_attach_each(&call, 1, out, entered, why);
 }
 
 int tramp_site_switch(struct tramp_site *site, unsigned long ip, unsigned long code,
@@ -236,6 +262,26 @@ static void forget_direct(struct tramp_site *site, struct ftrace_ops_hash *hash,
 	tramp_unregister_direct(&stand_in, code);
 }
 
+/* How often a filter without some functions is tried, so many milliseconds apart. */
+#define TRIES	10
+#define WAIT	20
+
+int tramp_site_filter_out(struct tramp_site *site, const unsigned long *ips, u32 nr)
+{
+	unsigned int flags;
+	int tries, err;
+
+	err = ftrace_set_filter_ips(&site->ops, (unsigned long *)ips, nr, 1, 0);
+	for (tries = 1; err == -ENOMEM && tries < TRIES; tries++) {
+		msleep(WAIT);
+		/* What is detached frees more: the reserves may be used. */
+		flags = memalloc_noreclaim_save();
+		err = ftrace_set_filter_ips(&site->ops, (unsigned long *)ips, nr, 1, 0);
+		memalloc_noreclaim_restore(flags);
+	}
+	return err;
+}
+
 /*
  * The ops stays on ftrace's list, with a smaller filter: ftrace makes NOPs of the calls that are
  * in it no more, and leaves those of the others alone. Then these go from the table of direct
@@ -249,7 +295,7 @@ int tramp_site_shrink(struct tramp_site *site, unsigned long *ips, u32 nr, unsig
 
 	lockdep_assert_held(&tramp_mutex);
 	if (!err)
-		err = ftrace_set_filter_ips(&site->ops, ips, nr, 1, 0);
+		err = tramp_site_filter_out(site, ips, nr);
 	for (i = 0; !err && i < nr; i++) {
 		if (tramp_site_calls(ips[i], code))
 			err = -ENODEV;
@@ -295,5 +341,6 @@ bool tramp_site_detach(struct tramp_site *site, unsigned long ip, unsigned long 
 {
 	if (tramp_site_is_group(site))
 		return tramp_site_detach_each(site, &ip, 1);
+	alone -= tramp_site_mode(site) == TRAMP_MODE_DIRECT;
 	return tramp_site_detach_many(site, &ip, 1, code);
 }

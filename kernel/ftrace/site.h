@@ -59,7 +59,7 @@ int tramp_site_check(unsigned long ip, struct tramp_refusal *why);
 
 /**
  * tramp_site_attach() - make a site call an image
- * @ip: the site
+ * @ip: the site; beside many others its ftrace_ops may be that of some of them as well
  * @code: the image's address
  * @site: (out) the site
  * @entered: (out) on failure: somebody may have come through nevertheless, so the
@@ -71,6 +71,10 @@ int tramp_site_check(unsigned long ip, struct tramp_refusal *why);
  */
 int tramp_site_attach(unsigned long ip, unsigned long code, struct tramp_site **site,
 		      bool *entered, struct tramp_refusal *why);
+
+/* The same with an ops of its own: the detach needs no memory, and cannot fail for lack of it. */
+int tramp_site_attach_alone(unsigned long ip, unsigned long code, struct tramp_site **site,
+			    bool *entered, struct tramp_refusal *why);
 
 /**
  * tramp_site_attach_many() - make many functions call one image
@@ -98,11 +102,14 @@ int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
  *
  * One update of ftrace for all of them, and all of them or none. Each may be switched and
  * detached alone; the last that is detached frees the site.
- * Context: tramp_mutex held, may sleep.
- * Return: 0 or a negative errno; -EOPNOTSUPP: not with this kernel, attach one after the other.
+ * Context: tramp_mutex held, may sleep; tramp_site_groups_possible().
+ * Return: 0 or a negative errno.
  */
 int tramp_site_attach_each(const struct tramp_site_call *calls, u32 nr, struct tramp_site **site,
 			   bool *entered, struct tramp_refusal *why);
+
+/* Whether functions can share an ops on this kernel, if each has an image of its own. */
+bool tramp_site_groups_possible(void);
 
 /* Where a function has its patchable entry, if it has one. */
 static inline unsigned long tramp_site_of(unsigned long func)

@@ -127,7 +127,7 @@ static int attach_coming(struct coming *c, u32 *nr, struct tramp_refusal *why)
 	int err = 0;
 	u32 i;
 
-	if (c->nr > 1 && !attach_group(c))
+	if (c->nr > 1 && tramp_site_groups_possible() && !attach_group(c))
 		return 0;
 	for (i = 0; !err && i < c->nr; i++) {
 		if (i && time_after_eq(jiffies, end)) {

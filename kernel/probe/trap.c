@@ -212,7 +212,7 @@ void tramp_probe_direct_on(void)
 	if (!ip)
 		return;
 	site_ip = ip;
-	if (tramp_site_attach(ip, (unsigned long)tramp_int3_stub, &site, &entered, &why)) {
+	if (tramp_site_attach_alone(ip, (unsigned long)tramp_int3_stub, &site, &entered, &why)) {
 		site = NULL;
 		pr_debug("int3s come by the die notifiers: %s\n", tramp_reason_name(why.reason));
 	}

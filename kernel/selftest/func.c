@@ -82,7 +82,7 @@ static int call_through(unsigned long ip, struct tramp_func_image *entry,
 	bool entered;
 	int err;
 
-	err = tramp_site_attach(ip, code, &site, &entered, why);
+	err = tramp_site_attach_alone(ip, code, &site, &entered, why);
 	if (err)
 		return err;
 	err = check_call(1, 0, "the entry program was not run once") ?:

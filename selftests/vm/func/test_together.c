@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Programs in images of functions that go together although they came one by one
+ * (kernel/ftrace/group.c).
+ *
+ * How often all CPUs were made to see new text is counted by a kernel kprobe at
+ * on_each_cpu_cond_mask(), for this process.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "fixture.h"
+#include "probe.h"
+#include "record.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+#include "selftests/vm/lib/record.skel.h"
+
+/* selftests/kmod/many.c */
+#define NR	300
+#define CALLS	3
+#define ROUNDS	40
+/* The first ones go one by one, with three syncs each (ALONE, kernel/ftrace/site.c). */
+#define ALONE	32
+/* Syncs that a group may take. */
+#define FEW	24
+/* Groups of those that come one by one. */
+#define GROUPS	4
+/* Which counter counts syncs. */
+#define SYNCS	(PROBE_COUNTERS - 1)
+
+static int dev, prog;
+static struct tramp_attach item[NR];
+static struct attachment at[NR];
+
+static const char *name_of(uint32_t i)
+{
+	static char name[32];
+
+	snprintf(name, sizeof(name), "tt_many_%03u", i);
+	return name;
+}
+
+static void setup(void)
+{
+	uint32_t i;
+
+	dev = fixture_open("the kernel's own go one after the other");
+	probe_setup();
+	probe_many_files();
+	prog = bpf_program__fd(probe_skel->progs.count);
+	for (i = 0; i < NR; i++)
+		item[i] = (struct tramp_attach){ .size = sizeof(item[i]), .prog_fd = prog,
+						 .addr = ksym_addr(name_of(i)), .cookie = i,
+						 .flags = TRAMP_ATTACH_F_COOKIE };
+}
+
+static struct attachment watch_syncs(void)
+{
+	return attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count_pid),
+			   ksym_addr("on_each_cpu_cond_mask"), 0, SYNCS);
+}
+
+static uint64_t syncs(void)
+{
+	uint64_t n = probe_skel->bss->counted[SYNCS];
+
+	probe_skel->bss->counted[SYNCS] = 0;
+	return n;
+}
+
+/* One call of all: those for which @on is set run their programs, and no others. */
+static void expect_hits(const bool *on, const char *when)
+{
+	struct tt_reply r;
+	uint32_t i;
+
+	memset(probe_skel->bss->counted, 0, NR * sizeof(uint64_t));
+	r = tt_call(dev, "tt_many_000 n=%d 12", CALLS);
+	CHECK_EQ(r.different, 0, "%s: results", when);
+	CHECK_EQ(r.result, 19, "%s: result", when);
+	for (i = 0; i < NR; i++)
+		if (!CHECK_EQ(probe_skel->bss->counted[i], on[i] ? CALLS : 0, "%s: %s", when,
+			      name_of(i)))
+			break;
+}
+
+static void attach_one(uint32_t i)
+{
+	struct tramp_attach want = item[i];
+
+	at[i] = attach_want(want.prog_fd, &want);
+	REQUIRE(!at[i].err, "%s: %s", name_of(i), strerror(-at[i].err));
+}
+
+static void attach_all(bool *on)
+{
+	uint32_t i;
+
+	for (i = 0; i < NR; i++) {
+		attach_one(i);
+		on[i] = true;
+	}
+}
+
+static void detach_all(bool *on)
+{
+	uint32_t i;
+
+	for (i = 0; i < NR; i++) {
+		detach(&at[i]);
+		on[i] = false;
+	}
+}
+
+/* ------------------------------------------------------------------ one by one -- */
+
+/* Some leave and come back, with a tracer beside them and without. */
+static void test_one_by_one(void)
+{
+	bool on[NR] = {};
+	uint32_t i;
+
+	setup();
+	attach_all(on);
+	expect_hits(on, "attached");
+	function_tracer("tt_many_*");
+	expect_hits(on, "traced");
+	for (i = 0; i < NR; i += 3) {
+		detach(&at[i]);
+		on[i] = false;
+	}
+	expect_hits(on, "every third has left");
+	function_tracer(NULL);
+	expect_hits(on, "not traced");
+	for (i = 0; i < NR; i += 3) {
+		attach_one(i);
+		on[i] = true;
+	}
+	expect_hits(on, "they have come back");
+	for (i = 0; i < NR; i++)
+		if (!attachment_expect(&at[i], TRAMP_MODE_DIRECT, 0, name_of(i)))
+			break;
+	function_tracer("tt_many_*");
+	detach_all(on);
+	expect_hits(on, "detached");
+	function_tracer(NULL);
+	check_nothing_left();
+}
+
+/* Closed together, as an exit does: programs of tracing type. */
+static void test_closed(void)
+{
+	struct record *record;
+	struct attachment watch;
+	bool on[NR] = {};
+	uint64_t n;
+	uint32_t i;
+
+	setup();
+	record = FIXTURE_LOAD(record);
+	for (i = 0; i < NR; i++) {
+		item[i].prog_fd = prog_clone(record->progs.count_entry, name_of(i),
+					     BPF_TRACE_FENTRY);
+		item[i].addr = 0;
+	}
+	attach_all(on);
+	watch = watch_syncs();
+	REQUIRE(at[NR - 1].fd - at[0].fd == NR - 1, "file descriptors in a row");
+	CHECK_EQ(close_range(at[0].fd, at[NR - 1].fd, 0), 0, "close");
+	n = syncs();
+	ktap_note("%lu syncs to close %d", n, NR);
+	CHECK(n > ALONE && n <= 3 * ALONE + GROUPS * FEW, "%lu syncs", n);
+	CHECK_EQ(tramp_module().targets, 0, "functions");
+	detach(&watch);
+	memset(on, 0, sizeof(on));
+	expect_hits(on, "closed");
+	check_nothing_left();
+}
+
+static volatile bool stop;
+static uint64_t calls;
+
+static void *caller(void *arg)
+{
+	int own = tt_open();
+
+	while (!stop)
+		calls += tt_call(own, "tt_many_000 n=50 12").calls;
+	close(own);
+	return arg;
+}
+
+/* Others leave and come meanwhile: no hit of those that stay is lost. */
+static void test_changing(void)
+{
+	uint32_t i, round;
+	bool on[NR] = {};
+	pthread_t thread;
+	uint64_t lost;
+
+	setup();
+	attach_all(on);
+	memset(probe_skel->bss->counted, 0, NR * sizeof(uint64_t));
+	REQUIRE(!pthread_create(&thread, NULL, caller, NULL), "a thread");
+	for (round = 0; round < ROUNDS; round++) {
+		i = NR / 2 + round * 7 % (NR / 2);
+		if (round % 10 == 5)
+			function_tracer("tt_many_*");
+		detach(&at[i]);
+		attach_one(i);
+		if (round % 10 == 9)
+			function_tracer(NULL);
+	}
+	stop = true;
+	pthread_join(thread, NULL);
+	ktap_note("%lu calls meanwhile", calls);
+	CHECK(calls, "no calls");
+	for (i = 0; i < NR / 2; i++) {
+		lost = calls - probe_skel->bss->counted[i];
+		if (!CHECK_EQ(lost, 0, "%s: lost", name_of(i)))
+			break;
+	}
+	expect_hits(on, "afterwards");
+	detach_all(on);
+	check_nothing_left();
+}
+
+static const struct ktap_test tests[] = {
+	{ "one_by_one", test_one_by_one, 120 },
+	{ "closed", test_closed, 120 },
+	{ "changing", test_changing, 120 },
+};
+
+KTAP_MAIN(tests)
