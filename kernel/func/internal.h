@@ -57,7 +57,5 @@ void tramp_target_put_locked(struct tramp_target *target);
 
 /* For point.c's table; see struct tramp_point_ops. */
 int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why);
-void tramp_target_detach_many(struct tramp_member **members, u32 nr);
-bool tramp_target_together(const struct tramp_member *member);
 
 #endif /* TRAMP_FUNC_INTERNAL_H */

@@ -23,14 +23,14 @@
 #include "internal.h"
 
 /**
- * struct coming - functions that wait for their sites
+ * struct tramp_coming - functions that wait for their sites
  * @nr: how many
  * @targets: them
  * @first: for each, the item that has come first
  * @images: for each, its image
  * @calls: for each, its site and its image's address
  */
-struct coming {
+struct tramp_coming {
 	u32 nr;
 	struct tramp_target **targets;
 	u32 *first;
@@ -38,27 +38,34 @@ struct coming {
 	struct tramp_site_call *calls;
 };
 
-static void free_coming(struct coming *c)
+void tramp_coming_free(struct tramp_coming *c)
 {
+	if (!c)
+		return;
 	kvfree(c->targets);
 	kvfree(c->first);
 	kvfree(c->images);
 	kvfree(c->calls);
+	kfree(c);
 }
 
-static int alloc_coming(struct coming *c, u32 nr, struct tramp_refusal *why)
+struct tramp_coming *tramp_coming_alloc(u32 nr)
 {
+	struct tramp_coming *c = kzalloc(sizeof(*c), GFP_KERNEL);
+
+	if (!c)
+		return NULL;
 	c->targets = kvcalloc(nr, sizeof(*c->targets), GFP_KERNEL);
 	c->first = kvcalloc(nr, sizeof(*c->first), GFP_KERNEL);
 	c->images = kvcalloc(nr, sizeof(*c->images), GFP_KERNEL);
 	c->calls = kvcalloc(nr, sizeof(*c->calls), GFP_KERNEL);
 	if (c->targets && c->first && c->images && c->calls)
-		return 0;
-	return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+		return c;
+	tramp_coming_free(c);
+	return NULL;
 }
 
-/* One more program joins: in @target, its function if that waits. */
-static void note(struct coming *c, struct tramp_target *target, u32 item)
+void tramp_coming_note(struct tramp_coming *c, struct tramp_target *target, u32 item)
 {
 	/* It may be the second one there. */
 	if (target && tramp_target_nr(target) == 1) {
@@ -67,22 +74,21 @@ static void note(struct coming *c, struct tramp_target *target, u32 item)
 	}
 }
 
-static void drop_images(struct coming *c, u32 nr, bool entered)
+static void drop_images(struct tramp_coming *c, u32 nr, bool entered)
 {
 	while (nr--)
 		tramp_target_drop_image(c->targets[nr], c->images[nr], entered);
 }
 
-/* Return: 0 or a negative errno; then nothing has changed but the number of @failed. */
-static int make_images(struct coming *c, u32 *failed, struct tramp_refusal *why)
+/* Return: 0 or a negative errno; then nothing has changed. */
+static int make_images(struct tramp_coming *c)
 {
 	struct tramp_func_image *image;
 	u32 i;
 
 	for (i = 0; i < c->nr; i++) {
-		image = tramp_target_make_image(c->targets[i], why);
+		image = tramp_target_make_image(c->targets[i], NULL);
 		if (IS_ERR(image)) {
-			*failed = c->first[i];
 			drop_images(c, i, false);
 			return PTR_ERR(image);
 		}
@@ -93,19 +99,22 @@ static int make_images(struct coming *c, u32 *failed, struct tramp_refusal *why)
 	return 0;
 }
 
-/* All of them as a group. Return: 0 or a negative errno; then nothing has changed. */
-static int attach_group(struct coming *c)
+int tramp_coming_attach(struct tramp_coming *c)
 {
-	struct tramp_refusal why = {};
 	struct tramp_site *site;
-	u32 i, failed;
 	bool entered;
 	int err;
+	u32 i;
 
-	err = make_images(c, &failed, &why);
+	lockdep_assert_held(&tramp_mutex);
+	if (c->nr < 2)
+		return c->nr ? tramp_target_give_site(c->targets[0], NULL) : 0;
+	if (!tramp_site_groups_possible())
+		return -EOPNOTSUPP;
+	err = make_images(c);
 	if (err)
 		return err;
-	err = tramp_site_attach_each(c->calls, c->nr, &site, &entered, &why);
+	err = tramp_site_attach_each(c->calls, c->nr, &site, &entered, NULL);
 	if (err) {
 		drop_images(c, c->nr, entered);
 		return err;
@@ -121,14 +130,15 @@ static int attach_group(struct coming *c)
  * Give the functions their sites. Return: 0 or a negative errno, with the item that is refused in
  * @nr; or how many of @nr have come to an end, if it takes long.
  */
-static int attach_coming(struct coming *c, u32 *nr, struct tramp_refusal *why)
+static int attach_coming(struct tramp_coming *c, u32 *nr, struct tramp_refusal *why)
 {
 	unsigned long end = jiffies + TRAMP_BATCH_TIME;
 	int err = 0;
 	u32 i;
 
-	if (c->nr > 1 && tramp_site_groups_possible() && !attach_group(c))
+	if (c->nr > 1 && !tramp_coming_attach(c))
 		return 0;
+	/* One by one: it is seen which of them is refused, and why. */
 	for (i = 0; !err && i < c->nr; i++) {
 		if (i && time_after_eq(jiffies, end)) {
 			*nr = c->first[i];
@@ -143,33 +153,34 @@ static int attach_coming(struct coming *c, u32 *nr, struct tramp_refusal *why)
 
 int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why)
 {
+	struct tramp_coming *c = tramp_coming_alloc(*nr);
 	unsigned long end = jiffies + TRAMP_BATCH_TIME;
 	struct tramp_target *later;
-	struct coming c = {};
 	u32 at = 0, done;
-	int err;
+	int err = 0;
 
 	lockdep_assert_held(&tramp_mutex);
-	err = alloc_coming(&c, *nr, why);
+	if (!c)
+		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	for (; !err && at < *nr && (!at || time_before(jiffies, end)); at++) {
 		later = NULL;
 		err = tramp_target_enlist(items[at].member, items[at].req, &later, why);
-		if (err == -EAGAIN && !c.nr)
+		if (err == -EAGAIN && !c->nr)
 			err = tramp_target_enlist(items[at].member, items[at].req, NULL, why);
 		if (err)
 			break;
-		note(&c, later, at);
+		tramp_coming_note(c, later, at);
 	}
 	/* The next part begins with it. */
 	if (err == -EAGAIN)
 		err = 0;
 	done = at;
 	if (!err)
-		err = attach_coming(&c, &done, why);
+		err = attach_coming(c, &done, why);
 	*nr = done;
 	while (at-- > (err ? 0 : done))
 		tramp_target_strike(items[at].member);
-	free_coming(&c);
+	tramp_coming_free(c);
 	return err;
 }
 

@@ -515,6 +515,12 @@ static bool alias_comes(const struct tramp_target *target)
 	return false;
 }
 
+/* Nothing leads to its programs, or else nothing but an image of its own could. */
+static bool can_wait(const struct tramp_target *target, const struct tramp_func *func)
+{
+	return !mode_of(target) && !tramp_gate_find(func->addr, 0) && !learns(target, func);
+}
+
 static int join(struct tramp_target *target, struct tramp_member *member,
 		const struct tramp_func *func, u32 flags, struct tramp_target **later,
 		struct tramp_refusal *why)
@@ -535,8 +541,7 @@ static int join(struct tramp_target *target, struct tramp_member *member,
 			*why = held;
 		return err;
 	}
-	if (!later || mode_of(target) || tramp_gate_find(func->addr, 0) ||
-	    mode != TRAMP_MODE_DIRECT || learns(target, func))
+	if (!later || mode != TRAMP_MODE_DIRECT || !can_wait(target, func))
 		return add_member(target, member, func, mode, why);
 	insert(target, member);
 	joined(target, member);
@@ -609,24 +614,43 @@ static int check_twice(const struct tramp_target *target, const struct tramp_mem
 				   target->func.addr, why);
 }
 
+/* The target's first program waits with others for their sites. */
+static int wait_for_site(struct tramp_target *target, struct tramp_member *member,
+			 struct tramp_coming *coming, struct tramp_refusal *why)
+{
+	int err = tramp_site_check(target->func.site, why);
+
+	if (err)
+		return err;
+	insert(target, member);
+	joined(target, member);
+	tramp_coming_note(coming, target, 0);
+	return 0;
+}
+
 /* Takes the caller's reference of the target over, or puts it. */
 static int attach_kprobe(struct tramp_target *target, struct tramp_member *member,
-			 const struct tramp_func *func, struct tramp_refusal *why)
+			 const struct tramp_func *func, struct tramp_coming *coming,
+			 struct tramp_refusal *why)
 {
+	bool wait = coming && can_wait(target, func) && !alias_comes(target);
 	int err;
 
 	if (target->site && !is_direct(target))
 		err = tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
 	else
-		err = check_room(target, why) ?: check_twice(target, member, why) ?:
-		      add_member(target, member, func, TRAMP_MODE_DIRECT, why);
+		err = check_room(target, why) ?: check_twice(target, member, why);
+	if (!err && wait)
+		err = wait_for_site(target, member, coming, why);
+	else if (!err)
+		err = add_member(target, member, func, TRAMP_MODE_DIRECT, why);
 	if (err)
 		tramp_target_put_locked(target);
 	return err;
 }
 
 int tramp_target_attach_kprobe(struct tramp_member *member, const struct tramp_func *func,
-			       struct tramp_refusal *why)
+			       struct tramp_coming *coming, struct tramp_refusal *why)
 {
 	struct tramp_target *target;
 
@@ -634,7 +658,7 @@ int tramp_target_attach_kprobe(struct tramp_member *member, const struct tramp_f
 	target = get_target(func, why);
 	if (IS_ERR(target))
 		return PTR_ERR(target);
-	return attach_kprobe(target, member, func, why);
+	return attach_kprobe(target, member, func, coming, why);
 }
 
 bool tramp_target_can_join(unsigned long addr, u32 more)
@@ -672,10 +696,10 @@ int tramp_target_join(struct tramp_member *member, unsigned long addr, struct tr
 	lockdep_assert_held(&tramp_mutex);
 	if (target && is_direct(target)) {
 		target->refs++;
-		return attach_kprobe(target, member, NULL, why);
+		return attach_kprobe(target, member, NULL, NULL, why);
 	}
 	err = find_func(addr, &func, why);
-	return err ?: tramp_target_attach_kprobe(member, &func, why);
+	return err ?: tramp_target_attach_kprobe(member, &func, NULL, why);
 }
 
 void tramp_target_leave_out(const struct tramp_counts *counts)

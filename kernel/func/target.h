@@ -113,15 +113,38 @@ int tramp_target_check(const struct tramp_func *func, const struct tramp_target 
 int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *req,
 			struct tramp_refusal *why);
 void tramp_target_detach(struct tramp_member *member);
+void tramp_target_detach_many(struct tramp_member **members, u32 nr);
+bool tramp_target_together(const struct tramp_member *member);
 int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 			 struct tramp_refusal *why);
 void tramp_target_module_gone(const struct module *mod);
+
+/*
+ * Functions that come together, each with its first program and without a site so far (many.c).
+ * All with tramp_mutex held, from the first that is noted to the attach; they may sleep.
+ */
+struct tramp_coming;
+
+/* Room for @nr of them. Return: NULL without memory. */
+struct tramp_coming *tramp_coming_alloc(u32 nr);
+void tramp_coming_free(struct tramp_coming *c);
+
+/* A program has joined @target, which waits if it is not NULL. @item: what stands for it. */
+void tramp_coming_note(struct tramp_coming *c, struct tramp_target *target, u32 item);
+
+/*
+ * Give them their sites, with one update of ftrace. Return: 0, or a negative errno for some reason
+ * that one of them has: then nothing has changed, and all are to be detached.
+ */
+int tramp_coming_attach(struct tramp_coming *c);
 
 /**
  * tramp_target_attach_kprobe() - attach a kprobe program to a function's entry or return
  * @member: as for struct tramp_point_ops
  * @func: the function: for an entry from tramp_resolve_entry(). For a return it has a @key, and
  *	no @exit_reason
+ * @coming: NULL, or the functions that this one is to come with, if it has no site and can
+ *	have one
  * @why: why not: the site cannot be had (then another way may be tried), or TOO_MANY_PROGS,
  *	ALREADY_ATTACHED, FTRACE_DISABLED, NO_MEMORY
  *
@@ -130,7 +153,7 @@ void tramp_target_module_gone(const struct module *mod);
  * Return: 0 or a negative errno.
  */
 int tramp_target_attach_kprobe(struct tramp_member *member, const struct tramp_func *func,
-			       struct tramp_refusal *why);
+			       struct tramp_coming *coming, struct tramp_refusal *why);
 
 /**
  * tramp_target_join() - attach a program of many functions to one that has others

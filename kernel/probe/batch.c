@@ -20,9 +20,12 @@
  * programs, as everywhere in a plan. After that no CPU executes a jump, and each probe is detached
  * by itself: what int3s lead to is one word.
  *
- * At a function's entry the program may be in the function's image (func/target.c). It comes and
- * goes by itself, as one that is attached alone.
+ * At a function's entry the program may be in the function's image (func/target.c). Those functions
+ * get their sites together (func/many.c), before any int3 is written, and give them back
+ * together. If ftrace refuses them for the sake of one, all begin anew, one by one: each then
+ * finds its own way, perhaps by a callback.
  */
+#include "func/target.h"
 #include "internal.h"
 #include "poke.h"
 
@@ -68,45 +71,77 @@ static int settle(const struct tramp_join *item, struct tramp_refusal *why)
 	return 0;
 }
 
-int tramp_probe_attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why)
+/* All join; nothing leads to those that are in @arm or @coming. In @nr how many have. */
+static int join_all(const struct tramp_join *items, u32 *nr, struct list_head *arm,
+		    struct tramp_coming *coming, struct tramp_refusal *why)
 {
 	unsigned long end = jiffies + TRAMP_BATCH_TIME;
-	struct tramp_probe *probe, *tmp;
-	u32 i, joined, at;
-	LIST_HEAD(arm);
 	int err = 0;
+	u32 at;
 
-	lockdep_assert_held(&tramp_mutex);
 	for (at = 0; at < *nr && (!at || time_before(jiffies, end)); at++) {
-		err = tramp_probe_join(items[at].member, items[at].req, &arm, why);
+		err = tramp_probe_join(items[at].member, items[at].req, arm, coming, why);
 		if (err)
 			break;
 	}
-	joined = at;
+	*nr = at;
+	return err;
+}
+
+static void unjoin_all(const struct tramp_join *items, u32 nr, struct list_head *arm)
+{
+	struct tramp_probe *probe, *tmp;
+
+	list_for_each_entry_safe(probe, tmp, arm, opt)
+		list_del_init(&probe->opt);
+	while (nr--)
+		tramp_probe_unjoin(items[nr].member);
+}
+
+/* Return: as tramp_probe_attach_many(). 1: nothing has changed, try again without @coming. */
+static int attach_many(const struct tramp_join *items, u32 *nr, struct tramp_coming *coming,
+		       struct tramp_refusal *why)
+{
+	LIST_HEAD(arm);
+	u32 joined, at;
+	int err;
+
+	joined = *nr;
+	err = join_all(items, &joined, &arm, coming, why);
+	at = joined;
+	if (!err && coming && tramp_coming_attach(coming))
+		err = 1;
 	if (!err) {
 		arm_all(&arm);
-		for (at = 0; at < joined; at++) {
+		for (at = 0; !err && at < joined; at++)
 			err = settle(&items[at], why);
-			if (err)
-				break;
-		}
+		at -= !!err;
 	}
-	*nr = at;
-	if (!err)
-		return 0;
+	if (err)
+		unjoin_all(items, joined, &arm);
+	if (err != 1)
+		*nr = at;
+	return err;
+}
 
-	list_for_each_entry_safe(probe, tmp, &arm, opt)
-		list_del_init(&probe->opt);
-	for (i = joined; i-- > 0; )
-		tramp_probe_unjoin(items[i].member);
+int tramp_probe_attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why)
+{
+	struct tramp_coming *coming = *nr > 1 ? tramp_coming_alloc(*nr) : NULL;
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	err = attach_many(items, nr, coming, why);
+	if (err == 1)
+		err = attach_many(items, nr, NULL, why);
+	tramp_coming_free(coming);
 	return err;
 }
 
 void tramp_probe_detach_many(struct tramp_member **members, u32 nr)
 {
 	struct tramp_probe *probe, *tmp;
+	u32 i, entries = 0;
 	LIST_HEAD(jumps);
-	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
 	for (i = 0; i < nr; i++) {
@@ -120,6 +155,11 @@ void tramp_probe_detach_many(struct tramp_member **members, u32 nr)
 		list_del_init(&probe->opt);
 		tramp_probe_queue(probe);
 	}
-	for (i = 0; i < nr; i++)
-		tramp_probe_leave(members[i]);
+	for (i = 0; i < nr; i++) {
+		if (tramp_probe_of(members[i]))
+			tramp_probe_detach(members[i]);
+		else
+			members[entries++] = members[i];
+	}
+	tramp_target_detach_many(members, entries);
 }

@@ -9,6 +9,8 @@
 #include "place.h"
 #include "probe.h"
 
+struct tramp_coming;
+
 /* probe.c ------------------------------------------------------------------- */
 
 /**
@@ -37,12 +39,14 @@ static inline struct tramp_probe *tramp_probe_of(const struct tramp_member *memb
  * @member: the member
  * @req: its request
  * @arm: its probe is added there by @opt if it is still to be armed
+ * @coming: the functions that its own is to come with, if its image is to run it; may be NULL
  * @why: why not
  *
  * Return: 0 or a negative errno; then nothing has changed.
  */
 int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req,
-		     struct list_head *arm, struct tramp_refusal *why);
+		     struct list_head *arm, struct tramp_coming *coming,
+		     struct tramp_refusal *why);
 
 /* Take one off again, in the same section of tramp_mutex; its probe is in no list of probes. */
 void tramp_probe_unjoin(struct tramp_member *member);

@@ -55,8 +55,9 @@ static bool together(const struct tramp_member *member)
 {
 	const struct tramp_probe *probe = tramp_probe_of(member);
 
-	return probe && probe->mode != TRAMP_MODE_FTRACE_OPS &&
-	       probe->mode != TRAMP_MODE_KPROBE;
+	if (!probe)
+		return tramp_target_together(member);
+	return probe->mode != TRAMP_MODE_FTRACE_OPS && probe->mode != TRAMP_MODE_KPROBE;
 }
 
 static u64 misses(const struct tramp_member *member)

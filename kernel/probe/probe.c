@@ -332,7 +332,7 @@ static int join(struct tramp_probe *probe, const struct tramp_member *member, u3
  * Return: 0 or a negative errno, which is final. 1: try another way.
  */
 static int attach_direct(struct tramp_member *member, const struct tramp_place *place,
-			 struct tramp_refusal *why)
+			 struct tramp_coming *coming, struct tramp_refusal *why)
 {
 	struct tramp_refusal own = {};
 	struct tramp_func func;
@@ -341,7 +341,7 @@ static int attach_direct(struct tramp_member *member, const struct tramp_place *
 	if (!place->ftrace || !place->entry || member->slot->func_ip)
 		return 1;
 	tramp_resolve_entry(&place->sym, place->addr, place->module, &func);
-	err = tramp_target_attach_kprobe(member, &func, &own);
+	err = tramp_target_attach_kprobe(member, &func, coming, &own);
 	switch (own.reason) {
 	case TRAMP_REASON_TOO_MANY_PROGS:
 	case TRAMP_REASON_ALREADY_ATTACHED:
@@ -356,7 +356,8 @@ static int attach_direct(struct tramp_member *member, const struct tramp_place *
 }
 
 int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req,
-		     struct list_head *arm, struct tramp_refusal *why)
+		     struct list_head *arm, struct tramp_coming *coming,
+		     struct tramp_refusal *why)
 {
 	const struct tramp_probe_at at = tramp_probe_at(req);
 	bool fresh, no_jump = req->flags & TRAMP_ATTACH_F_NO_JUMP;
@@ -371,7 +372,7 @@ int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req
 	probe = tramp_probe_lookup(place.addr);
 	fresh = !probe;
 	if (fresh) {
-		err = attach_direct(member, &place, why);
+		err = attach_direct(member, &place, coming, why);
 		if (err <= 0)
 			return err;
 		probe = new_probe(&place, why);

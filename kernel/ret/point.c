@@ -7,6 +7,9 @@
  *
  * An exit image calls the function, and so must know its stack arguments. It is used only if BTF
  * describes the very function at that address, and an exit program could be attached to it.
+ *
+ * Functions whose programs come in one call get their sites together (func/many.c). If ftrace
+ * refuses them for the sake of one, all begin anew, one by one, and that one gets a rethook.
  */
 #include <linux/kallsyms.h>
 #include "base/compat.h"
@@ -92,13 +95,13 @@ static int resolve(const struct tramp_place *place, struct tramp_func *func,
  * Return: 0 or a negative errno, which is final. 1: by a rethook, @own says why.
  */
 static int attach_direct(struct tramp_member *member, const struct tramp_place *place,
-			 struct tramp_refusal *own)
+			 struct tramp_coming *coming, struct tramp_refusal *own)
 {
 	struct tramp_func func;
 	int err = resolve(place, &func, own);
 
 	if (!err) {
-		err = tramp_target_attach_kprobe(member, &func, own);
+		err = tramp_target_attach_kprobe(member, &func, coming, own);
 		/* The target holds the module itself by now. */
 		tramp_func_put(&func);
 	}
@@ -114,20 +117,20 @@ static int attach_direct(struct tramp_member *member, const struct tramp_place *
 	}
 }
 
-static int attach(struct tramp_member *member, const struct tramp_attach *req,
-		  struct tramp_refusal *why)
+/* @coming: see tramp_target_attach_kprobe(). */
+static int join(struct tramp_member *member, const struct tramp_attach *req,
+		struct tramp_coming *coming, struct tramp_refusal *why)
 {
 	struct tramp_refusal own = {};
 	struct tramp_place place;
 	int err;
 
-	lockdep_assert_held(&tramp_mutex);
 	err = check_func_ip(member->slot, why) ?: find(req, &place, why);
 	if (!err)
 		err = tramp_rethook_check(place.addr, member->slot->prog, why);
 	if (err)
 		return err;
-	err = attach_direct(member, &place, &own);
+	err = attach_direct(member, &place, coming, &own);
 	if (err < 0 && why)
 		*why = own;
 	if (err <= 0)
@@ -141,6 +144,53 @@ static void detach(struct tramp_member *member)
 		tramp_target_detach(member);
 	else
 		tramp_rethook_detach(member);
+}
+
+/* Return: as attach_many(). 1: nothing has changed, try again without @coming. */
+static int try_many(const struct tramp_join *items, u32 *nr, struct tramp_coming *coming,
+		    struct tramp_refusal *why)
+{
+	unsigned long end = jiffies + TRAMP_BATCH_TIME;
+	int err = 0;
+	u32 at;
+
+	for (at = 0; !err && at < *nr && (!at || time_before(jiffies, end)); at++)
+		err = join(items[at].member, items[at].req, coming, why);
+	if (err)
+		*nr = --at;
+	else if (coming && tramp_coming_attach(coming))
+		err = 1;
+	else
+		*nr = at;
+	while (err && at--)
+		detach(items[at].member);
+	return err;
+}
+
+static int attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why)
+{
+	struct tramp_coming *coming = *nr > 1 ? tramp_coming_alloc(*nr) : NULL;
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	err = try_many(items, nr, coming, why);
+	if (err == 1)
+		err = try_many(items, nr, NULL, why);
+	tramp_coming_free(coming);
+	return err;
+}
+
+static int attach(struct tramp_member *member, const struct tramp_attach *req,
+		  struct tramp_refusal *why)
+{
+	lockdep_assert_held(&tramp_mutex);
+	return join(member, req, NULL, why);
+}
+
+/* The others wait, one after the other. */
+static bool together(const struct tramp_member *member)
+{
+	return is_direct(member) && tramp_target_together(member);
 }
 
 static int replace(struct tramp_member *member, struct tramp_slot *slot,
@@ -185,6 +235,9 @@ const struct tramp_point_ops tramp_ret_ops = {
 	.prepare = prepare,
 	.attach = attach,
 	.detach = detach,
+	.attach_many = attach_many,
+	.detach_many = tramp_target_detach_many,
+	.together = together,
 	.replace = replace,
 	.misses = misses,
 	.describe = describe,

@@ -171,7 +171,7 @@ static int attach_in_module(struct tramp_rethook *rh, const struct tramp_place *
 	if (!try_module_get(place->module))
 		return -ENXIO;
 	tramp_resolve_entry(&place->sym, place->addr, place->module, &func);
-	err = tramp_target_attach_kprobe(&rh->entry, &func, NULL);
+	err = tramp_target_attach_kprobe(&rh->entry, &func, NULL, NULL);
 	if (err)
 		module_put(place->module);
 	else

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs in images of functions that go together although they came one by one
- * (kernel/ftrace/group.c).
+ * Programs in images of functions that go together although they came one by one, and kprobe
+ * programs at entries and returns that come together (kernel/ftrace/group.c, func/many.c).
  *
  * How often all CPUs were made to see new text is counted by a kernel kprobe at
  * on_each_cpu_cond_mask(), for this process.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "fixture.h"
 #include "probe.h"
@@ -25,14 +28,16 @@
 #define ALONE	32
 /* Syncs that a group may take. */
 #define FEW	24
-/* Groups of those that come one by one. */
+/* Groups of those that come one by one, or in some parts if that takes long. */
 #define GROUPS	4
 /* Which counter counts syncs. */
 #define SYNCS	(PROBE_COUNTERS - 1)
 
 static int dev, prog;
 static struct tramp_attach item[NR];
+static struct tramp_attach_batch cmd;
 static struct attachment at[NR];
+static int32_t fds[NR];
 
 static const char *name_of(uint32_t i)
 {
@@ -42,7 +47,7 @@ static const char *name_of(uint32_t i)
 	return name;
 }
 
-static void setup(void)
+static void setup(uint32_t flags)
 {
 	uint32_t i;
 
@@ -53,7 +58,7 @@ static void setup(void)
 	for (i = 0; i < NR; i++)
 		item[i] = (struct tramp_attach){ .size = sizeof(item[i]), .prog_fd = prog,
 						 .addr = ksym_addr(name_of(i)), .cookie = i,
-						 .flags = TRAMP_ATTACH_F_COOKIE };
+						 .flags = TRAMP_ATTACH_F_COOKIE | flags };
 }
 
 static struct attachment watch_syncs(void)
@@ -122,7 +127,7 @@ static void test_one_by_one(void)
 	bool on[NR] = {};
 	uint32_t i;
 
-	setup();
+	setup(0);
 	attach_all(on);
 	expect_hits(on, "attached");
 	function_tracer("tt_many_*");
@@ -158,7 +163,7 @@ static void test_closed(void)
 	uint64_t n;
 	uint32_t i;
 
-	setup();
+	setup(0);
 	record = FIXTURE_LOAD(record);
 	for (i = 0; i < NR; i++) {
 		item[i].prog_fd = prog_clone(record->progs.count_entry, name_of(i),
@@ -200,7 +205,7 @@ static void test_changing(void)
 	pthread_t thread;
 	uint64_t lost;
 
-	setup();
+	setup(0);
 	attach_all(on);
 	memset(probe_skel->bss->counted, 0, NR * sizeof(uint64_t));
 	REQUIRE(!pthread_create(&thread, NULL, caller, NULL), "a thread");
@@ -227,10 +232,161 @@ static void test_changing(void)
 	check_nothing_left();
 }
 
+/* -------------------------------------------------------------------- together -- */
+
+/* Return: 0 or a negative errno. */
+static int attach_batch(void)
+{
+	uint32_t i;
+	int err;
+
+	cmd = (struct tramp_attach_batch){ .size = sizeof(cmd), .count = NR,
+					   .item_size = sizeof(item[0]),
+					   .items = (uintptr_t)item };
+	err = ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd) ? -errno : 0;
+	for (i = 0; !err && i < NR; i++)
+		fds[i] = item[i].link_fd;
+	return err;
+}
+
+static void must_attach(void)
+{
+	int err = attach_batch();
+
+	REQUIRE(!err, "%s at item %u: %s %s", strerror(-err), cmd.failed,
+		tramp_reason_name(cmd.refusal.reason), cmd.refusal.detail);
+}
+
+static void must_detach(void)
+{
+	struct tramp_detach_batch d = { .size = sizeof(d), .count = NR, .fds = (uintptr_t)fds };
+	uint32_t i;
+
+	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &d), "detach: %s", strerror(errno));
+	for (i = 0; i < NR; i++)
+		close(fds[i]);
+}
+
+static void come_and_go(uint32_t flags, uint64_t coming, uint64_t going)
+{
+	struct attachment watch;
+	bool on[NR] = {};
+	uint64_t n;
+	uint32_t i;
+
+	setup(flags);
+	watch = watch_syncs();
+	must_attach();
+	n = syncs();
+	ktap_note("%lu syncs to attach %d", n, NR);
+	CHECK(n && n <= coming, "%lu syncs to attach", n);
+	for (i = 0; i < NR; i++) {
+		on[i] = true;
+		CHECK_EQ(item[i].mode, TRAMP_MODE_DIRECT, "%s: mode", name_of(i));
+	}
+	expect_hits(on, "attached");
+	syncs();
+	must_detach();
+	n = syncs();
+	ktap_note("%lu syncs to detach them", n);
+	CHECK(n && n <= going, "%lu syncs to detach", n);
+	detach(&watch);
+	memset(on, 0, sizeof(on));
+	expect_hits(on, "detached");
+	check_nothing_left();
+}
+
+static void test_entries(void)
+{
+	come_and_go(0, FEW, FEW);
+}
+
+/* Each has its prototype looked up, so they come in some parts; one by one it would be 1,800. */
+static void test_returns(void)
+{
+	come_and_go(TRAMP_ATTACH_F_RETURN, NR, GROUPS * FEW);
+}
+
+/* An instruction behind the entry. */
+static uint64_t inside(const char *func)
+{
+	struct probe_func f;
+	int err = probe_explain(&f, 0, func, false);
+	uint32_t i;
+
+	REQUIRE(!err, "%s: %s", func, strerror(-err));
+	for (i = 2; i < f.nr; i++)
+		if (f.insns[i].mode == TRAMP_MODE_INT3 || f.insns[i].mode == TRAMP_MODE_JUMP)
+			return f.addr + f.insns[i].offset;
+	REQUIRE(false, "%s has no place for a probe", func);
+	return 0;
+}
+
+/* One is held by the kernel, one is not at the entry, two are at the same function. */
+static void test_mixed(void)
+{
+	struct record *record;
+	struct attachment k;
+	bool on[NR] = {};
+	uint32_t i;
+
+	setup(0);
+	record = FIXTURE_LOAD(record);
+	k = attach_func(KERNEL, prog_clone(record->progs.count_entry, name_of(7),
+					   BPF_TRACE_FENTRY), NULL);
+	item[20].addr = inside(name_of(20));
+	item[30].prog_fd = bpf_program__fd(probe_skel->progs.count_pid);
+	item[30].addr = item[31].addr;
+	must_attach();
+	for (i = 0; i < NR; i++)
+		on[i] = true;
+	CHECK_EQ(item[7].mode, TRAMP_MODE_FTRACE_OPS, "where the kernel's is");
+	CHECK_EQ(item[20].mode, TRAMP_MODE_INT3, "behind the entry");
+	CHECK_EQ(item[30].mode, TRAMP_MODE_DIRECT, "two at an entry");
+	expect_hits(on, "attached");
+	must_detach();
+	memset(on, 0, sizeof(on));
+	expect_hits(on, "detached");
+	detach(&k);
+	check_nothing_left();
+}
+
+static void expect_refused(uint32_t flags)
+{
+	bool on[NR] = {};
+
+	setup(flags);
+	item[NR - 1].prog_fd = 12345;
+	CHECK_EQ(attach_batch(), -EBADF, "no program");
+	CHECK_EQ(cmd.failed, NR - 1, "the item");
+	item[NR - 1] = item[5];
+	CHECK_EQ(attach_batch(), -EBUSY, "one of them twice");
+	CHECK_EQ(cmd.failed, NR - 1, "the item");
+	CHECK_EQ(cmd.refusal.reason, TRAMP_REASON_ALREADY_ATTACHED, "the reason");
+	CHECK_EQ(tramp_module().links, 0, "links");
+	expect_hits(on, "refused");
+	check_nothing_left();
+}
+
+static void test_entries_refused(void)
+{
+	expect_refused(0);
+}
+
+static void test_returns_refused(void)
+{
+	expect_refused(TRAMP_ATTACH_F_RETURN);
+}
+
 static const struct ktap_test tests[] = {
 	{ "one_by_one", test_one_by_one, 120 },
 	{ "closed", test_closed, 120 },
 	{ "changing", test_changing, 120 },
+	{ "entries", test_entries, 60 },
+	{ "returns", test_returns, 60 },
+	{ "mixed", test_mixed, 60 },
+	{ "entries_refused", test_entries_refused, 60 },
+	{ "returns_refused", test_returns_refused, 60 },
 };
 
 KTAP_MAIN(tests)
