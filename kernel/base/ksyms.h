@@ -81,6 +81,8 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(rethook_hook) \
 	X(rethook_try_get) \
 	X(task_work_add) \
+	X(text_poke_finish) \
+	X(text_poke_queue) \
 	TRAMP_KSYM_RETHOOK_NODES(X)
 
 /* X(name): functions that probes need; without any of them there are no probes. */

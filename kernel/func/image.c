@@ -3,11 +3,9 @@
  * Entry and exit images: what they are made of, and how they retire.
  *
  * Nobody can execute an image before its site is switched. Besides being muted
- * (prog/image.c), a published image is written to when it retires: a jump over the exit
- * programs that are no longer attached. A NOP5 becomes a JMP by bpf_arch_text_poke(), that is
- * by int3 and text_poke_bp() under text_mutex. A task that executes these bytes meanwhile
- * sees the NOP, the int3 (whose handler emulates the JMP) or the JMP. Tasks already past the
- * NOP run the program once more; the program is released only after the grace period that
+ * (prog/image.c), a published image is written to when it retires: jumps over the exit
+ * programs that are no longer attached (skip.c). Tasks that are already past such a jump's place
+ * run the program once more; the program is released only after the grace period that
  * waits for them.
  *
  * Programs that stay attached are not jumped over. A call that entered through this image is
@@ -19,6 +17,7 @@
 #include "base/ksyms.h"
 #include "image.h"
 #include "prog/runtime.h"
+#include "skip.h"
 #include "target.h"
 
 static struct tramp_func_image *to_func(struct tramp_image *image)
@@ -286,23 +285,6 @@ static const struct tramp_retire_ops selftest_ops = {
 	.free = image_free,
 };
 
-/* Patch the jump over exit program @i. */
-static void leave_out(struct tramp_func_image *image, u32 i)
-{
-	struct tramp_func_inside *in = image->inside;
-	unsigned long code = image->image.exec.code;
-	int err;
-
-	err = KSYM(bpf_arch_text_poke)((void *)(code + in->skip_off[i]), BPF_MOD_JUMP, NULL,
-				       (void *)(code + in->skip_to[i]));
-	/*
-	 * Fails only if the bytes are not what we wrote there. Then late returns
-	 * run the program once more, and the slot stays with the image.
-	 */
-	if (!WARN_ON_ONCE(err))
-		in->exit_state[i] = TRAMP_EXIT_LEFT_OUT;
-}
-
 void tramp_func_image_leave_out(struct tramp_func_image *image,
 				const struct tramp_counts *counts)
 {
@@ -312,7 +294,7 @@ void tramp_func_image_leave_out(struct tramp_func_image *image,
 	lockdep_assert_held(&tramp_mutex);
 	for (i = 0; i < nr_exits(image); i++) {
 		if (image->inside->exit_state[i] == TRAMP_EXIT_LIVE && exits[i]->counts == counts)
-			leave_out(image, i);
+			tramp_func_skip(image, i);
 	}
 }
 
@@ -327,7 +309,7 @@ void tramp_func_image_retire(struct tramp_func_image *image,
 	lockdep_assert_held(&tramp_mutex);
 	for (i = 0; i < nr_exits(image); i++) {
 		if (exits[i] != replaced && !(next && tramp_set_has(next->image.set, exits[i])))
-			leave_out(image, i);
+			tramp_func_skip(image, i);
 	}
 	if (image->target && image->inside)
 		hlist_add_head(&image->inside->older, &image->target->older);

@@ -21,6 +21,7 @@
 #include <linux/slab.h>
 #include "image.h"
 #include "internal.h"
+#include "skip.h"
 
 /**
  * struct tramp_coming - functions that wait for their sites
@@ -279,6 +280,7 @@ void tramp_target_detach_many(struct tramp_member **members, u32 nr)
 	u32 i, k, n = 0;
 
 	lockdep_assert_held(&tramp_mutex);
+	tramp_func_skips_begin();
 	for (i = 0; i < nr; i++) {
 		if (!is_in_group(tramp_target_of(members[i]))) {
 			tramp_target_detach(members[i]);
@@ -300,6 +302,7 @@ void tramp_target_detach_many(struct tramp_member **members, u32 nr)
 		switch_site(site, i, n);
 		free_site(site, i, n);
 	}
+	tramp_func_skips_end();
 	for (i = 0; i < n; i++)
 		tramp_target_put_locked(leaving[i].target);
 }
