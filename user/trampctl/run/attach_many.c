@@ -3,7 +3,7 @@
  * One entry program and one return program on many functions. The callers know nothing of how.
  *
  * Where the kernel has sessions, one link has both programs on all functions. One program alone
- * is on all functions by one link on any kernel. At most one link of many can have a function:
+ * is on all functions by one link on any kernel. Few functions can have two links of many each:
  * so on a kernel without sessions, functions with both programs have links of their own.
  *
  * A link of many refuses some functions: somebody else's program has the entry, say. These get
