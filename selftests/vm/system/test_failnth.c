@@ -206,6 +206,30 @@ static void report(const char *what, unsigned int faults, unsigned int refused)
 	CHECK(faults < MAX_FAULTS, "%s: there is no end to it", what);
 }
 
+/*
+ * Programs at so many functions that a further one shares its ftrace_ops (ALONE,
+ * kernel/ftrace/site.c); their cookie counts nowhere.
+ */
+static int crowd[40], nr_crowd;
+
+static void attach_crowd(void)
+{
+	struct way way = { .prog_fd = bpf_program__fd(skel->progs.count_probe) };
+	char name[32];
+
+	way.symbol = name;
+	while (nr_crowd < (int)(sizeof(crowd) / sizeof(crowd[0]))) {
+		snprintf(name, sizeof(name), "tt_many_%03d", nr_crowd);
+		crowd[nr_crowd++] = must_attach(&way, ~0ULL);
+	}
+}
+
+static void close_crowd(void)
+{
+	while (nr_crowd)
+		close(crowd[--nr_crowd]);
+}
+
 /* ATTACH, with @beside there already (its cookie is FIRST) or on its own (NULL). */
 static void attach_faults(const char *what, const struct way *way, const struct way *beside)
 {
@@ -245,6 +269,7 @@ static void attach_faults(const char *what, const struct way *way, const struct 
 		close(other);
 	}
 	check_calls(what, n, 0, 0);
+	close_crowd();
 	check_nothing_left();
 }
 
@@ -342,6 +367,7 @@ static void detach_faults(const char *what, const struct way *way, const struct 
 	if (other >= 0)
 		close(other);
 	check_calls(what, n, 0, 0);
+	close_crowd();
 	check_nothing_left();
 }
 
@@ -545,6 +571,24 @@ static void test_attach_probe_entry(void)
 	attach_faults("probe at an entry", &way, NULL);
 }
 
+/* At a function that shares its ops with others. */
+static void test_crowded(void)
+{
+	struct way way;
+
+	setup();
+	way = probe_at_entry();
+	attach_crowd();
+	attach_faults("probe at an entry, beside many functions", &way, NULL);
+	attach_crowd();
+	detach_faults("closing it", &way, NULL, detach_by_close);
+	way = exit_way();
+	attach_crowd();
+	attach_faults("fexit beside many functions", &way, NULL);
+	attach_crowd();
+	detach_faults("closing that", &way, NULL, detach_by_close);
+}
+
 static void test_attach_batch(void)
 {
 	struct way one, other, third = {};
@@ -719,6 +763,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_attach_probe, 120),
 	KTAP_TEST_SECONDS(test_attach_probe_beside, 120),
 	KTAP_TEST_SECONDS(test_attach_probe_entry, 120),
+	KTAP_TEST_SECONDS(test_crowded, 240),
 	KTAP_TEST_SECONDS(test_attach_batch, 240),
 	KTAP_TEST_SECONDS(test_attach_many, 240),
 	KTAP_TEST_SECONDS(test_attach_chunks, 600),
