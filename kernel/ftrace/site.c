@@ -274,7 +274,7 @@ int tramp_site_filter_out(struct tramp_site *site, const unsigned long *ips, u32
 	err = ftrace_set_filter_ips(&site->ops, (unsigned long *)ips, nr, 1, 0);
 	for (tries = 1; err == -ENOMEM && tries < TRIES; tries++) {
 		msleep(WAIT);
-		/* What is detached frees more: the reserves may be used. */
+		/* The reserves may be used: the detach frees more than it takes. */
 		flags = memalloc_noreclaim_save();
 		err = ftrace_set_filter_ips(&site->ops, (unsigned long *)ips, nr, 1, 0);
 		memalloc_noreclaim_restore(flags);
