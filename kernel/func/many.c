@@ -39,7 +39,7 @@ struct tramp_coming {
 	struct tramp_site_call *calls;
 };
 
-void tramp_coming_free(struct tramp_coming *c)
+static void free_coming(struct tramp_coming *c)
 {
 	if (!c)
 		return;
@@ -50,7 +50,7 @@ void tramp_coming_free(struct tramp_coming *c)
 	kfree(c);
 }
 
-struct tramp_coming *tramp_coming_alloc(u32 nr)
+static struct tramp_coming *alloc_coming(u32 nr)
 {
 	struct tramp_coming *c = kzalloc(sizeof(*c), GFP_KERNEL);
 
@@ -62,7 +62,7 @@ struct tramp_coming *tramp_coming_alloc(u32 nr)
 	c->calls = kvcalloc(nr, sizeof(*c->calls), GFP_KERNEL);
 	if (c->targets && c->first && c->images && c->calls)
 		return c;
-	tramp_coming_free(c);
+	free_coming(c);
 	return NULL;
 }
 
@@ -127,6 +127,20 @@ int tramp_coming_attach(struct tramp_coming *c)
 	return 0;
 }
 
+int tramp_coming_try(const struct tramp_join *items, u32 *nr, tramp_coming_fn *attach,
+		     struct tramp_refusal *why)
+{
+	struct tramp_coming *coming = *nr > 1 ? alloc_coming(*nr) : NULL;
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	err = attach(items, nr, coming, why);
+	if (err == 1)
+		err = attach(items, nr, NULL, why);
+	free_coming(coming);
+	return err;
+}
+
 /*
  * Give the functions their sites. Return: 0 or a negative errno, with the item that is refused in
  * @nr; or how many of @nr have come to an end, if it takes long.
@@ -154,7 +168,7 @@ static int attach_coming(struct tramp_coming *c, u32 *nr, struct tramp_refusal *
 
 int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why)
 {
-	struct tramp_coming *c = tramp_coming_alloc(*nr);
+	struct tramp_coming *c = alloc_coming(*nr);
 	unsigned long end = jiffies + TRAMP_BATCH_TIME;
 	struct tramp_target *later;
 	u32 at = 0, done;
@@ -181,7 +195,7 @@ int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tra
 	*nr = done;
 	while (at-- > (err ? 0 : done))
 		tramp_target_strike(items[at].member);
-	tramp_coming_free(c);
+	free_coming(c);
 	return err;
 }
 

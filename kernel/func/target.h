@@ -125,10 +125,6 @@ void tramp_target_module_gone(const struct module *mod);
  */
 struct tramp_coming;
 
-/* Room for @nr of them. Return: NULL without memory. */
-struct tramp_coming *tramp_coming_alloc(u32 nr);
-void tramp_coming_free(struct tramp_coming *c);
-
 /* A program has joined @target, which waits if it is not NULL. @item: what stands for it. */
 void tramp_coming_note(struct tramp_coming *c, struct tramp_target *target, u32 item);
 
@@ -137,6 +133,18 @@ void tramp_coming_note(struct tramp_coming *c, struct tramp_target *target, u32 
  * that one of them has: then nothing has changed, and all are to be detached.
  */
 int tramp_coming_attach(struct tramp_coming *c);
+
+/*
+ * Attach members of kprobe programs, see @attach_many of struct tramp_point_ops, with functions
+ * that wait in @coming and get their sites at the end. Return: as @attach_many. 1: nothing has
+ * changed, try again without @coming (NULL).
+ */
+typedef int tramp_coming_fn(const struct tramp_join *items, u32 *nr, struct tramp_coming *coming,
+			    struct tramp_refusal *why);
+
+/* Try that with such functions, and without them if that fails. Return: as @attach_many. */
+int tramp_coming_try(const struct tramp_join *items, u32 *nr, tramp_coming_fn *attach,
+		     struct tramp_refusal *why);
 
 /**
  * tramp_target_attach_kprobe() - attach a kprobe program to a function's entry or return

@@ -98,7 +98,7 @@ static void unjoin_all(const struct tramp_join *items, u32 nr, struct list_head 
 		tramp_probe_unjoin(items[nr].member);
 }
 
-/* Return: as tramp_probe_attach_many(). 1: nothing has changed, try again without @coming. */
+/* See tramp_coming_fn. */
 static int attach_many(const struct tramp_join *items, u32 *nr, struct tramp_coming *coming,
 		       struct tramp_refusal *why)
 {
@@ -126,15 +126,7 @@ static int attach_many(const struct tramp_join *items, u32 *nr, struct tramp_com
 
 int tramp_probe_attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why)
 {
-	struct tramp_coming *coming = *nr > 1 ? tramp_coming_alloc(*nr) : NULL;
-	int err;
-
-	lockdep_assert_held(&tramp_mutex);
-	err = attach_many(items, nr, coming, why);
-	if (err == 1)
-		err = attach_many(items, nr, NULL, why);
-	tramp_coming_free(coming);
-	return err;
+	return tramp_coming_try(items, nr, attach_many, why);
 }
 
 void tramp_probe_detach_many(struct tramp_member **members, u32 nr)

@@ -146,7 +146,7 @@ static void detach(struct tramp_member *member)
 		tramp_rethook_detach(member);
 }
 
-/* Return: as attach_many(). 1: nothing has changed, try again without @coming. */
+/* See tramp_coming_fn. */
 static int try_many(const struct tramp_join *items, u32 *nr, struct tramp_coming *coming,
 		    struct tramp_refusal *why)
 {
@@ -169,15 +169,7 @@ static int try_many(const struct tramp_join *items, u32 *nr, struct tramp_coming
 
 static int attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why)
 {
-	struct tramp_coming *coming = *nr > 1 ? tramp_coming_alloc(*nr) : NULL;
-	int err;
-
-	lockdep_assert_held(&tramp_mutex);
-	err = try_many(items, nr, coming, why);
-	if (err == 1)
-		err = try_many(items, nr, NULL, why);
-	tramp_coming_free(coming);
-	return err;
+	return tramp_coming_try(items, nr, try_many, why);
 }
 
 static int attach(struct tramp_member *member, const struct tramp_attach *req,

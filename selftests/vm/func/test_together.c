@@ -8,7 +8,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -23,6 +22,7 @@
 /* selftests/kmod/many.c */
 #define NR	300
 #define CALLS	3
+#define CALLS_AT_ONCE	50
 #define ROUNDS	40
 /* The first ones go one by one, with three syncs each (ALONE, kernel/ftrace/site.c). */
 #define ALONE	32
@@ -184,17 +184,14 @@ static void test_closed(void)
 	check_nothing_left();
 }
 
-static volatile bool stop;
 static uint64_t calls;
 
-static void *caller(void *arg)
+/* The reply counts the calls of others, too. */
+static void call_all(int fd, unsigned int round)
 {
-	int own = tt_open();
-
-	while (!stop)
-		calls += tt_call(own, "tt_many_000 n=50 12").calls;
-	close(own);
-	return arg;
+	(void)round;
+	tt_call(fd, "tt_many_000 n=%d 12", CALLS_AT_ONCE);
+	__sync_fetch_and_add(&calls, CALLS_AT_ONCE);
 }
 
 /* Others leave and come meanwhile: no hit of those that stay is lost. */
@@ -202,13 +199,12 @@ static void test_changing(void)
 {
 	uint32_t i, round;
 	bool on[NR] = {};
-	pthread_t thread;
 	uint64_t lost;
 
 	setup(0);
 	attach_all(on);
 	memset(probe_skel->bss->counted, 0, NR * sizeof(uint64_t));
-	REQUIRE(!pthread_create(&thread, NULL, caller, NULL), "a thread");
+	callers_start(call_all);
 	for (round = 0; round < ROUNDS; round++) {
 		i = NR / 2 + round * 7 % (NR / 2);
 		if (round % 10 == 5)
@@ -218,8 +214,7 @@ static void test_changing(void)
 		if (round % 10 == 9)
 			function_tracer(NULL);
 	}
-	stop = true;
-	pthread_join(thread, NULL);
+	callers_stop();
 	ktap_note("%lu calls meanwhile", calls);
 	CHECK(calls, "no calls");
 	for (i = 0; i < NR / 2; i++) {
