@@ -190,6 +190,35 @@ static int do_attach_addr(uint64_t *shown)
 	return attach(&a, shown);
 }
 
+static int attach_multi(struct tramp_attach_multi *multi, uint64_t *shown)
+{
+	int err;
+
+	multi->size = sizeof(*multi);
+	multi->prog_fd = probe_prog;
+	multi->nr = 1;
+	err = call(TRAMP_IOC_ATTACH_MULTI, multi);
+	*shown = multi->refusal.addr;
+	if (!err)
+		close(multi->link_fd);
+	return err;
+}
+
+static int do_attach_multi(uint64_t *shown)
+{
+	static const char name[] = "bpf_fentry_test3";
+	struct tramp_attach_multi multi = { .names = (uintptr_t)name, .names_len = sizeof(name) };
+
+	return attach_multi(&multi, shown);
+}
+
+static int do_attach_multi_addr(uint64_t *shown)
+{
+	struct tramp_attach_multi multi = { .addrs = (uintptr_t)&other_addr };
+
+	return attach_multi(&multi, shown);
+}
+
 static int attach_batch(union arg *item, uint64_t *shown)
 {
 	struct tramp_attach_batch batch = { .size = sizeof(batch), .count = 1,
@@ -418,6 +447,8 @@ static const struct row {
 	{ "ATTACH to an address", do_attach_addr, CAPS_ADDR, true },
 	{ "ATTACH_BATCH to a function", do_attach_batch, CAPS, true },
 	{ "ATTACH_BATCH to an address", do_attach_batch_addr, CAPS_ADDR, true },
+	{ "ATTACH_MULTI by name", do_attach_multi, CAPS, false },
+	{ "ATTACH_MULTI by address", do_attach_multi_addr, CAPS_ADDR, false },
 	{ "QUERY of a function's link", do_query, CAPS, true },
 	{ "QUERY of a probe's link", do_query_probe, CAPS, true },
 	{ "QUERY with the image", do_query_image, CAPS_ADDR, true },

@@ -56,11 +56,24 @@ static struct attachment try_probe(const struct tt_form_info *f)
 	return attach_want(probe_clone(probe_skel->progs.count), &want);
 }
 
+/* At one function, with a program of its own. Return: 0 or a negative errno. */
+static int try_many(struct tramp_attach_multi *multi)
+{
+	static const char name[] = "tt_hot1";
+
+	*multi = (struct tramp_attach_multi){
+		.size = sizeof(*multi), .prog_fd = probe_clone(probe_skel->progs.count),
+		.nr = 1, .names = (uintptr_t)name, .names_len = sizeof(name),
+	};
+	return ioctl(tramp_device(), TRAMP_IOC_ATTACH_MULTI, multi) ? -errno : 0;
+}
+
 static void test_lockdown(void)
 {
 	struct tramp_explain ex = { .size = sizeof(ex), .name = "tt_hot0" };
 	struct tramp_explain_code code = { .size = sizeof(code), .symbol = "tt_hot0" };
 	struct tramp_link *link[2], *refused;
+	struct tramp_attach_multi multi;
 	struct bpf_link_info info = {};
 	uint32_t len = sizeof(info);
 	struct attachment probes[2], no_probe;
@@ -86,6 +99,9 @@ static void test_lockdown(void)
 	probes[1] = try_probe(&form);
 	CHECK(!probes[1].err, "at integrity: %s", strerror(-probes[1].err));
 
+	err = try_many(&multi);
+	REQUIRE(!err, "ATTACH_MULTI at integrity: %s", strerror(-err));
+	close(multi.link_fd);
 	err = bpf_link_update(tramp_link__fd(link[0]), prog[3], NULL);
 	CHECK_EQ(err, 0, "BPF_LINK_UPDATE at integrity");
 	/* The files of debugfs that change something are closed, those that only read are not. */
@@ -103,6 +119,9 @@ static void test_lockdown(void)
 	CHECK_EQ(no_probe.err, -EPERM, "a probe at confidentiality");
 	CHECK_EQ(no_probe.reply.refusal.reason, TRAMP_REASON_LOCKDOWN, "%s",
 		 tramp_reason_name(no_probe.reply.refusal.reason));
+	CHECK_EQ(try_many(&multi), -EPERM, "ATTACH_MULTI at confidentiality");
+	CHECK_EQ(multi.refusal.reason, TRAMP_REASON_LOCKDOWN, "%s",
+		 tramp_reason_name(multi.refusal.reason));
 	CHECK_EQ(tramp_module().links, 4, "links");
 	/* Probes in the making go on as well: they become jumps. debugfs is closed now. */
 	for (i = 0; i < 200 && attachment_query(&probes[1]).mode != TRAMP_MODE_JUMP; i++)
