@@ -19,6 +19,7 @@
  * @parted: taken off its place by a struct tramp_parting
  * @going: in that list, and when the last of these has gone in that of links to be freed
  * @left: the task work
+ * @busy: it is being detached, which may take some holds of tramp_mutex
  * @member: the program at its place, or where it was. Its counts outlive a change of program; its
  *	link_id is known before the core shows the id
  *
@@ -29,6 +30,7 @@ struct tramp_link {
 	const struct tramp_point_ops *ops;
 	refcount_t users;
 	bool parted;
+	bool busy;
 	struct llist_node going;
 	struct callback_head left;
 	struct tramp_member member;
@@ -70,8 +72,14 @@ void tramp_link_abandon(struct bpf_link_primer *primer);
 int tramp_link_enter(struct tramp_link *link, struct tramp_refusal *why);
 void tramp_link_forget(struct tramp_link *link);
 
-/* Take the program off the places that it is at, one after the other. tramp_mutex held. */
+/*
+ * Take the program off the places that it is at. tramp_mutex held; if they are many it is dropped
+ * now and then, and the link counts as detached meanwhile.
+ */
 void tramp_link_detach_member(struct tramp_link *link);
+
+/* Wait until nobody is in the middle of that. Without tramp_mutex, with a reference. May sleep. */
+void tramp_link_wait_detached(struct tramp_link *link);
 
 /* One more is attached, or one less. tramp_mutex held. */
 void tramp_link_count_one(int change);

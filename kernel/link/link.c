@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 #include "base/cache.h"
 #include "base/compat.h"
@@ -69,11 +70,22 @@ struct tramp_link *tramp_link_find(u32 id, bool next)
 	return xa_find_after(&links, &index, UINT_MAX, XA_PRESENT);
 }
 
+static DECLARE_WAIT_QUEUE_HEAD(detached);
+
 void tramp_link_detach_member(struct tramp_link *link)
 {
 	lockdep_assert_held(&tramp_mutex);
-	if (link->member.point)
-		link->ops->detach(&link->member);
+	if (!link->member.point)
+		return;
+	WRITE_ONCE(link->busy, true);
+	link->ops->detach(&link->member);
+	WRITE_ONCE(link->busy, false);
+	wake_up_all(&detached);
+}
+
+void tramp_link_wait_detached(struct tramp_link *link)
+{
+	wait_event(detached, !READ_ONCE(link->busy));
 }
 
 static void detach_locked(struct tramp_link *link)
@@ -117,6 +129,7 @@ static int link_detach(struct bpf_link *bpf_link)
 	mutex_lock(&tramp_mutex);
 	detach_locked(tramp_to_link(bpf_link));
 	mutex_unlock(&tramp_mutex);
+	tramp_link_wait_detached(tramp_to_link(bpf_link));
 	return 0;
 }
 

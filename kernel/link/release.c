@@ -232,8 +232,12 @@ int tramp_link_detach_batch(const s32 __user *fds, u32 count, u32 *failed,
 			tramp_parting_take(&p, links[i]);
 		tramp_parting_end(&p);
 	}
-	for (i = 0; i < got; i++)
+	for (i = 0; i < got; i++) {
+		/* Another task may be in the middle of detaching it. */
+		if (!err)
+			tramp_link_wait_detached(links[i]);
 		bpf_link_put(&links[i]->link);
+	}
 	kvfree(links);
 	return err;
 }

@@ -4,6 +4,7 @@
  * the function it is about, and leaves nothing behind.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,6 +291,52 @@ static void test_module(void)
 	many_detach(m);
 }
 
+static void *detach_other(void *link)
+{
+	CHECK_EQ(bpf_link_detach(*(int *)link), 0, "the first BPF_LINK_DETACH");
+	return NULL;
+}
+
+/* How many functions ftrace has somebody at. */
+static int enabled_functions(void)
+{
+	char *text = read_file("/sys/kernel/tracing/enabled_functions"), *at;
+	int n = 0;
+
+	for (at = text; (at = strchr(at, '\n')); at++)
+		n++;
+	free(text);
+	return n;
+}
+
+/* A task that comes while another one detaches a link of all functions waits, too. */
+static void test_detached_twice(void)
+{
+	struct many *m;
+	pthread_t other;
+	uint64_t begin;
+	int before, n;
+
+	setup();
+	before = enabled_functions();
+	m = many_new();
+	many_fill(m, 0);
+	many_attach(m, prog, TRAMP_MULTI_F_SKIP);
+	REQUIRE(!pthread_create(&other, NULL, detach_other, &m->cmd.link_fd), "a thread");
+	/* It is under way. */
+	while (tramp_query_link(m->cmd.link_id).mode != TRAMP_MODE_NONE)
+		usleep(1000);
+	begin = now_ns();
+	CHECK_EQ(bpf_link_detach(m->cmd.link_fd), 0, "the second BPF_LINK_DETACH");
+	ktap_note("waited %lu ms", (now_ns() - begin) / 1000000);
+	/* ftrace is kept switched on by one more, for a second. */
+	n = enabled_functions() - before;
+	CHECK(n <= 1, "%d functions are still traced", n);
+	pthread_join(other, NULL);
+	many_detach(m);
+	check_nothing_left();
+}
+
 static const struct ktap_test tests[] = {
 	{ "form", test_form, 60 },
 	{ "names", test_names, 60 },
@@ -299,6 +346,7 @@ static const struct ktap_test tests[] = {
 	{ "twice", test_twice, 60 },
 	{ "held", test_held, 60 },
 	{ "module", test_module, 60 },
+	{ "detached_twice", test_detached_twice, 120 },
 };
 
 KTAP_MAIN(tests)
