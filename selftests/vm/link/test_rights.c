@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +28,17 @@
 #define PIN_DIR	"/sys/fs/bpf/rights"
 #define PIN	PIN_DIR "/link"
 
+enum who {
+	ROOT,
+	NOBODY,		/* uid 65534, without capabilities */
+	NS_ROOT,	/* root, with all capabilities in a user namespace of its own */
+};
+
 /* Somebody who asks. */
 struct subject {
 	const char *name;
 	uint64_t caps;
-	bool nobody;		/* uid 65534, without capabilities */
+	enum who who;
 	int kptr_restrict;
 	int perf_paranoid;
 	bool use;		/* has the capabilities that attaching needs */
@@ -41,18 +48,19 @@ struct subject {
 #define PAIR	(CAP(BPF) | CAP(PERFMON))
 /* Files of debugfs, and the folder of bpffs, are root's, whatever the capabilities. */
 static const struct subject subjects[] = {
-	{ "root", ALL_CAPS, false, 0, 2, true, true },
-	{ "root, kptr_restrict 1", ALL_CAPS, false, 1, 2, true, true },
-	{ "root, kptr_restrict 2", ALL_CAPS, false, 2, 1, true, false },
-	{ "pair", PAIR, false, 0, 2, true, false },
-	{ "pair, perf_event_paranoid 1", PAIR, false, 0, 1, true, true },
-	{ "pair, kptr_restrict 1", PAIR, false, 1, 1, true, false },
-	{ "pair and CAP_SYSLOG", PAIR | CAP(SYSLOG), false, 1, 2, true, true },
-	{ "pair and CAP_SYSLOG, kptr_restrict 2", PAIR | CAP(SYSLOG), false, 2, 2, true, false },
-	{ "CAP_BPF", CAP(BPF), false, 0, 1, false, true },
-	{ "CAP_PERFMON", CAP(PERFMON), false, 0, 2, false, false },
-	{ "nobody", 0, true, 0, 2, false, false },
-	{ "nobody, perf_event_paranoid 1", 0, true, 0, 1, false, true },
+	{ "root", ALL_CAPS, ROOT, 0, 2, true, true },
+	{ "root, kptr_restrict 1", ALL_CAPS, ROOT, 1, 2, true, true },
+	{ "root, kptr_restrict 2", ALL_CAPS, ROOT, 2, 1, true, false },
+	{ "pair", PAIR, ROOT, 0, 2, true, false },
+	{ "pair, perf_event_paranoid 1", PAIR, ROOT, 0, 1, true, true },
+	{ "pair, kptr_restrict 1", PAIR, ROOT, 1, 1, true, false },
+	{ "pair and CAP_SYSLOG", PAIR | CAP(SYSLOG), ROOT, 1, 2, true, true },
+	{ "pair and CAP_SYSLOG, kptr_restrict 2", PAIR | CAP(SYSLOG), ROOT, 2, 2, true, false },
+	{ "CAP_BPF", CAP(BPF), ROOT, 0, 1, false, true },
+	{ "CAP_PERFMON", CAP(PERFMON), ROOT, 0, 2, false, false },
+	{ "nobody", 0, NOBODY, 0, 2, false, false },
+	{ "nobody, perf_event_paranoid 1", 0, NOBODY, 0, 1, false, true },
+	{ "root of a user namespace", 0, NS_ROOT, 0, 2, false, false },
 };
 
 /* The things they have: the parent makes them. */
@@ -470,13 +478,13 @@ static int expected(const struct row *row, const struct subject *s)
 {
 	switch (row->needs) {
 	case DEVICE:
-		return s->nobody ? -EACCES : s->use ? 0 : -EPERM;
+		return s->who == NOBODY ? -EACCES : s->use ? 0 : -EPERM;
 	case CAPS:
 		return s->use ? 0 : -EPERM;
 	case CAPS_ADDR:
 		return s->use && s->see ? 0 : -EPERM;
 	case OWNER:
-		return s->nobody ? -EACCES : 0;
+		return s->who == NOBODY ? -EACCES : 0;
 	case ADMIN:
 		return s->caps & CAP(SYS_ADMIN) ? 0 : -EPERM;
 	case NOTHING:
@@ -487,9 +495,11 @@ static int expected(const struct row *row, const struct subject *s)
 
 static void be(const struct subject *s)
 {
-	if (s->nobody)
+	if (s->who == NOBODY)
 		REQUIRE(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534) &&
 			!setresuid(65534, 65534, 65534), "uid 65534: %s", strerror(errno));
+	else if (s->who == NS_ROOT)
+		REQUIRE(!unshare(CLONE_NEWUSER), "a user namespace: %s", strerror(errno));
 	else
 		set_caps(s->caps);
 }
