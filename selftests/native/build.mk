@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# stress-native: the module's plans and images under real parallelism, in a process.
+
+NATIVE		= $(O)/selftests/native/stress-native
+NATIVE_OBJS	= $(patsubst %.c,$(O)/%.o,$(wildcard selftests/native/*.c)) $(O)/selftests/native/enter.o \
+		  $(patsubst %.c,$(O)/%.o,$(wildcard kernel/x86/*.c)) \
+		  $(O)/selftests/unit/machine.o $(O)/selftests/unit/stubs.o $(O)/selftests/lib/ktap.o $(O)/selftests/lib/decode.o
+
+UNIT_TESTS	+= $(NATIVE)
+
+$(O)/selftests/native/%.o: selftests/native/%.S
+	$(call msg,AS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -g -c -o $@ $<
+
+$(NATIVE): $(NATIVE_OBJS)
+	$(call msg,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -pthread -fsanitize=undefined -o $@ $^ -lZydis
+
+.PHONY: stress-native
