@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# stress-native: the module's plans and images under real parallelism, in a process.
+# stress-native: the module's plans and images under real parallelism, in a process. A minute of
+# it and the planted mistakes are part of `make test`; make stress-native runs it longer: for
+# MINUTES=, or SECONDS=.
 
 NATIVE		= $(O)/selftests/native/stress-native
 NATIVE_OBJS	= $(patsubst %.c,$(O)/%.o,$(wildcard selftests/native/*.c)) $(O)/selftests/native/enter.o \
@@ -19,3 +21,8 @@ $(NATIVE): $(NATIVE_OBJS)
 	$(Q)$(CC) $(LDFLAGS) -pthread -fsanitize=undefined -o $@ $^ -lZydis
 
 .PHONY: stress-native
+
+MINUTES		?= 60
+
+stress-native: $(NATIVE)
+	$(Q)$(NATIVE) --seconds $(or $(SECONDS),$$((60 * $(MINUTES)))) probes calls

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * One pass: call code with known registers and flags, and keep what comes back. Several
- * threads do so at the same time, so the place of the registers waits on the stack.
+ * threads do so at the same time, so the place of the registers waits on the stack. And the way
+ * from code in the text to C.
  */
 
 /* struct native_call */
@@ -91,5 +92,22 @@ native_back:
 	pop	%rbx
 	ret
 	.size	native_enter, . - native_enter
+
+/* The kernel's stacks are aligned to 8 bytes, and C code of a process wants 16. */
+	.macro	aligned name, to
+	.globl	\name
+	.type	\name, @function
+\name:
+	push	%rbp
+	mov	%rsp, %rbp
+	and	$-16, %rsp
+	call	\to
+	leave
+	ret
+	.size	\name, . - \name
+	.endm
+
+	aligned	native_body, call_body
+	aligned	native_resched, call_resched
 
 	.section .note.GNU-stack, "", @progbits

@@ -19,7 +19,7 @@
 struct native_options native = { .seconds = 60, .threads = 2 };
 u64 native_round_seed;
 
-static atomic_bool failed;
+static atomic_bool failed, said;
 
 static struct {
 	const char *what, *step;
@@ -82,6 +82,7 @@ static void report(const char *fmt, va_list ap)
 	ktap_note("the patcher: %s %s, %#lx; the round's seed: %#lx",
 		  doing.what ? doing.what : "nothing yet", doing.step ? doing.step : "",
 		  doing.addr, native_round_seed);
+	atomic_store(&said, true);
 }
 
 void native_fail(const char *fmt, ...)
@@ -96,9 +97,13 @@ void native_fail(const char *fmt, ...)
 void native_die(const char *fmt, ...)
 {
 	va_list ap;
+	u32 i;
 
 	va_start(ap, fmt);
 	report(fmt, ap);
 	va_end(ap);
+	/* Another thread may have come first, and must be heard. */
+	for (i = 0; i < 1000 && !atomic_load(&said); i++)
+		native_sleep_us(1000);
 	_exit(1);
 }

@@ -89,6 +89,10 @@ struct native_call {
 void native_enter(struct native_call *call);
 extern u8 native_back[];
 
+/* Code of runners calls these as images call C: with any alignment of the stack. */
+void native_body(void);		/* call_body(), see call.h */
+void native_resched(void);	/* call_resched() */
+
 /* Seconds since some time. */
 double native_now(void);
 /* Let others run for about that long; 0: give the processor away once. */

@@ -58,8 +58,7 @@ static void wrong(const struct probe *p, const char *what, u32 before, u32 after
 {
 	native_fail("instruction %u (%s, %u bytes) of scene %u at %#lx: %s counted %lu times, executed %u times; promised %#x before and %#x after",
 		    p->insn, scene_form_name(p->scene->insn[p->insn].form), p->insn_len,
-		    p->scene->nr, p->addr, what, count,
-		    times, before, after);
+		    p->scene->nr, p->addr, what, count, times, before, after);
 }
 
 static void check_probe(struct runner *r, struct probe *p, const struct before *b, u32 times)
@@ -78,8 +77,7 @@ static void check_probe(struct runner *r, struct probe *p, const struct before *
 			      times);
 		if (ran != count || ips != count * (p->addr + 1))
 			native_fail("instruction %u of scene %u: counted %lu times, ran %lu times with a sum of ip %#lx",
-				    p->insn, p->scene->nr, count,
-				    ran, ips);
+				    p->insn, p->scene->nr, count, ran, ips);
 		sum += count;
 	}
 	r->counts.runs += sum;
@@ -94,8 +92,7 @@ static void check_machine(const struct native_cpu *cpu, const struct scene *s)
 		native_fail("scene %u: preempt_count %#x, recursion counter %u, %lu missed", s->nr,
 			    cpu->preempt_count, cpu->active, cpu->missed);
 	if (cpu->task[1] != ~0ULL)
-		native_fail("scene %u: current->bpf_ctx is %#lx", s->nr,
-			    cpu->task[1]);
+		native_fail("scene %u: current->bpf_ctx is %#lx", s->nr, cpu->task[1]);
 }
 
 static void check_result(const struct native_cpu *cpu, const struct scene *s,
@@ -104,8 +101,7 @@ static void check_result(const struct native_cpu *cpu, const struct scene *s,
 	u32 i;
 
 	if ((call->out_flags ^ in->call.out_flags) & FLAGS_KEPT)
-		native_fail("scene %u: flags %#lx in place of %#lx", s->nr,
-			    call->out_flags,
+		native_fail("scene %u: flags %#lx in place of %#lx", s->nr, call->out_flags,
 			    in->call.out_flags);
 	if (!memcmp(call->out, in->call.out, sizeof(call->out)) &&
 	    !memcmp(cpu->data, in->data_out, sizeof(in->data_out)))
@@ -113,8 +109,7 @@ static void check_result(const struct native_cpu *cpu, const struct scene *s,
 	for (i = 0; i < NR_REGS; i++)
 		if (call->out[i] != in->call.out[i])
 			native_fail("scene %u: register %u is %#lx in place of %#lx", s->nr, i,
-				    call->out[i],
-				    in->call.out[i]);
+				    call->out[i], in->call.out[i]);
 	native_fail("scene %u: its data are not what they should be", s->nr);
 }
 
@@ -182,11 +177,9 @@ bool pass_take(struct runner *r, u64 ip, mcontext_t *m)
 	byte = text_byte(ip);
 	if (byte == TRAMP_X86_INT3 && told == atomic_load(&p->told)) {
 		if ((told & 3) == TRAMP_X86_FORM_ORIGINAL)
-			native_die("an int3 at %#lx, which is said to be the original",
-				   ip);
+			native_die("an int3 at %#lx, which is said to be the original", ip);
 		if (!known)
-			native_die("an int3 at %#lx, whose probe is not in the table",
-				   ip);
+			native_die("an int3 at %#lx, whose probe is not in the table", ip);
 	}
 	go = known ? atomic_load(&p->go) : 0;
 	if (!go) {

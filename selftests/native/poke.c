@@ -26,8 +26,7 @@ static void check(const struct probe *p, const struct tramp_x86_bytes *b)
 
 	text_read(p->addr + b->off, now, b->len);
 	if (memcmp(now, b->bytes, b->len))
-		native_fail("the bytes at %#lx are not what the plan before has left",
-			    p->addr);
+		native_fail("the bytes at %#lx are not what the plan before has left", p->addr);
 }
 
 static void take_step(struct probe *p, const struct tramp_x86_step *step)
@@ -71,8 +70,7 @@ static void run(const struct tramp_x86_plan *right, const char *name, struct pro
 	}
 	for (i = 0; i < nr; i++)
 		if (probe_text(list[i]) != plan->to)
-			native_fail("%s left %#lx with another form", name,
-				    list[i]->addr);
+			native_fail("%s left %#lx with another form", name, list[i]->addr);
 	native_doing("between plans", "", 0);
 }
 

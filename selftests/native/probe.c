@@ -4,204 +4,26 @@
  */
 #include "probe.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "../../kernel/x86/asm.h"
 #include "plant.h"
+#include "stub.h"
 #include "text.h"
 
-#define STUB_SIZE	128
-#define STATS_KEY	TEXT_DATA
-#define NO_REGS		(TEXT_DATA + 0x100)
 #define BATCH		6
-#define PT_REGS_IP	16	/* number of that member */
 
 struct probe probes[SCENES][SCENE_INSNS];
 
-static struct tramp_x86_env env;
-static u32 serial;
-static struct rng image_rng;
-
-/* Stubs --------------------------------------------------------------------- */
-
-static struct tasm_mem on_cpu(u64 off)
-{
-	return (struct tasm_mem){ .base = TASM_NO_BASE, .gs = true, .disp = (s32)off };
-}
-
-/* All that a call may change is changed. */
-static void spoil_and_return(struct tasm *a)
-{
-	static const u8 lost[] = {
-		TASM_RAX, TASM_RCX, TASM_RDX, TASM_RSI, TASM_RDI, TASM_R8, TASM_R9, TASM_R10,
-		TASM_R11,
-	};
-	u32 i;
-
-	for (i = 0; i < sizeof(lost); i++)
-		tasm_mov_imm(a, lost[i], 0x0bad0bad + i);
-	tasm_op(a, TASM_RET);
-}
-
-static u64 make_stub(u32 nr, void (*body)(struct tasm *a, u32 nr))
-{
-	u64 addr = TEXT_STUBS + nr * STUB_SIZE;
-	u8 code[STUB_SIZE];
-	struct tasm a = { .buf = code, .len = sizeof(code), .addr = addr };
-
-	memset(code, 0xcc, sizeof(code));
-	body(&a, nr);
-	if (a.overflow)
-		native_die("a stub has no room");
-	text_store(addr, code, sizeof(code));
-	return addr;
-}
-
-static void stub_program(struct tasm *a, u32 nr)
-{
-	tasm_mem_op(a, TASM_INC, true, on_cpu(CPU_OFF(ran) + 8 * nr), 0);
-	tasm_load(a, TASM_RAX, tasm_at(TASM_RDI, 8 * PT_REGS_IP));
-	/* add %rax, %gs:ips */
-	tasm_op_mem(a, true, 0x01, TASM_RAX, on_cpu(CPU_OFF(ips) + 8 * nr), 0);
-	spoil_and_return(a);
-}
-
-static void stub_missed(struct tasm *a, u32 nr)
-{
-	(void)nr;
-	tasm_mem_op(a, TASM_INC, true, on_cpu(CPU_OFF(missed)), 0);
-	spoil_and_return(a);
-}
-
-static void stub_nothing(struct tasm *a, u32 nr)
-{
-	(void)nr;
-	spoil_and_return(a);
-}
-
-static u64 program_of(const struct probe *p, u32 n)
-{
-	return TEXT_STUBS + (p->counter + n) * STUB_SIZE;
-}
-
-static void make_stubs(void)
-{
-	u32 i, nr = SCENES * SCENE_INSNS * PROBE_PROGS;
-
-	_Static_assert(SCENES * SCENE_INSNS * PROBE_PROGS <= NATIVE_PROGS, "counters");
-	for (i = 0; i < nr; i++)
-		make_stub(i, stub_program);
-	env = (struct tramp_x86_env){
-		.preempt_count = CPU_OFF(preempt_count),
-		.nmi_count = 0x110001,
-		.current_task = CPU_OFF(current_task),
-		.task_bpf_ctx = 8,
-		.trace_ctx_size = 24,
-		.trace_ctx_cookie = 8,
-		.stats_key = STATS_KEY,
-		.no_regs = NO_REGS,
-		.cs = 0x10,
-		.ss = 0x18,
-		.missed = make_stub(nr, stub_missed),
-		.stats_enter = make_stub(nr + 1, stub_nothing),
-	};
-	env.stats_exit = env.stats_enter;
-}
-
-/* Images -------------------------------------------------------------------- */
+static struct rng own;
 
 static u32 nr_progs(const struct probe *p)
 {
 	return (u32)__builtin_popcount(p->progs);
 }
 
-/*
- * A process may not execute cli. Signals come in its place, and they leave everything as it
- * was.
- */
-static void without_cli(u8 *code, u32 len)
+void probe_new_image(struct probe *p, u32 len)
 {
-	struct tramp_x86_insn insn;
-	u32 at;
-
-	for (at = 0; at < len && tramp_x86_decode(code + at, len - at, &insn); at += insn.len)
-		if (insn.len == 1 && code[at] == TASM_CLI)
-			code[at] = 0x90;
-}
-
-static u32 list_calls(const struct probe *p, struct tramp_x86_call *calls)
-{
-	u32 n, nr = 0;
-
-	for (n = 0; n < PROBE_PROGS; n++) {
-		if (!(p->progs & 1u << n))
-			continue;
-		calls[nr++] = (struct tramp_x86_call){
-			.func = program_of(p, n),
-			.active = CPU_OFF(active),
-			.hits = CPU_OFF(hits) + 8 * (p->counter + n),
-			.flags = rng_chance(&image_rng, 30) ? TRAMP_X86_CALL_COOKIE : 0,
-			.cookie = rng_u64(&image_rng),
-		};
-	}
-	if (nr && plant_is(PLANT_TWICE) && !(serial % 16)) {
-		calls[nr] = calls[0];
-		nr++;
-	}
-	if (nr && plant_is(PLANT_NEVER) && !(serial % 16))
-		nr--;
-	return nr;
-}
-
-static struct probe_image *make_image(struct probe *p, u32 len)
-{
-	struct tramp_x86_call calls[PROBE_PROGS + 1];
-	struct probe_image *image = calloc(1, sizeof(*image));
-	u32 call_off[2 * (PROBE_PROGS + 1)];
-	struct tramp_x86_detour_out out = { .call_off = call_off };
-	struct tramp_x86_detour_req req = {
-		.env = &env, .ip = p->addr, .code = p->orig, .len = len, .progs = calls,
-	};
-	static u8 code[TEXT_PAGE];
-	enum tramp_x86_err err;
-
-	if (!image)
-		native_die("no memory");
-	serial++;
-	req.nr_progs = list_calls(p, calls);
-	req.regs = 1u << PT_REGS_IP;
-	if (rng_chance(&image_rng, 60))
-		req.regs |= rng_chance(&image_rng, 50) ? TRAMP_X86_REGS_ALL :
-			    (u32)rng_u64(&image_rng) & TRAMP_X86_REGS_ALL;
-	image->serial = serial;
-	image->probe = p;
-	image->len = len;
-	image->code = text_page_get("image %u of instruction %u of scene %u", serial, p->insn,
-				    p->scene->nr);
-	err = tramp_x86_emit_detour(&req, code, sizeof(code), image->code, &out);
-	if (err)
-		native_die("the emitter says %d of instruction %u of scene %u", err, p->insn,
-			   p->scene->nr);
-	without_cli(code, out.copy_off);
-	image->copy_off = out.copy_off;
-	text_store(image->code, code, out.size);
-	return image;
-}
-
-static void image_free(struct retire *r)
-{
-	struct probe_image *image = (struct probe_image *)r;
-
-	text_page_put(image->code);
-	free(image);
-}
-
-static const struct retire_ops image_ops = { .free = image_free };
-
-int probe_new_image(struct probe *p, u32 len)
-{
-	struct probe_image *image = make_image(p, len), *old = p->image;
+	struct probe_image *image = probe_image_make(p, len), *old = p->image;
 
 	if (probe_text(p) == TRAMP_X86_FORM_JUMP)
 		poke_unjump(&p, 1);
@@ -213,8 +35,7 @@ int probe_new_image(struct probe *p, u32 len)
 		p->waiting = false;
 	}
 	if (old)
-		retire_add(&old->retire, &image_ops);
-	return 0;
+		probe_image_retire(old);
 }
 
 /* Regions ------------------------------------------------------------------- */
@@ -259,7 +80,7 @@ static bool indirect(u64 ip, void *arg)
 u32 probe_region(const struct probe *p)
 {
 	static const struct tramp_x86_world world = {
-		.env = &env, .is_target = is_target, .has_fixup = has_fixup, .held = held,
+		.env = &probe_env, .is_target = is_target, .has_fixup = has_fixup, .held = held,
 		.indirect = indirect,
 	};
 	u32 avail = (u32)(p->scene->addr + p->scene->len - p->addr);
@@ -302,7 +123,7 @@ void probe_remove(struct probe *p)
 	p->lingers = false;
 	atomic_store(&p->in_table, false);
 	atomic_store(&p->go, 0);
-	retire_add(&p->image->retire, &image_ops);
+	probe_image_retire(p->image);
 	p->image = NULL;
 	optimiser_queue_around(p);
 }
@@ -371,7 +192,7 @@ static void leave(struct probe *p, u32 n)
 		renew(p);
 	} else {
 		/* The text of a module that goes is restored from whatever form it has. */
-		p->lingers = probe_text(p) == TRAMP_X86_FORM_JUMP && rng_chance(&image_rng, 20);
+		p->lingers = probe_text(p) == TRAMP_X86_FORM_JUMP && rng_chance(&own, 20);
 		if (probe_text(p) == TRAMP_X86_FORM_JUMP && !p->lingers)
 			poke_unjump(&p, 1);
 		atomic_store(&p->go, p->image->code + p->image->copy_off);
@@ -455,17 +276,39 @@ static void detach_many(struct rng *rng, struct probe **list, u32 nr)
 	}
 }
 
+/* Its image executes one instruction for a moment, and then the region again. */
+static void blink(struct rng *rng, struct probe *p)
+{
+	struct probe *next = p + 1;
+	u32 n;
+
+	if (p->insn + 1 < p->scene->nr_insns && rng_chance(rng, 50)) {
+		attach_many(rng, &next, 1);
+		detach_many(rng, &next, 1);
+	} else {
+		p->no_jump = true;
+		optimiser_queue(p);
+	}
+	for (n = rng_below(rng, 10); n; n--)
+		optimiser_poll(rng);
+	p->no_jump = false;
+	optimiser_queue(p);
+}
+
 void probes_change(struct rng *rng, u32 nr)
 {
 	struct probe *list[BATCH];
 	u32 got = choose(rng, nr, list), how = rng_below(rng, 100), i;
-	int stats;
 
 	if (how < 45) {
 		attach_many(rng, list, got);
-	} else if (how < 80) {
+	} else if (how < 75) {
 		detach_many(rng, list, got);
-	} else if (how < 92) {
+	} else if (how < 85) {
+		for (i = 0; i < got; i++)
+			if (list[i]->progs)
+				blink(rng, list[i]);
+	} else if (how < 94) {
 		for (i = 0; i < got; i++)
 			if (nr_progs(list[i]) == 1)
 				replace(list[i], !(list[i]->progs >> 1 & 1));
@@ -476,8 +319,7 @@ void probes_change(struct rng *rng, u32 nr)
 				optimiser_queue(list[i]);
 		}
 	} else {
-		stats = rng_chance(rng, 30);
-		text_store(STATS_KEY, &stats, sizeof(stats));
+		stub_stats(rng_chance(rng, 30));
 	}
 }
 
@@ -507,8 +349,8 @@ void probes_begin(struct rng *rng)
 {
 	u32 s, i;
 
-	image_rng.state = rng_u64(rng) | 1;
-	make_stubs();
+	own.state = rng_u64(rng) | 1;
+	probe_images_begin(rng_u64(rng));
 	memset(probes, 0, sizeof(probes));
 	for (s = 0; s < SCENES; s++) {
 		for (i = 0; i < scenes[s].nr_insns; i++) {

@@ -82,9 +82,20 @@ void probes_settle(u32 nr);
 /* Everything is detached; the runners have ended. Checks that nothing is left. */
 void probes_end(void);
 
-int probe_new_image(struct probe *p, u32 len);
+/* As tramp_probe_new_image(), tramp_probe_remove(), and tramp_probe_evaluate(). */
+void probe_new_image(struct probe *p, u32 len);
 void probe_remove(struct probe *p);
 u32 probe_region(const struct probe *p);
+
+/* image.c ------------------------------------------------------------------ */
+
+extern struct tramp_x86_env probe_env;
+
+void probe_images_begin(u64 seed);
+
+/* An image for the probe's programs that executes @len original bytes. */
+struct probe_image *probe_image_make(struct probe *p, u32 len);
+void probe_image_retire(struct probe_image *image);
 
 /* optimiser.c -------------------------------------------------------------- */
 

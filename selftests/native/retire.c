@@ -13,9 +13,11 @@ static struct grace grace;
 static enum { IDLE, FIRST, SECOND } state;
 
 u64 retire_graces, retire_freed;
+u32 retire_waiting;
 
 void retire_add(struct retire *r, const struct retire_ops *ops)
 {
+	retire_waiting++;
 	r->ops = ops;
 	r->next = pending;
 	pending = r;
@@ -41,6 +43,7 @@ static void free_all(struct retire **list)
 		native_doing("free", "", 0);
 		r->ops->free(r);
 		retire_freed++;
+		retire_waiting--;
 	}
 }
 

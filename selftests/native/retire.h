@@ -33,5 +33,6 @@ void retire_poll(void);
 void retire_end(void);
 
 extern u64 retire_graces, retire_freed;
+extern u32 retire_waiting;
 
 #endif /* SELFTESTS_NATIVE_RETIRE_H */

@@ -11,7 +11,6 @@
 #include "probe.h"
 #include "text.h"
 
-#define ROUND_SECONDS	3.0
 #define MAX_FORMS	96
 
 /* The patcher looks at one scene for so many changes, at most. */
@@ -158,15 +157,13 @@ static void say(double took)
 	ktap_note("counts held exactly: %lu; during a change: %lu; programs run: %lu",
 		  t->exact, t->loose,
 		  t->runs);
-	ktap_note("hits by int3: %lu; int3s that had gone: %lu", t->traps,
-		  t->late);
+	ktap_note("hits by int3: %lu; int3s that had gone: %lu", t->traps, t->late);
 	ktap_note("%lu changes; plans: arm %lu, jump %lu, unjump %lu, restore %lu; %lu writes, %lu syncs",
 		  changes, poke_counts.arm,
 		  poke_counts.jump, poke_counts.unjump,
 		  poke_counts.restore, text_writes,
 		  text_syncs);
-	ktap_note("%lu images freed after %lu grace periods",
-		  retire_freed, retire_graces);
+	ktap_note("%lu images freed after %lu grace periods", retire_freed, retire_graces);
 	ktap_note("preempted %lu times, in the text %lu, held there %lu; %lu single steps",
 		  t->pauses, t->inside,
 		  t->holds, t->steps);

@@ -6,7 +6,12 @@
 #ifndef SELFTESTS_NATIVE_ROUNDS_H
 #define SELFTESTS_NATIVE_ROUNDS_H
 
+#define ROUND_SECONDS	3.0
+
 /* Rounds of probes for so long, or for native.passes; prints what they did. */
 void rounds_of_probes(double seconds);
+
+/* Rounds of calls, likewise. */
+void rounds_of_calls(double seconds);
 
 #endif /* SELFTESTS_NATIVE_ROUNDS_H */

@@ -26,6 +26,7 @@
 
 struct runner runners[NATIVE_RUNNERS];
 atomic_bool runners_stop;
+void (*runner_tick)(struct runner *r);
 
 static __thread struct runner *self;
 static void (*runner_body)(struct runner *r);
@@ -80,6 +81,8 @@ static void on_tick(int sig, siginfo_t *info, void *context)
 		return;
 	r->counts.pauses++;
 	r->counts.inside += inside;
+	if (runner_tick)
+		runner_tick(r);
 	if (inside && !r->stepping && rng_chance(&r->sig_rng, 30)) {
 		r->stepping = 1 + rng_below(&r->sig_rng, MAX_STEPS);
 		trap_step(m);
@@ -108,6 +111,7 @@ static void *run(void *arg)
 
 	self = r;
 	native_set_cpu(r->cpu);
+	trap_thread();
 	sigemptyset(&tick);
 	sigaddset(&tick, SIGUSR1);
 	make_timer(r);

@@ -64,6 +64,9 @@ struct runner {
 extern struct runner runners[NATIVE_RUNNERS];
 extern atomic_bool runners_stop;
 
+/* Called at each interrupt of a runner, from the signal handler; NULL: nothing is. */
+extern void (*runner_tick)(struct runner *r);
+
 /* The runner that calls, also from a signal handler; NULL: the patcher. */
 struct runner *runner_self(void);
 
@@ -105,6 +108,8 @@ typedef void trap_where_fn(u64 addr, char *text, size_t len);
 
 /* Set the signal handlers up. */
 void trap_init(trap_fn *take, trap_where_fn *where);
+/* Faults of the calling thread are reported from a stack of their own. */
+void trap_thread(void);
 /* Have the calling thread step: @note is called with the address of each instruction. */
 extern void (*trap_note)(u64 ip);
 /* Begin to step when the handler returns. */

@@ -5,7 +5,7 @@
  *	stress-native [OPTION...] [--list | NAME...]
  *
  *	--seconds N	for all tests without a planted mistake together (60)
- *	--passes N	so many passes of the test "probes", however long that takes
+ *	--passes N	so many passes of "probes" and calls of "calls", however long it takes
  *	--seed S	of the first round; the others count up from it
  *	--threads N	runners (as many as there are processors)
  *	--order HOW	written, any or mixed (mixed): see text.h
@@ -30,7 +30,12 @@
 
 static void probes_test(void)
 {
-	rounds_of_probes(native.seconds);
+	rounds_of_probes(native.seconds * 2 / 3);
+}
+
+static void calls_test(void)
+{
+	rounds_of_calls(native.seconds / 3);
 }
 
 /* Planted mistakes ----------------------------------------------------------- */
@@ -41,7 +46,10 @@ static void run_planted(const struct plant *p, int out)
 	dup2(out, STDOUT_FILENO);
 	native.plant = p;
 	native.passes = 0;
-	rounds_of_probes(PLANT_SECONDS);
+	if (p->calls)
+		rounds_of_calls(PLANT_SECONDS);
+	else
+		rounds_of_probes(PLANT_SECONDS);
 	exit(native_failed());
 }
 
@@ -83,7 +91,8 @@ static void planted(const char *name)
 	X(unjump_rest_before_int3) X(unjump_no_sync) X(unjump_no_sync_at_end)	\
 	X(restore_rest_after_first) X(restore_no_sync) X(restore_no_sync_at_end) \
 	X(restore_under_jump) X(told_late) X(no_wait) X(stays_quiet) X(covered)	\
-	X(table_early) X(count_twice) X(count_never) X(free_early)
+	X(table_early) X(count_twice) X(count_never) X(free_early)		\
+	X(call_free_early) X(undrained) X(no_second_grace) X(progs_early) X(owed) X(stale)
 
 #define PLANTED(name) static void planted_##name(void) { planted(#name); }
 #define PLANTED_TEST(name) KTAP_TEST_SECONDS(planted_##name, PLANT_SECONDS + 30),
@@ -94,6 +103,7 @@ ALL_PLANTED(PLANTED)
 
 static struct ktap_test tests[] = {
 	{ .name = "probes", .run = probes_test },
+	{ .name = "calls", .run = calls_test },
 	ALL_PLANTED(PLANTED_TEST)
 };
 

@@ -72,6 +72,16 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	errno = err;
 }
 
+/* Wherever the stack pointer leads. */
+void trap_thread(void)
+{
+	static __thread u8 stack[16384];
+	const stack_t alt = { .ss_sp = stack, .ss_size = sizeof(stack) };
+
+	if (sigaltstack(&alt, NULL))
+		native_die("sigaltstack: %m");
+}
+
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	const mcontext_t *m = &((ucontext_t *)context)->uc_mcontext;
@@ -93,6 +103,7 @@ void trap_init(trap_fn *take_, trap_where_fn *where_)
 	if (sigaction(SIGTRAP, &sa, NULL))
 		native_die("sigaction: %m");
 	sa.sa_sigaction = on_fault;
+	sa.sa_flags |= SA_ONSTACK;
 	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		if (sigaction(faults[i], &sa, NULL))
 			native_die("sigaction: %m");

@@ -11,7 +11,7 @@ Goals:
   demo         boot Debian's kernel, attach programs to do_unlinkat, show what they saw
   shell        an interactive shell in a guest with the module loaded
   test         all tests: unit tests, tests that boot machines, tests in the guests
-  test-unit    tests that need no machine; seconds
+  test-unit    tests that need no machine; two minutes
   update-golden  after images were changed on purpose: write selftests/unit/golden.txt anew
   test-host    tests that run here and boot machines: the VM runner, the demo
   test-vm      tests inside the guests
@@ -22,6 +22,8 @@ Goals:
   stress       probes at 20,000 random instructions, 10,000 attaches under load, an int3 in
                every function with tracers over everything, probes in maps, one program at
                all functions; hours
+  stress-native  probes and images patched while real processors execute them, in a process;
+               an hour
   fuzz         libFuzzer with sanitizers on what decodes, relocates and emits code; minutes
   bench        the kernel's mechanisms and ours side by side: instructions per hit, times,
                memory; tables, JSON and plots in build/bench. Many minutes
@@ -39,6 +41,7 @@ Variables:
                several in quotes. Default: tests 6.1 6.12 6.12-rt, demo and shell 6.12
   T=TEST       narrow tests to a name, program.name or program; shell patterns work
   RUNS=N       inputs for each of the four targets of fuzz, default 500000
+  MINUTES=N    how long stress-native runs, default 60
   JOBS=N       machines side by side in test-vm, default processors + 1
   V=1          show every command
   O=DIR        build folder, default build
