@@ -22,6 +22,8 @@ const struct plant plants[] = {
 	STEP("restore-no-sync", "the first byte follows the rest without a sync", restore, 7, 7),
 	STEP("restore-no-sync-at-end", "the int3 outlives its probe", restore, 9, 9),
 	STEP("restore-under-jump", "the rest is taken back under a jump", restore, 3, 1),
+	STEP("restore-no-sync-under-jump", "the rest is taken back under a jump that may be seen",
+	     restore, 2, 2),
 	STEP("told-late", "the form is noted behind the int3", arm, 1, 4),
 	PROBE("no-wait", "a jump is written without a grace period", NO_WAIT),
 	PROBE("stays-quiet", "as if nobody came between the instructions again", STAYS_QUIET),
@@ -76,6 +78,10 @@ const struct tramp_x86_plan *plant_plan(const struct tramp_x86_plan *plan)
 		return &wrong;
 	for (i = wrong.nr++; i > p->to; i--)
 		wrong.step[i] = wrong.step[i - 1];
+	/* Steps that come before the spot has a new form are about those with the old one. */
+	for (i = p->from; moved.op == TRAMP_X86_TELL && i < p->to; i++)
+		if (wrong.step[i].in == moved.form)
+			wrong.step[i].in = moved.in;
 	wrong.step[p->to] = moved;
 	return &wrong;
 }
