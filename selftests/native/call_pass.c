@@ -236,6 +236,7 @@ static void call_one(struct runner *r, u32 nr)
 	struct counts before[NR_CALL_KINDS][CALL_MEMBERS];
 	u32 promise[NR_CALL_KINDS][CALL_MEMBERS], kind, i;
 	struct native_call call;
+	u64 loose;
 
 	for (i = 0; i < NR_REGS; i++)
 		call.in[i] = rng_u64(&r->rng);
@@ -250,11 +251,13 @@ static void call_one(struct runner *r, u32 nr)
 	c->depth++;
 	native_enter(&call);
 	c->depth--;
+	loose = r->counts.loose;
 	check_call(r, func, &call);
 	for (kind = 0; kind < NR_CALL_KINDS; kind++)
 		for (i = 0; i < CALL_MEMBERS; i++)
 			check_member(r, &func->member[kind][i], &before[kind][i], promise[kind][i],
 				     found(&func->member[kind][i], call.in[RDI], call.out[RAX]));
+	r->counts.overlapped += r->counts.loose != loose;
 	r->counts.passes++;
 }
 

@@ -69,8 +69,8 @@ static void say(double took)
 
 	ktap_note("%lu rounds from seed %#lx, %u runners, %.1f s: %lu calls, %.0f a second", rounds,
 		  native.seed, native.threads, took, t->passes, (double)t->passes / took);
-	ktap_note("counts held exactly: %lu; during a change: %lu; programs run: %lu", t->exact,
-		  t->loose, t->runs);
+	ktap_note("%lu calls during a change; counts held exactly: %lu, during a change: %lu; programs run: %lu",
+		  t->overlapped, t->exact, t->loose, t->runs);
 	ktap_note("%lu changes; %lu writes, %lu syncs; int3s hit: %lu, that had gone: %lu", changes,
 		  text_writes, text_syncs, t->traps, t->late);
 	ktap_note("%lu images freed after %lu grace periods; calls slept %lu times, rescheduled %lu times, moved to another CPU %lu times",

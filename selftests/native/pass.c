@@ -117,6 +117,7 @@ static void pass(struct runner *r, struct scene *s, const struct scene_input *in
 {
 	struct native_cpu *cpu = r->cpu;
 	struct native_call call;
+	u64 loose = r->counts.loose;
 	struct before b;
 	u32 i;
 
@@ -132,6 +133,7 @@ static void pass(struct runner *r, struct scene *s, const struct scene_input *in
 		check_probe(r, &probes[s->nr][i], &b, in->times[i]);
 	check_machine(cpu, s);
 	check_result(cpu, s, in, &call);
+	r->counts.overlapped += r->counts.loose != loose;
 	r->counts.passes++;
 	runner_end_pass(r);
 }

@@ -192,7 +192,7 @@ static void leave(struct probe *p, u32 n)
 		renew(p);
 	} else {
 		/* The text of a module that goes is restored from whatever form it has. */
-		p->lingers = probe_text(p) == TRAMP_X86_FORM_JUMP && rng_chance(&own, 20);
+		p->lingers = probe_text(p) == TRAMP_X86_FORM_JUMP && rng_chance(&own, 40);
 		if (probe_text(p) == TRAMP_X86_FORM_JUMP && !p->lingers)
 			poke_unjump(&p, 1);
 		atomic_store(&p->go, p->image->code + p->image->copy_off);

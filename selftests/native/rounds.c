@@ -17,6 +17,8 @@
 #define STORM_CHANGES	60
 #define CALM_CHANGES	30
 #define CALM_US		2000
+/* Images that wait to be freed: then the patcher waits, too. */
+#define MAX_WAITING	(TEXT_NR_PAGES / 4)
 
 static struct runner_counts total;
 static u64 changes, rounds;
@@ -26,16 +28,21 @@ static struct {
 	u64 passes, armed, jumped;
 } by_form[MAX_FORMS], by_len[TRAMP_X86_MAX_INSN + 1];
 
-static void poll_all(struct rng *rng)
+static bool over(double until)
+{
+	return native_now() >= until || native_failed();
+}
+
+static void poll_all(struct rng *rng, double until)
 {
 	optimiser_poll(rng);
 	retire_poll();
 	text_drip();
-}
-
-static bool over(double until)
-{
-	return native_now() >= until || native_failed();
+	/* A runner that gets no processor for long holds all grace periods up. */
+	while (retire_waiting > MAX_WAITING && !over(until)) {
+		native_sleep_us(50);
+		retire_poll();
+	}
 }
 
 /* One change after the other: a probe changes while others are on their way. */
@@ -47,7 +54,7 @@ static void storm(struct rng *rng, u32 focus, double until)
 		probes_change(rng, rng_chance(rng, 90) ? focus : rng_below(rng, SCENES));
 		changes++;
 		for (n = rng_below(rng, 4); n; n--) {
-			poll_all(rng);
+			poll_all(rng, until);
 			native_sleep_us(rng_chance(rng, 50) ? 0 : rng_below(rng, 60));
 		}
 	}
@@ -63,7 +70,7 @@ static void calm(struct rng *rng, u32 focus, double until)
 		changes++;
 		do {
 			probes_settle(focus);
-			poll_all(rng);
+			poll_all(rng, until);
 			native_sleep_us(rng_below(rng, 20));
 		} while (optimiser_busy() && !over(until));
 		native_sleep_us(rng_below(rng, CALM_US));
@@ -151,18 +158,14 @@ static void say(double took)
 {
 	const struct runner_counts *t = &total;
 
-	ktap_note("%lu rounds from seed %#lx, %u runners, %.1f s: %lu passes, %.0f a second",
-		  rounds, native.seed, native.threads, took,
-		  t->passes, (double)t->passes / took);
-	ktap_note("counts held exactly: %lu; during a change: %lu; programs run: %lu",
-		  t->exact, t->loose,
-		  t->runs);
+	ktap_note("%lu rounds from seed %#lx, %u runners, %.1f s: %lu passes, %.0f a second", rounds,
+		  native.seed, native.threads, took, t->passes, (double)t->passes / took);
+	ktap_note("%lu passes during a change; counts held exactly: %lu, during a change: %lu; programs run: %lu",
+		  t->overlapped, t->exact, t->loose, t->runs);
 	ktap_note("hits by int3: %lu; int3s that had gone: %lu", t->traps, t->late);
 	ktap_note("%lu changes; plans: arm %lu, jump %lu, unjump %lu, restore %lu; %lu writes, %lu syncs",
-		  changes, poke_counts.arm,
-		  poke_counts.jump, poke_counts.unjump,
-		  poke_counts.restore, text_writes,
-		  text_syncs);
+		  changes, poke_counts.arm, poke_counts.jump, poke_counts.unjump,
+		  poke_counts.restore, text_writes, text_syncs);
 	ktap_note("%lu images freed after %lu grace periods", retire_freed, retire_graces);
 	ktap_note("preempted %lu times, in the text %lu, held there %lu; %lu single steps",
 		  t->pauses, t->inside,

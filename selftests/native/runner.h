@@ -24,14 +24,15 @@
 
 /**
  * struct runner_counts - what runners have done
- * @passes: all, and of them
- * @exact: during which nothing changed for the program, once for each program: the count had to
- *	be exact; @loose: the same with a change
+ * @passes: all; @overlapped: of them during a change of any program that they could hit
+ * @exact, @loose: counts of one program in one pass: without a change of that program, when the
+ *	count has to be exact, and with one
  * @runs: of programs; @traps: of them by an int3; @late: an int3 that had gone when looked at
  * @pauses: by the timer; @inside: of them in the text; @holds: for longer; @steps: single steps
  */
 struct runner_counts {
 	u64 passes;
+	u64 overlapped;
 	u64 exact, loose;
 	u64 runs, traps, late;
 	u64 pauses, inside, holds, steps;
