@@ -17,6 +17,8 @@
 #define STORM_CHANGES	60
 #define CALM_CHANGES	30
 #define CALM_US		2000
+/* So many rounds come to every form. */
+#define ROUNDS_FOR_ALL	60
 /* Images that wait to be freed: then the patcher waits, too. */
 #define MAX_WAITING	(TEXT_NR_PAGES / 4)
 
@@ -79,9 +81,10 @@ static void calm(struct rng *rng, u32 focus, double until)
 
 static void patch(struct rng *rng, double until)
 {
-	while (!over(until)) {
-		u32 focus = rng_below(rng, SCENES);
+	u32 focus = rng_below(rng, SCENES);
 
+	while (!over(until)) {
+		focus = (focus + 1) % SCENES;
 		atomic_store(&pass_focus, focus);
 		storm(rng, focus, until);
 		calm(rng, focus, until);
@@ -143,15 +146,24 @@ static void say_forms(void)
 
 	for (i = 1; i <= TRAMP_X86_MAX_INSN; i++)
 		ktap_note("length %2u: %12lu passes, %8lu times an int3, %8lu times a jump", i,
-			  by_len[i].passes,
-			  by_len[i].armed,
-			  by_len[i].jumped);
+			  by_len[i].passes, by_len[i].armed, by_len[i].jumped);
 	for (i = 0; i < scene_nr_forms(); i++)
 		if (scene_form_name(i)[0])
 			ktap_note("%-26s %12lu passes, %8lu times an int3, %8lu times a jump",
-				  scene_form_name(i), by_form[i].passes,
-				  by_form[i].armed,
+				  scene_form_name(i), by_form[i].passes, by_form[i].armed,
 				  by_form[i].jumped);
+}
+
+/* In some minutes everything has been everywhere. */
+static void check_forms(void)
+{
+	u32 i;
+
+	for (i = 1; i <= TRAMP_X86_MAX_INSN; i++)
+		CHECK(by_len[i].passes && by_len[i].armed && by_len[i].jumped, "length %u", i);
+	for (i = 0; i < scene_nr_forms(); i++)
+		CHECK(!scene_form_name(i)[0] || (by_form[i].passes && by_form[i].armed), "form %s",
+		      scene_form_name(i));
 }
 
 static void say(double took)
@@ -168,8 +180,7 @@ static void say(double took)
 		  poke_counts.restore, text_writes, text_syncs);
 	ktap_note("%lu images freed after %lu grace periods", retire_freed, retire_graces);
 	ktap_note("preempted %lu times, in the text %lu, held there %lu; %lu single steps",
-		  t->pauses, t->inside,
-		  t->holds, t->steps);
+		  t->pauses, t->inside, t->holds, t->steps);
 }
 
 void rounds_of_probes(double seconds)
@@ -188,6 +199,8 @@ void rounds_of_probes(double seconds)
 	}
 	if (!native.plant || !native_failed())
 		say(native_now() - begin);
-	if (!native.plant)
-		say_forms();
+	if (rounds < ROUNDS_FOR_ALL || native.plant)
+		return;
+	say_forms();
+	check_forms();
 }
