@@ -57,6 +57,19 @@ static void detach(struct call_member *member)
 	call_prog_put(prog);
 }
 
+/* As if there were no memory for a smaller image. The image goes with the next change. */
+static void mute(struct call_member *member)
+{
+	struct call_prog *prog = member->prog;
+
+	promise_break(&member->promise);
+	member->prog = NULL;
+	call_image_mute(member->func->image, prog);
+	call_leave_out(member->func, member);
+	promise_make(&member->promise, 0);
+	call_prog_put(prog);
+}
+
 /* Another program for the same attachment: each call runs one of them. */
 static void replace(struct call_member *member)
 {
@@ -79,6 +92,8 @@ void calls_change(struct rng *rng)
 		attach(member);
 	else if (rng_chance(rng, 40))
 		replace(member);
+	else if (rng_chance(rng, 20))
+		mute(member);
 	else
 		detach(member);
 }
@@ -120,11 +135,15 @@ void calls_end(void)
 {
 	u32 nr, kind, i;
 
-	for (nr = 0; nr < FUNCS; nr++)
+	for (nr = 0; nr < FUNCS; nr++) {
 		for (kind = 0; kind < NR_CALL_KINDS; kind++)
 			for (i = 0; i < CALL_MEMBERS; i++)
 				if (funcs[nr].member[kind][i].prog)
 					detach(&funcs[nr].member[kind][i]);
+		/* The last program was muted. */
+		if (funcs[nr].image)
+			update(&funcs[nr], NULL);
+	}
 	retire_end();
 	if (text_pages_used())
 		native_fail("%u images and programs are left", text_pages_used());

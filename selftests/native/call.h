@@ -15,7 +15,8 @@
  * Counts. Each program has a promise (promise.h). A call that finds the same one before and
  * after itself has run the program exactly once. It does not matter what else came, went, or was
  * replaced meanwhile, and on how many CPUs the call has been. An update puts a program in
- * another's place, and leaves the promise alone.
+ * another's place, and leaves the promise alone. A detach without memory mutes the program: the
+ * image counts its hits as before, and it does not run.
  */
 #ifndef SELFTESTS_NATIVE_CALL_H
 #define SELFTESTS_NATIVE_CALL_H
@@ -63,6 +64,7 @@ enum call_exit { CALL_LIVE, CALL_LEFT_OUT, CALL_AGED };
  * @older: the next in the function's list of those that drain
  * @nr: programs in @prog, in the order of their kinds; the last @nr_exits run at the return
  * @prog: NULL: released already
+ * @call_off: where each is called, as in struct tramp_x86_fentry_out
  * @exit_state, @skip_off, @skip_to: of each exit program
  * @inflight: number of its counter; only with @counted
  */
@@ -74,6 +76,7 @@ struct call_image {
 	u64 code;
 	u32 nr, nr_exits;
 	struct call_prog *prog[CALL_PROGS];
+	u32 call_off[2 * CALL_PROGS];
 	u8 exit_state[CALL_PROGS];
 	u32 skip_off[CALL_PROGS], skip_to[CALL_PROGS];
 	u32 inflight;
@@ -104,6 +107,8 @@ struct call_prog *call_prog_make(struct call_member *member);
 void call_prog_put(struct call_prog *prog);
 /* An image with all programs that the function's members have. */
 struct call_image *call_image_make(struct func *func);
+/* Its calls of a program become calls of a function that does nothing: tramp_image_mute(). */
+void call_image_mute(struct call_image *image, const struct call_prog *prog);
 /* Its in-flight counter is 0 and can have another image. */
 void call_inflight_put(u32 nr);
 

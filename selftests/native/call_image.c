@@ -16,15 +16,32 @@
 #define NR_ARGS		3
 
 static struct tramp_x86_env env;
+static u64 muted;
 static u32 serial, last_inflight;
 static bool inflight_used[NATIVE_IMAGES];
 static struct rng rng;
+
+static void stub_muted(struct tasm *a, u32 arg)
+{
+	(void)arg;
+	stub_return(a, 0);
+}
 
 void call_images_begin(u64 seed)
 {
 	rng.state = seed | 1;
 	memset(inflight_used, 0, sizeof(inflight_used));
 	stub_env(&env, 0);
+	muted = stub_make(STUB_ENV, stub_muted, 0);
+}
+
+void call_image_mute(struct call_image *image, const struct call_prog *prog)
+{
+	u32 i;
+
+	for (i = 0; i < 2 * image->nr; i++)
+		if (image->prog[i / 2] == prog && image->call_off[i])
+			site_poke(image->code + image->call_off[i], SITE_CALL, muted);
 }
 
 /* The one that was given back longest ago, or nearly so. */
@@ -124,9 +141,9 @@ struct call_image *call_image_make(struct func *func)
 		.nr_args = NR_ARGS, .ret_size = 8, .arg_size = { 8, 8, 8 },
 	};
 	struct call_image *image = calloc(1, sizeof(*image));
-	u32 nr[NR_CALL_KINDS], call_off[2 * CALL_PROGS];
+	u32 nr[NR_CALL_KINDS];
 	struct tramp_x86_call calls[CALL_PROGS];
-	struct tramp_x86_fentry_out out = { .call_off = call_off };
+	struct tramp_x86_fentry_out out = { };
 	static u8 code[TEXT_PAGE];
 	enum tramp_x86_err err;
 
@@ -137,6 +154,7 @@ struct call_image *call_image_make(struct func *func)
 	collect(image, calls, nr);
 	image->code = text_page_get("image %u of function %u", serial, func->nr);
 	image->inflight = inflight_get();
+	out.call_off = image->call_off;
 	out.skip_off = image->skip_off;
 	out.skip_to = image->skip_to;
 	struct tramp_x86_fentry_req req = {
