@@ -126,7 +126,7 @@ const char *scene_form_name(u32 form)
 	return forms[form].name;
 }
 
-struct scene *scene_find(u64 addr)
+struct scene *scene_at(u64 addr)
 {
 	struct scene *s;
 

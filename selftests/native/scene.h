@@ -51,12 +51,7 @@ extern struct scene scenes[SCENES];
 void scenes_make(struct rng *rng, struct native_cpu *cpu);
 
 /* The scene that holds an address; NULL: none. */
-static inline struct scene *scene_at(u64 addr)
-{
-	extern struct scene *scene_find(u64 addr);
-
-	return scene_find(addr);
-}
+struct scene *scene_at(u64 addr);
 
 u32 scene_nr_forms(void);
 const char *scene_form_name(u32 form);
