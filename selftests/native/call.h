@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The second subject: calls. Programs of five kinds come and go at functions, whose images are
+ * The second subject: calls. Programs of six kinds come and go at functions, whose images are
  * replaced and retired while runners are in them and in the originals. The steps are those of
  * kernel/func/: target.c and image.c, and kernel/base/retire.c.
  *
@@ -13,10 +13,10 @@
  * it may change it for another that is free.
  *
  * Counts. Each program has a promise (promise.h). A call that finds the same one before and
- * after itself has run the program exactly once. It does not matter what else came, went, or was
- * replaced meanwhile, and on how many CPUs the call has been. An update puts a program in
- * another's place, and leaves the promise alone. A detach without memory mutes the program: the
- * image counts its hits as before, and it does not run.
+ * after itself has run the program exactly once, a session twice. It does not matter what else
+ * came, went, or was replaced meanwhile, and on how many CPUs the call has been. An update puts a
+ * program in another's place, and leaves the promise alone. A detach without memory mutes the
+ * program: the image counts its hits as before, and it does not run.
  */
 #ifndef SELFTESTS_NATIVE_CALL_H
 #define SELFTESTS_NATIVE_CALL_H
@@ -33,10 +33,9 @@
 
 /* In the order in which an image has them. */
 enum call_kind {
-	CALL_KPROBE, CALL_FENTRY, CALL_FMOD_RET, CALL_FEXIT, CALL_KRET, NR_CALL_KINDS,
+	CALL_KPROBE, CALL_FENTRY, CALL_FMOD_RET, CALL_FEXIT, CALL_KRET, CALL_SESSION,
+	NR_CALL_KINDS,
 };
-
-#define CALL_FIRST_EXIT	CALL_FEXIT
 
 struct func;
 struct call_member;
@@ -62,7 +61,8 @@ enum call_exit { CALL_LIVE, CALL_LEFT_OUT, CALL_AGED };
 /**
  * struct call_image - as struct tramp_func_image
  * @older: the next in the function's list of those that drain
- * @nr: programs in @prog, in the order of their kinds; the last @nr_exits run at the return
+ * @nr: programs in @prog, in the order of their kinds; the last @nr_exits run at the return, and
+ *	of these the last @nr_twice at the entry as well
  * @prog: NULL: released already
  * @call_off: where each is called, as in struct tramp_x86_fentry_out
  * @exit_state, @skip_off, @skip_to: of each exit program
@@ -74,9 +74,9 @@ struct call_image {
 	struct func *func;
 	u32 serial;
 	u64 code;
-	u32 nr, nr_exits;
+	u32 nr, nr_exits, nr_twice;
 	struct call_prog *prog[CALL_PROGS];
-	u32 call_off[2 * CALL_PROGS];
+	u32 call_off[2 * (CALL_PROGS + CALL_MEMBERS)];
 	u8 exit_state[CALL_PROGS];
 	u32 skip_off[CALL_PROGS], skip_to[CALL_PROGS];
 	u32 inflight;

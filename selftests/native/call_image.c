@@ -37,11 +37,13 @@ void call_images_begin(u64 seed)
 
 void call_image_mute(struct call_image *image, const struct call_prog *prog)
 {
-	u32 i;
+	u32 i, nr;
 
-	for (i = 0; i < 2 * image->nr; i++)
-		if (image->prog[i / 2] == prog && image->call_off[i])
+	for (i = 0; i < 2 * (image->nr + image->nr_twice); i++) {
+		nr = i / 2 < image->nr ? i / 2 : i / 2 - image->nr_twice;
+		if (image->prog[nr] == prog && image->call_off[i])
 			site_poke(image->code + image->call_off[i], SITE_CALL, muted);
+	}
 }
 
 /* The one that was given back longest ago, or nearly so. */
@@ -72,10 +74,12 @@ static void stub_program(struct tasm *a, u32 arg)
 		     kind == CALL_FEXIT ? NR_ARGS : 0;
 
 	tasm_mem_op(a, TASM_INC, true, stub_cpu(CPU_OFF(ran) + 8 * id), 0);
-	tasm_load(a, TASM_RAX, tasm_at(TASM_RDI, (s32)(8 * member)));
-	tasm_op_mem(a, true, 0x01, TASM_RAX, stub_cpu(CPU_OFF(ips) + 8 * id), 0);
-	/* An fmod_ret program that returns 0 lets the function be called. */
-	stub_return(a, kind == CALL_FMOD_RET ? 0 : id + 1);
+	if (kind != CALL_SESSION) {
+		tasm_load(a, TASM_RAX, tasm_at(TASM_RDI, (s32)(8 * member)));
+		tasm_op_mem(a, true, 0x01, TASM_RAX, stub_cpu(CPU_OFF(ips) + 8 * id), 0);
+	}
+	/* With 0 an fmod_ret program lets the function be called, and a session comes back. */
+	stub_return(a, kind == CALL_FMOD_RET || kind == CALL_SESSION ? 0 : id + 1);
 }
 
 struct call_prog *call_prog_make(struct call_member *member)
@@ -101,6 +105,7 @@ void call_prog_put(struct call_prog *prog)
 
 static struct tramp_x86_call call_of(const struct call_prog *prog)
 {
+	bool session = prog->member->kind == CALL_SESSION;
 	u32 id = prog->member->id;
 
 	return (struct tramp_x86_call){
@@ -108,7 +113,9 @@ static struct tramp_x86_call call_of(const struct call_prog *prog)
 		.active = CPU_OFF(active),
 		.hits = CPU_OFF(hits) + 8 * id,
 		.run = CPU_OFF(run) + 8 * id,
-		.flags = rng_chance(&rng, 30) ? TRAMP_X86_CALL_COOKIE : 0,
+		.flags = session ? TRAMP_X86_CALL_MULTI :
+			 rng_chance(&rng, 30) ? TRAMP_X86_CALL_COOKIE : 0,
+		.link = session ? id + 1 : 0,
 		.cookie = rng_u64(&rng),
 	};
 }
@@ -131,7 +138,8 @@ static void collect(struct call_image *image, struct tramp_x86_call *calls, u32 
 			nr[kind]++;
 		}
 	}
-	image->nr_exits = nr[CALL_FEXIT] + nr[CALL_KRET];
+	image->nr_twice = nr[CALL_SESSION];
+	image->nr_exits = nr[CALL_FEXIT] + nr[CALL_KRET] + nr[CALL_SESSION];
 	image->counted = image->nr_exits || nr[CALL_FMOD_RET];
 }
 
@@ -163,7 +171,7 @@ struct call_image *call_image_make(struct func *func)
 		.regs = 1u << PT_REGS_IP, .ret_regs = 1u << PT_REGS_AX,
 		.kprobe = calls, .nr_kprobe = nr[CALL_KPROBE], .nr_fentry = nr[CALL_FENTRY],
 		.nr_fmod_ret = nr[CALL_FMOD_RET], .nr_fexit = nr[CALL_FEXIT],
-		.nr_kret = nr[CALL_KRET],
+		.nr_kret = nr[CALL_KRET], .nr_session = nr[CALL_SESSION],
 	};
 	if (rng_chance(&rng, 30))
 		req.regs |= (u32)rng_u64(&rng) & ((1u << 21) - 1);
@@ -171,6 +179,7 @@ struct call_image *call_image_make(struct func *func)
 	req.fmod_ret = req.fentry + req.nr_fentry;
 	req.fexit = req.fmod_ret + req.nr_fmod_ret;
 	req.kret = req.fexit + req.nr_fexit;
+	req.session = req.kret + req.nr_kret;
 	err = tramp_x86_emit_fentry(&req, code, sizeof(code), image->code, &out);
 	if (err)
 		native_die("the emitter says %d of function %u", err, func->nr);

@@ -178,6 +178,8 @@ static u64 found(const struct call_member *m, u64 a, u64 result)
 	case CALL_FENTRY:
 	case CALL_FMOD_RET:
 		return a;
+	case CALL_SESSION:
+		return 0;
 	default:
 		return result;
 	}
@@ -186,25 +188,28 @@ static u64 found(const struct call_member *m, u64 a, u64 result)
 static void check_member(struct runner *r, struct call_member *m, const struct counts *before,
 			 u32 promise, u64 add)
 {
-	static const char *const kinds[] = { "kprobe", "fentry", "fmod_ret", "fexit", "kret" };
+	static const char *const kinds[] = {
+		"kprobe", "fentry", "fmod_ret", "fexit", "kret", "session",
+	};
 	struct counts after = counts_of(r, m->id);
 	u32 now = atomic_load(&m->promise);
 	u64 ran = after.ran - before->ran, counted = after.hits - before->hits;
 	bool exact = promise_holds(promise, now);
+	u64 times = m->kind == CALL_SESSION ? 2 : 1;
 
 	/* The image's own count: a run word goes up by two. */
-	if (m->kind != CALL_KPROBE && m->kind != CALL_KRET)
+	if (m->kind == CALL_FENTRY || m->kind == CALL_FMOD_RET || m->kind == CALL_FEXIT)
 		counted = (after.run - before->run) / 2;
 	if (exact)
 		r->counts.exact++;
 	else
 		r->counts.loose++;
 	r->counts.runs += ran;
-	if (exact ? ran != PROMISE_NR(now) : ran > 1)
+	if (exact ? ran != PROMISE_NR(now) * times : ran > times)
 		native_fail("%s program %u of function %u ran %lu times; promised %#x before and %#x after",
 			    kinds[m->kind], m->id, m->func->nr, ran, promise, now);
 	/* One that is muted is counted and does not run. */
-	if (counted < ran || counted > 1 || (exact && PROMISE_NR(now) && counted != ran) ||
+	if (counted < ran || counted > times || (exact && PROMISE_NR(now) && counted != ran) ||
 	    (after.run - before->run) % 2 || after.ips - before->ips != ran * add)
 		native_fail("%s program %u of function %u ran %lu times, counted %lu times, with %#lx in place of %#lx",
 			    kinds[m->kind], m->id, m->func->nr, ran, counted,

@@ -91,6 +91,9 @@ void rounds_of_calls(double seconds)
 		if (native.passes ? total.passes >= native.passes : left <= 0)
 			break;
 		one_round(native.passes || left > ROUND_SECONDS ? ROUND_SECONDS : left);
+		if (!(rounds % ROUNDS_A_NOTE))
+			ktap_note("%lu rounds, %lu calls in %.0f s", rounds, total.passes,
+				  native_now() - begin);
 	}
 	if (!native.plant || !native_failed())
 		say(native_now() - begin);

@@ -196,6 +196,9 @@ void rounds_of_probes(double seconds)
 		if (native.passes ? total.passes >= native.passes : left <= 0)
 			break;
 		one_round(native.passes || left > ROUND_SECONDS ? ROUND_SECONDS : left);
+		if (!(rounds % ROUNDS_A_NOTE))
+			ktap_note("%lu rounds, %lu passes in %.0f s", rounds, total.passes,
+				  native_now() - begin);
 	}
 	if (!native.plant || !native_failed())
 		say(native_now() - begin);

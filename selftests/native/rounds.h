@@ -7,6 +7,7 @@
 #define SELFTESTS_NATIVE_ROUNDS_H
 
 #define ROUND_SECONDS	3.0
+#define ROUNDS_A_NOTE	100	/* so many, and a line says how far it is */
 
 /* Rounds of probes for so long, or for native.passes; prints what they did. */
 void rounds_of_probes(double seconds);
