@@ -255,8 +255,10 @@ void tramp_image_destroy(struct tramp_image *image)
 
 void tramp_image_retired(struct tramp_image *image)
 {
-	atomic_dec(&nr_retiring);
 	tramp_image_destroy(image);
+	/* Who sees that none is waiting finds its programs released, too. */
+	smp_mb__before_atomic();
+	atomic_dec(&nr_retiring);
 }
 
 static void plain_free(struct tramp_retire *r)
