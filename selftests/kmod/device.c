@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -160,6 +161,16 @@ static int tt_cmd_text(struct tt_file *f, char *args)
 	return 0;
 }
 
+static int tt_cmd_pages(struct tt_file *f)
+{
+	struct tt_pages p;
+
+	tt_walk_pages(&p);
+	tt_reply(f, "executable=%lu both=%lu aliased=%lu at=%#lx\n", p.executable, p.both,
+		 p.aliased, p.at);
+	return 0;
+}
+
 static int tt_command(struct tt_file *f, char *line)
 {
 	char *verb = tt_word(&line);
@@ -190,6 +201,12 @@ static int tt_command(struct tt_file *f, char *line)
 			tt_reply(f, "images=%d\n", images);
 		return images < 0 ? images : 0;
 	}
+	if (!strcmp(verb, "rcu_barrier")) {
+		rcu_barrier();
+		return 0;
+	}
+	if (!strcmp(verb, "pages"))
+		return tt_cmd_pages(f);
 	if (!strcmp(verb, "ftrace_kill"))
 		return tt_ftrace_kill();
 	return -EINVAL;

@@ -37,6 +37,12 @@
  *   images
  *	reply "images=N": images of trampoline.ko that the kernel has symbols of.
  *
+ *   rcu_barrier
+ *	waits until all RCU callbacks that wait now have run.
+ *
+ *   pages
+ *	reply "executable=N both=N aliased=N at=ADDR", see struct tt_pages.
+ *
  *   ftrace_kill
  *	has ftrace shut down, as it does when something is wrong with the text that it
  *	patches. It does not come back.
@@ -123,6 +129,23 @@ u64 tt_run_in_softirq(struct tt_target *t, const u64 *v, u64 n, u64 *different);
 u64 tt_run_in_nmi(struct tt_target *t, const u64 *v, u64 n, u64 *different);
 void tt_wake_all(void);
 int tt_sleepers(void);
+
+/**
+ * struct tt_pages - pages that can be executed
+ * @executable: how many of the kernel's text, of modules and images
+ * @both: of them, how many can be written, too
+ * @aliased: of modules and images, how many can be written in the direct mapping
+ * @at: the last of the latter two
+ */
+struct tt_pages {
+	unsigned long executable;
+	unsigned long both;
+	unsigned long aliased;
+	unsigned long at;
+};
+
+/* pages.c: may sleep. */
+void tt_walk_pages(struct tt_pages *pages);
 u64 tt_repeat(struct tt_target *t, const u64 *v, u64 n, u64 *different);
 int tt_context_init(void);
 void tt_context_exit(void);

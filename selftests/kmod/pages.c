@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The page tables of the kernel's text, of modules and of images: is there a page that can be
+ * written and executed?
+ *
+ * The walk takes no lock. Page tables of the kernel stay where areas of modules are freed, so
+ * an entry that is read may be an old one, but it is an entry.
+ */
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <asm/pgtable.h>
+#include "trampoline_test.h"
+
+static bool is_writable(unsigned long addr)
+{
+	unsigned int level;
+	pte_t *pte = lookup_address(addr, &level);
+	pte_t entry = pte ? READ_ONCE(*pte) : __pte(0);
+
+	return (pte_flags(entry) & _PAGE_PRESENT) && (pte_flags(entry) & _PAGE_RW);
+}
+
+/* The same memory in the direct mapping. */
+static unsigned long alias(pte_t entry, unsigned int level, unsigned long addr)
+{
+	unsigned long pfn = (pte_val(entry) & PTE_PFN_MASK) >> PAGE_SHIFT;
+
+	return (unsigned long)__va(pfn << PAGE_SHIFT) + (addr & (page_level_size(level) - 1));
+}
+
+void tt_walk_pages(struct tt_pages *p)
+{
+	unsigned long addr = __START_KERNEL_map, size;
+	unsigned int level;
+	pte_t *pte, entry;
+
+	memset(p, 0, sizeof(*p));
+	/* Not the fixed mappings behind the modules; their end may be that of the address space. */
+	while (addr >= __START_KERNEL_map && addr < MODULES_END) {
+		pte = lookup_address(addr, &level);
+		/* Without an entry the level is that of a table above. */
+		size = pte ? page_level_size(level) : PMD_SIZE;
+		entry = pte ? READ_ONCE(*pte) : __pte(0);
+		if ((pte_flags(entry) & (_PAGE_PRESENT | _PAGE_NX)) == _PAGE_PRESENT) {
+			p->executable += size / PAGE_SIZE;
+			if (pte_flags(entry) & _PAGE_RW) {
+				p->both += size / PAGE_SIZE;
+				p->at = addr;
+			} else if (addr >= MODULES_VADDR && is_writable(alias(entry, level, addr))) {
+				p->aliased += size / PAGE_SIZE;
+				p->at = addr;
+			}
+		}
+		addr = (addr & ~(size - 1)) + size;
+		cond_resched();
+	}
+}
