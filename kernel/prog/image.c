@@ -256,7 +256,7 @@ void tramp_image_destroy(struct tramp_image *image)
 void tramp_image_retired(struct tramp_image *image)
 {
 	tramp_image_destroy(image);
-	/* Who sees that none is waiting finds its programs released, too. */
+	/* When none is waiting any more their programs have been released, too. */
 	smp_mb__before_atomic();
 	atomic_dec(&nr_retiring);
 }
