@@ -48,9 +48,16 @@ static void after_kprobe(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 
 static int attach_kprobe(struct tramp_probe *probe, struct tramp_refusal *why)
 {
-	struct tramp_probe_kp *kp = kzalloc(sizeof(*kp), GFP_KERNEL);
+	struct tramp_probe_kp *kp;
+	struct tramp_x86_insn insn;
 	int err;
 
+	/* The image could not be had in the last moment: tramp_place_check() has not asked. */
+	if (tramp_x86_decode(probe->orig, probe->insn_len, &insn) &&
+	    tramp_place_kprobe_wrong(&insn))
+		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_INSN_FIXED, probe->addr,
+				    "%s", tramp_place_kprobe_wrong(&insn));
+	kp = kzalloc(sizeof(*kp), GFP_KERNEL);
 	if (!kp)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	kp->probe = probe;

@@ -48,13 +48,20 @@ static bool shadows(const struct tramp_place *place)
 }
 
 /*
- * Returns that the kernel's kprobes take and get wrong: kprobe_emulate_ret() pops the
- * return address and nothing else, for `ret n` and far returns, too.
+ * Instructions that the kernel's kprobes take and get wrong. kprobe_emulate_ret() pops the
+ * return address and nothing else, for `ret n` and far returns, too. kprobe_emulate_call() has
+ * a call return 5 bytes on, also if it has a prefix and is longer: compilers put one (cs) before
+ * calls of retpolines for r8 to r15. The next hit executes its last byte (arch/x86/kernel/kprobes/
+ * core.c, 6.1 and 6.12).
  */
-static bool kprobe_gets_wrong(const struct tramp_x86_insn *insn)
+const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn)
 {
-	return !insn->map && !insn->vex &&
-	       (insn->opcode == 0xc2 || insn->opcode == 0xca || insn->opcode == 0xcb);
+	if (!insn->map && !insn->vex &&
+	    (insn->opcode == 0xc2 || insn->opcode == 0xca || insn->opcode == 0xcb))
+		return "the kernel's kprobes take it for a plain return";
+	if (tramp_x86_classify(insn) == TRAMP_X86_CALL && insn->len != TRAMP_X86_JUMP_SIZE)
+		return "the kernel's kprobes have this call return into its last byte";
+	return NULL;
 }
 
 int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
@@ -103,9 +110,9 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 			place->where = at;
 		}
 	}
-	if (place->reason && kprobe_gets_wrong(&place->insn))
-		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr,
-				    "the kernel's kprobes take it for a plain return");
+	if (place->reason && tramp_place_kprobe_wrong(&place->insn))
+		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr, "%s",
+				    tramp_place_kprobe_wrong(&place->insn));
 	return 0;
 }
 
