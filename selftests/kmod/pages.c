@@ -47,7 +47,8 @@ void tt_walk_pages(struct tt_pages *p)
 			if (pte_flags(entry) & _PAGE_RW) {
 				p->both += size / PAGE_SIZE;
 				p->at = addr;
-			} else if (addr >= MODULES_VADDR && is_writable(alias(entry, level, addr))) {
+			} else if (addr >= MODULES_VADDR &&
+				   is_writable(alias(entry, level, addr))) {
 				p->aliased += size / PAGE_SIZE;
 				p->at = addr;
 			}
