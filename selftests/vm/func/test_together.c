@@ -23,7 +23,7 @@
 #define NR	300
 #define CALLS	3
 #define CALLS_AT_ONCE	50
-#define ROUNDS	40
+#define ROUNDS	20
 /* The first ones go one by one, with three syncs each (ALONE, kernel/ftrace/site.c). */
 #define ALONE	32
 /* Syncs that a group may take. */
