@@ -131,6 +131,24 @@ TT_TARGET u64 tt_long(u64 x)
 
 static u64 call_tt_long(const u64 *v) { return tt_long(v[0]); }
 
+u64 tt_prefixed_callee(u64 a);
+u64 tt_prefixed(u64 a);
+
+TT_TARGET u64 tt_prefixed_callee(u64 a) { return a + 5; }
+
+/* A call of 6 bytes, as the compiler makes those of retpolines for r8 to r15. */
+TT_TARGET u64 tt_prefixed(u64 a)
+{
+	u64 ret;
+
+	asm volatile(".byte 0x2e\n\tcall tt_prefixed_callee"
+		     : "=a" (ret), "+D" (a), ASM_CALL_CONSTRAINT
+		     :: "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+	return ret * 3;
+}
+
+static u64 call_tt_prefixed(const u64 *v) { return tt_prefixed(v[0]); }
+
 /* The other function of this name, which has a part (shapes.c); this one has no ftrace site. */
 static notrace TT_TARGET u64 tt_twin(u64 a) { return a + 3; }
 
@@ -138,5 +156,6 @@ struct tt_target tt_probe_targets[] = {
 	TT_ROW(tt_patched, "!u8 u8"),
 	TT_ROW(tt_steps, "!u8 u8 u8"),
 	TT_ROW(tt_long, "!u8 u8"),
+	TT_ROW(tt_prefixed, "!u8 u8"),
 	{}
 };
