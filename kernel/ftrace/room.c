@@ -13,6 +13,13 @@
  * a call until after the one that takes the call back. So ftrace always finds in it what the
  * bytes call, or are to call.
  *
+ * A single entry is added to the table in place, if there are two or fewer a bucket. It is
+ * complete before hlist_add_head_rcu() shows it. Those who walk the bucket meanwhile see it or
+ * not, and do not look for it: its site is no call yet. They walk with preemption off, and
+ * an entry that is taken out goes to the retire list, which waits for them. Only who holds
+ * direct_mutex writes entries or their count. An empty table is left alone: it may be the
+ * kernel's constant one (EMPTY_HASH), which all empty hashes share.
+ *
  * Before 6.4 ftrace_add_rec_direct() (kernel/trace/ftrace.c) adds one function at a time. It
  * makes a new table whenever there are more than two entries a bucket, and never gives a table
  * more than 4,096 buckets. So from 8,193 functions on each further one moves all others to a

@@ -11,8 +11,14 @@
  * noted first. At the end the kernel writes as many as fit into a page of its notes at
  * once: it wants them by ascending addresses. Until then calls that return run the programs, as
  * they would in jumps written a moment later. The end comes before tramp_mutex is dropped. The
- * retire worker takes it before it looks at what has been left out, so it never sees a jump
- * that is noted and not there. An image that has jumps to be written is not freed meanwhile.
+ * retire worker takes it before it looks at what has been left out (image_before()), so it never
+ * sees a jump that is noted and not there. Nor is an image freed that has one: each image with
+ * exit programs is taken from its target's list under tramp_mutex first (image_free()).
+ *
+ * The kernel's notes are shared. Under text_mutex others may have left some for which they call
+ * text_poke_finish() later (jump labels do). Ours writes those, too. Each is a complete change of
+ * text that may come as early as it likes, and theirs finds nothing left to do. Addresses out of
+ * order make text_poke_queue() write what it has.
  */
 #include <linux/mutex.h>
 #include <linux/sort.h>

@@ -83,7 +83,7 @@ void tramp_place_deny(struct tramp_place *place);
  */
 int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
 
-/* What a kernel kprobe at an instruction would do wrong, NULL: nothing. */
+/* The harm that a kernel kprobe at an instruction would do; NULL: none. */
 const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn);
 
 /* Locate the place of a probe, an instruction, and check it. tramp_mutex held, may sleep. */

@@ -48,11 +48,11 @@ static bool shadows(const struct tramp_place *place)
 }
 
 /*
- * Instructions that the kernel's kprobes take and get wrong. kprobe_emulate_ret() pops the
- * return address and nothing else, for `ret n` and far returns, too. kprobe_emulate_call() has
- * a call return 5 bytes on, also if it has a prefix and is longer: compilers put one (cs) before
- * calls of retpolines for r8 to r15. The next hit executes its last byte (arch/x86/kernel/kprobes/
- * core.c, 6.1 and 6.12).
+ * Instructions that the kernel's kprobes take and get wrong (arch/x86/kernel/kprobes/core.c, 6.1
+ * and 6.12). Its kprobe_emulate_ret() pops the return address and nothing else, for `ret n` and
+ * far returns, too. Its kprobe_emulate_call() has a call return 5 bytes on, also if it has a prefix
+ * and is longer. Then its last byte is executed. Compilers put such a prefix (cs) before calls of
+ * retpolines for r8 to r15.
  */
 const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn)
 {

@@ -332,8 +332,8 @@ static void test_forbidden(void)
 }
 
 /*
- * A call with a prefix. The kernel's kprobes have it return into its last byte, so none of them
- * may be what is left for us. Nobody calls the function while the kernel's own is there.
+ * A call with a prefix. The kernel's kprobes have it return into its last byte, so they are no way
+ * out for us. Nobody calls the function while the kernel's own is there.
  */
 static void test_prefixed_call(void)
 {
