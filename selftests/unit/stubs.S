@@ -4,25 +4,13 @@
  * (machine_enter) and what thunks in the area jump to (machine_stub).
  */
 
-/* struct machine_call */
-#define IN(r)		((r) * 8)
-#define IN_FLAGS	(16 * 8)
-#define OUT(r)		(17 * 8 + (r) * 8)
-#define OUT_FLAGS	(33 * 8)
-#define TARGET		(34 * 8)
+#include "../lib/enter.h"
+
+/* Behind it in struct machine_call */
 #define NR_STACK	(35 * 8)
 #define STACK		(36 * 8)
 #define ODD		(52 * 8)
 #define SAVED_RSP	(53 * 8)
-
-#define RAX 0
-#define RCX 1
-#define RDX 2
-#define RBX 3
-#define RSP 4
-#define RBP 5
-#define RSI 6
-#define RDI 7
 
 	.text
 
@@ -34,12 +22,7 @@
 	.globl	machine_enter
 	.type	machine_enter, @function
 machine_enter:
-	push	%rbx
-	push	%rbp
-	push	%r12
-	push	%r13
-	push	%r14
-	push	%r15
+	push_kept
 	pushfq
 	mov	machine_current(%rip), %rax
 	mov	%rsp, SAVED_RSP(%rax)
@@ -61,20 +44,8 @@ machine_enter:
 
 	push	IN_FLAGS(%rax)
 	popfq
-	mov	IN(RCX)(%rax), %rcx
-	mov	IN(RDX)(%rax), %rdx
-	mov	IN(RBX)(%rax), %rbx
-	mov	IN(RBP)(%rax), %rbp
-	mov	IN(RSI)(%rax), %rsi
+	load_most %rax
 	mov	IN(RDI)(%rax), %rdi
-	mov	IN(8)(%rax), %r8
-	mov	IN(9)(%rax), %r9
-	mov	IN(10)(%rax), %r10
-	mov	IN(11)(%rax), %r11
-	mov	IN(12)(%rax), %r12
-	mov	IN(13)(%rax), %r13
-	mov	IN(14)(%rax), %r14
-	mov	IN(15)(%rax), %r15
 	push	TARGET(%rax)
 	mov	IN(RAX)(%rax), %rax
 	lea	8(%rsp), %rsp
@@ -87,30 +58,13 @@ machine_back:
 	mov	machine_current(%rip), %rax
 	pop	OUT(RAX)(%rax)
 	pop	OUT_FLAGS(%rax)
-	mov	%rcx, OUT(RCX)(%rax)
-	mov	%rdx, OUT(RDX)(%rax)
-	mov	%rbx, OUT(RBX)(%rax)
+	store_most %rax
 	mov	%rsp, OUT(RSP)(%rax)
-	mov	%rbp, OUT(RBP)(%rax)
-	mov	%rsi, OUT(RSI)(%rax)
 	mov	%rdi, OUT(RDI)(%rax)
-	mov	%r8, OUT(8)(%rax)
-	mov	%r9, OUT(9)(%rax)
-	mov	%r10, OUT(10)(%rax)
-	mov	%r11, OUT(11)(%rax)
-	mov	%r12, OUT(12)(%rax)
-	mov	%r13, OUT(13)(%rax)
-	mov	%r14, OUT(14)(%rax)
-	mov	%r15, OUT(15)(%rax)
 
 	mov	SAVED_RSP(%rax), %rsp
 	popfq
-	pop	%r15
-	pop	%r14
-	pop	%r13
-	pop	%r12
-	pop	%rbp
-	pop	%rbx
+	pop_kept
 	ret
 	.size	machine_enter, . - machine_enter
 
