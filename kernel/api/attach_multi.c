@@ -11,7 +11,7 @@
 #include "multi/multi.h"
 #include "multi/names.h"
 
-#define KNOWN_FLAGS	(TRAMP_MULTI_F_RETURN | TRAMP_MULTI_F_SKIP)
+#define KNOWN_FLAGS	(TRAMP_MULTI_F_RETURN | TRAMP_MULTI_F_SKIP | TRAMP_MULTI_F_SESSION)
 
 static int check(const struct tramp_attach_multi *multi, struct tramp_refusal *why)
 {
@@ -120,6 +120,7 @@ static int attach(struct tramp_attach_multi *multi, struct tramp_func_item *item
 	struct tramp_multi_req req = {
 		.attach.prog_fd = multi->prog_fd,
 		.returns = funcs.returns,
+		.by_map = multi->flags & TRAMP_MULTI_F_SESSION,
 	};
 	struct reply to = { .multi = multi, .items = items, .user = user };
 	struct tramp_func_names names = {};

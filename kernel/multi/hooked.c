@@ -209,17 +209,12 @@ static int make_set(struct tramp_hooked *h, const struct tramp_member *member,
 		    struct tramp_refusal *why)
 {
 	struct tramp_slot *slot = tramp_slot_clone(member->slot);
-	int err = 0;
+	int err;
 
 	if (!slot)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	h->member.slot = slot;
-	if (slot->call_flags & TRAMP_X86_CALL_MULTI) {
-		err = tramp_multi_make_link(&h->multi->funcs, &h->link, why);
-		slot->link = (unsigned long)h->link;
-	} else {
-		slot->link = (unsigned long)&h->multi->funcs;
-	}
+	err = tramp_multi_set_link(slot, &h->multi->funcs, &h->link, why);
 	if (err)
 		return err;
 	list_add(&h->member.node, &h->members);

@@ -11,6 +11,7 @@
 /**
  * struct tramp_multi_layout - sizes and offsets in bytes, from the kernel's own BTF
  * @known: the kernel has these structs, and they are as expected
+ * @sessions: with @known: it has sessions, too
  * @link_size: of struct bpf_kprobe_multi_link
  * @link_addrs: of its pointer to the functions' addresses, in ascending order
  * @link_cookies: of its pointer to their cookies, in the same order; NULL: all are 0
@@ -18,6 +19,7 @@
  */
 struct tramp_multi_layout {
 	bool known;
+	bool sessions;
 	u32 link_size;
 	u32 link_addrs;
 	u32 link_cookies;
@@ -27,7 +29,7 @@ extern struct tramp_multi_layout tramp_multi_layout;
 
 /*
  * Look them up, and fill in the emitter's part (struct tramp_x86_env). Module init, after the
- * helpers. Return: 0. A kernel without them takes plain kprobe programs only.
+ * helpers. Return: 0. Without them it takes plain kprobe programs only.
  */
 int tramp_multi_layout_init(void);
 

@@ -40,6 +40,7 @@
 #include "hooked.h"
 #include "layout.h"
 #include "multi.h"
+#include "prog/session.h"
 #include "prog/slot.h"
 
 /* How many parts come or go before others get tramp_mutex. Each may take an update of ftrace. */
@@ -77,17 +78,21 @@ static void slot_gone(struct tramp_slot_user *user)
 	tramp_multi_put(container_of(user, struct tramp_multi, slot_user));
 }
 
-int tramp_multi_make_link(const struct tramp_funcs *funcs, void **link,
-			  struct tramp_refusal *why)
+int tramp_multi_set_link(struct tramp_slot *slot, const struct tramp_funcs *funcs, void **link,
+			 struct tramp_refusal *why)
 {
 	const struct tramp_multi_layout *l = &tramp_multi_layout;
 
+	slot->link = (unsigned long)funcs;
+	if (!(slot->call_flags & TRAMP_X86_CALL_MULTI) || slot->session)
+		return 0;
 	*link = kzalloc(l->link_size, GFP_KERNEL);
 	if (!*link)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	*(unsigned long **)(*link + l->link_addrs) = funcs->addrs;
 	*(u64 **)(*link + l->link_cookies) = funcs->cookies;
 	*(u32 *)(*link + l->link_cnt) = funcs->nr;
+	slot->link = (unsigned long)*link;
 	return 0;
 }
 
@@ -436,14 +441,8 @@ static enum tramp_list list_of(const struct tramp_member *member)
 static int make_slot(struct tramp_multi *multi, struct tramp_slot *slot,
 		     struct tramp_refusal *why)
 {
-	int err = 0;
+	int err = tramp_multi_set_link(slot, &multi->funcs, &multi->link, why);
 
-	if (slot->call_flags & TRAMP_X86_CALL_MULTI) {
-		err = tramp_multi_make_link(&multi->funcs, &multi->link, why);
-		slot->link = (unsigned long)multi->link;
-	} else {
-		slot->link = (unsigned long)&multi->funcs;
-	}
 	if (err)
 		return err;
 	multi->slot = tramp_slot_clone(slot);
@@ -454,25 +453,40 @@ static int make_slot(struct tramp_multi *multi, struct tramp_slot *slot,
 	return 0;
 }
 
+/* When the program runs: at entries, returns, or both. */
+static int set_kind(struct tramp_member *member, const struct tramp_multi_req *req,
+		    struct tramp_refusal *why)
+{
+	bool session = member->kind == TRAMP_KIND_KPROBE_SESSION;
+
+	if (req->by_map && !session) {
+		member->kind = TRAMP_KIND_KPROBE_SESSION;
+		return tramp_session_make(member->slot, why);
+	}
+	if (session != req->session)
+		return tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0,
+				    "another program than a moment ago");
+	if (req->returns)
+		member->kind = TRAMP_KIND_KRETPROBE_MULTI;
+	return 0;
+}
+
 int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *attach_req,
 		       struct tramp_refusal *why)
 {
 	struct tramp_multi_req *req = container_of(attach_req, struct tramp_multi_req, attach);
 	u32 chunks = DIV_ROUND_UP(req->funcs.nr, TRAMP_MULTI_CHUNK);
-	struct tramp_multi *multi = kzalloc(struct_size(multi, sites, chunks), GFP_KERNEL);
+	struct tramp_multi *multi;
 	bool gone = false;
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
+	err = set_kind(member, req, why);
+	if (err)
+		return err;
+	multi = kzalloc(struct_size(multi, sites, chunks), GFP_KERNEL);
 	if (!multi)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	if ((member->kind == TRAMP_KIND_KPROBE_SESSION) != req->session) {
-		kfree(multi);
-		return tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0,
-				    "another program than a moment ago");
-	}
-	if (req->returns)
-		member->kind = TRAMP_KIND_KRETPROBE_MULTI;
 	refcount_set(&multi->refs, 1);
 	multi->point.ops = &tramp_multi_ops;
 	multi->image_user.gone = image_gone;

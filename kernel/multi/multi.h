@@ -22,6 +22,7 @@ struct tramp_hooked;
  * @funcs: the functions, checked. On success they are the attachment's, and this is empty
  * @hooked: functions whose returns take a rethook. Likewise
  * @returns: the program runs when they return
+ * @by_map: it runs at both, if it is a plain kprobe program (prog/session.c)
  * @session: it runs at both; set by tramp_multi_check_prog()
  */
 struct tramp_multi_req {
@@ -29,6 +30,7 @@ struct tramp_multi_req {
 	struct tramp_funcs funcs;
 	struct tramp_funcs hooked;
 	bool returns;
+	bool by_map;
 	bool session;
 };
 
@@ -112,9 +114,12 @@ static inline struct tramp_multi *tramp_multi_of(const struct tramp_member *memb
 struct tramp_multi *tramp_multi_get(struct tramp_multi *multi);
 void tramp_multi_put(struct tramp_multi *multi);
 
-/* As much of the kernel's own struct as its helpers read. Return: 0 or a negative errno. */
-int tramp_multi_make_link(const struct tramp_funcs *funcs, void **link,
-			  struct tramp_refusal *why);
+/*
+ * Set a slot's @link: @funcs, or for a program whose helpers are the kernel's as much of its own
+ * struct as they read. The latter is in *@link, to be freed. Return: 0 or a negative errno.
+ */
+int tramp_multi_set_link(struct tramp_slot *slot, const struct tramp_funcs *funcs, void **link,
+			 struct tramp_refusal *why);
 
 /* For the table in multi/point.c; see struct tramp_point_ops. */
 int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *req,

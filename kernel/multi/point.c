@@ -23,7 +23,7 @@ static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusa
 	if (type && type != TRAMP_TYPE_KPROBE_MULTI && type != TRAMP_TYPE_KPROBE_SESSION)
 		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u", type);
 	if (type && (!tramp_multi_layout.known ||
-		     (*kind == TRAMP_KIND_KPROBE_SESSION && !tramp_env.has_session)))
+		     (*kind == TRAMP_KIND_KPROBE_SESSION && !tramp_multi_layout.sessions)))
 		return tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0,
 				    "struct bpf_kprobe_multi_run_ctx, in the kernel's BTF");
 	if (tramp_prog_sleepable(prog))
@@ -49,8 +49,9 @@ int tramp_multi_check_prog(struct tramp_multi_req *req, struct tramp_refusal *wh
 	if (IS_ERR(prog))
 		return tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0, "fd %d",
 				    req->attach.prog_fd);
-	req->session = prog->type == BPF_PROG_TYPE_KPROBE &&
-		       prog->expected_attach_type == TRAMP_TYPE_KPROBE_SESSION;
+	req->session = req->by_map ||
+		       (prog->type == BPF_PROG_TYPE_KPROBE &&
+			prog->expected_attach_type == TRAMP_TYPE_KPROBE_SESSION);
 	if (req->session && req->returns)
 		err = tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
 				   "a session runs at entries and returns anyway");

@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include "base/ksyms.h"
 #include "runtime.h"
+#include "session.h"
 #include "set.h"
 
 /* Bytes in front of a set. */
@@ -117,7 +118,8 @@ static __always_inline u64 run_prog(struct tramp_slot *slot, void *ctx, int __pe
 	} else {
 		this_cpu_inc(slot->counts->pcpu->hits);
 		old = bpf_set_run_ctx(run_ctx);
-		ret = bpf_prog_run(slot->prog, ctx);
+		ret = slot->session ? tramp_session_run(ctx, slot) :
+				      bpf_prog_run(slot->prog, ctx);
 		bpf_reset_run_ctx(old);
 	}
 	this_cpu_dec(*active);

@@ -9,6 +9,7 @@
 #include "base/tramp.h"
 #include "runtime.h"
 #include "scan.h"
+#include "session.h"
 #include "slot.h"
 #include "x86/detour_image.h"
 
@@ -266,9 +267,14 @@ void tramp_slot_call(struct tramp_slot *slot, struct tramp_x86_call *call)
 		.missed_arg = (unsigned long)slot,
 		.run = (unsigned long)&slot->counts->pcpu->run,
 		.hits = (unsigned long)&slot->counts->pcpu->hits,
-		.cookie = slot->cookie,
 		.link = slot->link,
 	};
+	if (slot->session) {
+		call->func = (unsigned long)tramp_session_call;
+		call->insns = (unsigned long)slot;
+	} else {
+		call->cookie = slot->cookie;
+	}
 	/* Maps rely on it: syscalls hold it up while they have locks of theirs. */
 	if (is_kprobe(prog))
 		call->active = tramp_ksyms.bpf_prog_active;

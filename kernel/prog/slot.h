@@ -66,7 +66,11 @@ struct tramp_slot {
 	bool muted;			/* left out of callbacks (tramp_set_run()) */
 	bool func_ip;			/* a kprobe program that calls bpf_get_func_ip() */
 	bool unextended;		/* keeps the program from being extended */
-	u64 cookie;
+	bool session;			/* by map (prog/session.c) */
+	union {
+		u64 cookie;
+		struct tramp_session_words __percpu *words;	/* with @session; or NULL */
+	};
 	struct bpf_prog *prog;		/* NULL in the self-test and for a hook */
 	struct tramp_hook *hook;	/* instead of a program, or NULL */
 	struct tramp_counts *counts;

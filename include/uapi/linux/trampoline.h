@@ -195,6 +195,7 @@ enum tramp_mode {
 #define TRAMP_FEAT_MULTI	(1ULL << 13)	/* one program on many functions */
 #define TRAMP_FEAT_SESSION	(1ULL << 14)	/* ... at their entries and returns */
 #define TRAMP_FEAT_MULTI_HELPERS (1ULL << 15)	/* ... loaded as BPF_TRACE_KPROBE_MULTI */
+#define TRAMP_FEAT_SESSION_MAP	(1ULL << 16)	/* ... at both, loaded as a plain program */
 
 /**
  * struct tramp_info - INFO: what this module on this kernel can do
@@ -569,6 +570,27 @@ struct tramp_explain_code {
 /* tramp_attach_multi::flags */
 #define TRAMP_MULTI_F_RETURN	(1U << 0)	/* run when the functions return */
 #define TRAMP_MULTI_F_SKIP	(1U << 1)	/* leave out what cannot be attached to */
+#define TRAMP_MULTI_F_SESSION	(1U << 2)	/* run at both; see struct tramp_session_words */
+
+/* The map that a session without an attach type looks into. */
+#define TRAMP_SESSION_MAP	"tramp_session"
+
+/**
+ * struct tramp_session_words - answers for a session without an attach type
+ * @is_return: in the place of bpf_session_is_return(): 0 at the entry, 1 at the return
+ * @cookie: in the place of *bpf_session_cookie(): 0 at the entry; what the program leaves there
+ *	is there at the return of the same call
+ *
+ * A program of any kernel can be a session: with F_SESSION one that has no attach type. It asks
+ * nothing of the kernel, but has a map named TRAMP_SESSION_MAP: a BPF_MAP_TYPE_PERCPU_ARRAY of
+ * this struct with one entry. While the program runs that entry has the words of its call, on
+ * the CPU that it runs on. As with the kernel's sessions a program that returns other than 0 at
+ * the entry does not run at the return.
+ */
+struct tramp_session_words {
+	__aligned_u64 is_return;
+	__aligned_u64 cookie;
+};
 
 /**
  * struct tramp_attach_multi - ATTACH_MULTI: attach one program to many functions
@@ -576,7 +598,7 @@ struct tramp_explain_code {
  * @flags: TRAMP_MULTI_F_*
  * @prog_fd: a loaded program of BPF_PROG_TYPE_KPROBE, with attach type
  *	BPF_TRACE_KPROBE_MULTI, BPF_TRACE_KPROBE_SESSION (then without F_RETURN: it runs at
- *	both) or none
+ *	both) or none (with F_SESSION at both)
  * @nr: functions, 1 to TRAMP_MULTI_MAX
  * @addrs: __u64[nr]: their addresses, in any order; 0: there are @names
  * @names: char[names_len]: their names, each ended by a NUL: "name", or "module:name"; 0: there

@@ -100,9 +100,11 @@ static const struct feature {
 	{ TRAMP_FEAT_JUMP, "jump", "probes that are reached by a jump instead of an int3" },
 	{ TRAMP_FEAT_KRETPROBE, "kretprobe", "kprobe programs at functions' returns" },
 	{ TRAMP_FEAT_MULTI, "multi", "one program on many functions" },
-	{ TRAMP_FEAT_SESSION, "session", "programs at entries and returns of many functions" },
+	{ TRAMP_FEAT_SESSION, "session", "the same as the kernel's own kprobe.session has them" },
 	{ TRAMP_FEAT_MULTI_HELPERS, "multi-helpers",
 	  "programs for many functions as the kernel's own kprobe.multi has them" },
+	{ TRAMP_FEAT_SESSION_MAP, "session-map",
+	  "programs at entries and returns of many functions, whatever the kernel has" },
 };
 
 static const struct feature *feature(unsigned int bit)
