@@ -53,7 +53,7 @@
  * @ctx: the program's struct pt_regs
  *
  * Attached by ATTACH_MULTI only. A program in SEC("kprobe.multi"), SEC("kretprobe.multi") or
- * SEC("kprobe.session") calls bpf_get_func_ip(); see tramp_register_sections() for kernels
+ * SEC("kprobe.session") calls bpf_get_func_ip(); see tramp_object__open_file() for kernels
  * that have no such helper.
  */
 #define tramp_func_ip(ctx)	((ctx)->orig_ax)
@@ -64,7 +64,7 @@
  *
  * The address of the call's return address on its task's stack. With the task it is unique as
  * long as the call lasts, also among nested and recursive ones. So it is a key for a map, which an
- * entry program fills and a return program empties, where there are no sessions (before 6.10).
+ * entry program fills and a return program empties.
  */
 #define tramp_call_at_entry(ctx)	PT_REGS_SP(ctx)
 #define tramp_call_at_return(ctx)	(PT_REGS_SP(ctx) - 8)

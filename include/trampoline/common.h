@@ -24,6 +24,8 @@ extern "C" {
 
 /* libbpf's types; include <bpf/libbpf.h> and <bpf/btf.h> to use them. */
 struct bpf_object;
+struct bpf_object_open_opts;
+struct bpf_object_skeleton;
 struct bpf_program;
 struct btf;
 

@@ -10,8 +10,9 @@
  * SEC("kretprobe.multi") or SEC("kprobe.session"), with or without a pattern behind. Its
  * context is a struct pt_regs; bpf_get_func_ip() and bpf_get_attach_cookie() tell where it is.
  *
- * Kernels without kprobe.multi load such a program, but their helpers tell it nothing. Call
- * tramp_register_sections() first, and it works there as it is.
+ * Kernels without kprobe.multi load such a program, but their helpers tell it nothing. Others
+ * have no sessions. Open its object by one of the functions below rather than by libbpf's, and it
+ * works there as it is.
  */
 #ifndef TRAMPOLINE_MULTI_H
 #define TRAMPOLINE_MULTI_H
@@ -34,7 +35,9 @@ extern "C" {
  * @cookies: a cookie for each, in the order of @selection, @addrs or @names; NULL: all are 0
  * @flags: TRAMP_MULTI_F_SKIP: leave out what cannot be attached to;
  *	TRAMP_MULTI_F_RETURN: run at the functions' returns. A program in
- *	SEC("kretprobe.multi") does so anyway
+ *	SEC("kretprobe.multi") does so anyway;
+ *	TRAMP_MULTI_F_SESSION: run at both, with a program of SEC("kprobe") that has the map of
+ *	struct tramp_session_words. One in SEC("kprobe.session") does so anyway
  * @reasons: (out) with TRAMP_MULTI_F_SKIP: enum tramp_reason of each function, 0 for those
  *	that were attached to; NULL: not wanted
  * @attached: (out) how many; NULL: not wanted
@@ -61,7 +64,10 @@ struct tramp_multi_opts {
  *    SEC("kretprobe.multi") are loaded in the form that works there: as plain kprobe programs,
  *    which read what bpf_get_func_ip() returns from their context. Only tramp_attach_multi()
  *    can attach them then. The module must be loaded before they are;
- *  - a kprobe.session program is refused where the kernel has no sessions (MISSING_SYMBOL).
+ *  - the same is true of SEC("kprobe.session") on a kernel without sessions (before 6.10). Such
+ *    a kernel does not have what the program asks either: it must have been opened by
+ *    tramp_object__open_file() and its like. Is the module too old for that, it is refused
+ *    (MISSING_SYMBOL).
  *
  * libbpf_register_prog_handler() does it, which is not thread-safe. A second call changes
  * nothing.
@@ -69,6 +75,49 @@ struct tramp_multi_opts {
  * Return: 0 or a negative errno.
  */
 TRAMP_API int tramp_register_sections(void);
+
+/**
+ * tramp_object__open_file() - open a BPF object whose programs may be sessions
+ * @path: the object's file
+ * @opts: for libbpf; may be NULL
+ *
+ * As bpf_object__open_file(), after tramp_register_sections(). If the kernel has no sessions but
+ * the module is loaded, an object that calls bpf_session_is_return() or bpf_session_cookie() is
+ * linked with functions of these names. They look into a map that the module fills, named
+ * TRAMP_SESSION_MAP, which is the object's then.
+ *
+ * Errors: those of libbpf; those of tramp_register_sections(); -EINVAL (TRAMP_LIB_BAD_ARGUMENT);
+ * what libbpf's linker says (TRAMP_LIB_SYSTEM). Only for the latter three is there a last error.
+ * Return: the object, to be closed with bpf_object__close(); NULL and errno on failure.
+ */
+TRAMP_API struct bpf_object *tramp_object__open_file(const char *path,
+						     const struct bpf_object_open_opts *opts);
+
+/**
+ * tramp_object__open_mem() - the same for an object in memory
+ * @elf: its bytes, which may go afterwards
+ * @size: how many
+ * @opts: for libbpf; may be NULL
+ *
+ * Errors: as tramp_object__open_file().
+ * Return: the object; NULL and errno on failure.
+ */
+TRAMP_API struct bpf_object *tramp_object__open_mem(const void *elf, size_t size,
+						    const struct bpf_object_open_opts *opts);
+
+/**
+ * tramp_object__open_skeleton() - the same for a skeleton
+ * @skeleton: what `bpftool gen skeleton` made
+ * @opts: for libbpf; may be NULL
+ *
+ * For foo.skel.h: `struct foo *foo = calloc(1, sizeof(*foo))`, foo__create_skeleton(foo), and this
+ * with foo->skeleton. Then foo__load(foo) and foo__destroy(foo) as always.
+ *
+ * Errors: as tramp_object__open_file().
+ * Return: 0 or a negative errno.
+ */
+TRAMP_API int tramp_object__open_skeleton(struct bpf_object_skeleton *skeleton,
+					  const struct bpf_object_open_opts *opts);
 
 /**
  * tramp_attach_multi() - attach a loaded program to many functions

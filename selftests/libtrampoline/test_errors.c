@@ -275,6 +275,14 @@ static void test_object_args(void)
 	TRAMP_OPTS(tramp_object_attach_opts, skip, .flags = TRAMP_OBJECT_F_SKIP_OTHER);
 	struct kinds *skel = need_open();
 
+	CHECK(!tramp_object__open_file(NULL, NULL), "no path");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	CHECK(!tramp_object__open_mem(NULL, 0, NULL), "no object");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	CHECK_EQ(tramp_object__open_skeleton(NULL, NULL), -EINVAL, "no skeleton");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	libbpf_set_print(NULL);
+	CHECK(!tramp_object__open_file("/nowhere", NULL) && errno == ENOENT, "no file");
 	CHECK(!tramp_object__attach(NULL, NULL), "NULL");
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 	CHECK(!tramp_object__attach(skel->obj, &flags), "flags");

@@ -3,7 +3,9 @@
  * libtrampoline with the module loaded: programs for many functions, written for the kernel's own
  * kprobe.multi, as they are, on kernels that have it and on those that have not.
  */
+#include <bpf/bpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,14 +17,14 @@
 
 static struct sections *need_sections(bool session)
 {
-	struct sections *skel;
+	struct sections *skel = calloc(1, sizeof(*skel));
 	int err;
 
 	tramp_set_print(NULL);
-	REQUIRE(!tramp_register_sections(), "%s", tramp_last_error()->message);
+	REQUIRE(skel && !sections__create_skeleton(skel), "no memory");
+	err = tramp_object__open_skeleton(skel->skeleton, NULL);
+	REQUIRE(!err, "open: %s", strerror(-err));
 	REQUIRE(!tramp_register_sections(), "twice: %s", tramp_last_error()->message);
-	skel = sections__open();
-	REQUIRE(skel, "open: %s", strerror(errno));
 	bpf_program__set_autoload(skel->progs.on_both, session);
 	err = sections__load(skel);
 	REQUIRE(!err, "load: %s", strerror(-err));
@@ -116,32 +118,103 @@ static void test_object(void)
 
 static void test_session(void)
 {
-	TRAMP_OPTS(tramp_module_info, info);
-	struct sections *skel;
-	struct tramp_link *link;
+	struct sections *skel = need_sections(true);
+	struct tramp_link *link = need_multi(skel->progs.on_both, target());
+	TRAMP_OPTS(tramp_link_info, info);
 
-	REQUIRE(!tramp_info(&info), "%s", tramp_last_error()->message);
-	if (info.features & TRAMP_FEAT_SESSION) {
-		skel = need_sections(true);
-		link = need_multi(skel->progs.on_both, target());
-		call_target(CALLS);
-		CHECK_EQ(skel->bss->entries, CALLS, "entries");
-		CHECK_EQ(skel->bss->returns, CALLS, "returns");
-		CHECK(skel->bss->call_return, "no stack");
-		CHECK_EQ(skel->bss->call_entry, skel->bss->call_return, "both ends of one call");
-		tramp_link__destroy(link);
-	} else {
-		tramp_set_print(NULL);
-		libbpf_set_print(NULL);
-		REQUIRE(!tramp_register_sections(), "%s", tramp_last_error()->message);
-		skel = sections__open();
-		REQUIRE(skel, "open: %s", strerror(errno));
-		bpf_program__set_autoload(skel->progs.on_both, true);
-		CHECK_EQ(sections__load(skel), -EOPNOTSUPP, "load");
-		CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_MISSING_SYMBOL, "%s",
-			 tramp_last_error()->message);
-	}
+	call_target(CALLS);
+	CHECK_EQ(skel->bss->entries, CALLS, "entries");
+	CHECK_EQ(skel->bss->returns, CALLS, "returns");
+	CHECK(skel->bss->call_return, "no stack");
+	CHECK_EQ(skel->bss->call_entry, skel->bss->call_return, "both ends of one call");
+	need_info(tramp_link__id(link), &info);
+	CHECK_EQ(info.kind, TRAMP_KIND_KPROBE_SESSION, "kind");
+	tramp_link__destroy(link);
 	sections__destroy(skel);
+}
+
+#define SESSION	"/opt/trampoline/cli/session.bpf.o"
+
+/* The only variable of the object, which comes first in its map. */
+struct counted {
+	uint64_t entries, returns, unpaired, last_ip;
+};
+
+static void read_counted(struct bpf_object *obj, struct counted *c)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, "session.bss");
+	char value[4096];
+	uint32_t key = 0;
+
+	REQUIRE(map && bpf_map__value_size(map) <= sizeof(value), "session.bss");
+	REQUIRE(!bpf_map_lookup_elem(bpf_map__fd(map), &key, value), "%s", strerror(errno));
+	memcpy(c, value, sizeof(*c));
+}
+
+static void check_object(struct bpf_object *obj, const char *how)
+{
+	struct tramp_link *link;
+	struct counted c;
+	int err;
+
+	REQUIRE(obj, "%s: %s", how, strerror(errno));
+	err = bpf_object__load(obj);
+	REQUIRE(!err, "%s: load: %s", how, strerror(-err));
+	link = tramp_attach(bpf_object__find_program_by_name(obj, "both"), NULL);
+	REQUIRE(link, "%s: %s", how, tramp_last_error()->message);
+	call_target(CALLS);
+	read_counted(obj, &c);
+	CHECK(c.entries >= CALLS, "%s: %llu entries", how, (unsigned long long)c.entries);
+	CHECK_EQ(c.returns, c.entries, "%s: returns", how);
+	CHECK_EQ(c.unpaired, 0, "%s: unpaired", how);
+	CHECK_EQ(c.last_ip, target(), "%s: bpf_get_func_ip()", how);
+	tramp_link__destroy(link);
+	bpf_object__close(obj);
+}
+
+static void *read_object(size_t *size)
+{
+	FILE *f = fopen(SESSION, "re");
+	void *elf = malloc(1 << 20);
+
+	REQUIRE(f && elf, "%s: %s", SESSION, strerror(errno));
+	*size = fread(elf, 1, 1 << 20, f);
+	fclose(f);
+	return elf;
+}
+
+/* An object that calls functions which the kernel may lack, opened in either way. */
+static void test_open(void)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, named, .object_name = "session");
+	size_t size;
+	void *elf = read_object(&size);
+
+	tramp_set_print(NULL);
+	check_object(tramp_object__open_file(SESSION, NULL), "file");
+	check_object(tramp_object__open_file(SESSION, &named), "file and options");
+	check_object(tramp_object__open_mem(elf, size, &named), "memory");
+	memset(elf, 0, size);
+	CHECK(!tramp_object__open_mem(elf, size, &named), "zeros are an object");
+	free(elf);
+}
+
+/* libbpf alone does not know what it is to call. */
+static void test_libbpf_alone(void)
+{
+	TRAMP_OPTS(tramp_module_info, info);
+	struct bpf_object *obj;
+	int err;
+
+	tramp_set_print(NULL);
+	libbpf_set_print(NULL);
+	REQUIRE(!tramp_info(&info), "%s", tramp_last_error()->message);
+	REQUIRE(!tramp_register_sections(), "%s", tramp_last_error()->message);
+	obj = bpf_object__open_file(SESSION, NULL);
+	REQUIRE(obj, "%s", strerror(errno));
+	err = bpf_object__load(obj);
+	CHECK(!err == !!(info.features & TRAMP_FEAT_SESSION), "%s", strerror(-err));
+	bpf_object__close(obj);
 }
 
 static const struct ktap_test tests[] = {
@@ -150,6 +223,8 @@ static const struct ktap_test tests[] = {
 	{ "plain", test_plain, 30 },
 	{ "object", test_object, 30 },
 	{ "session", test_session, 30 },
+	{ "open", test_open, 30 },
+	{ "libbpf_alone", test_libbpf_alone, 30 },
 };
 
 KTAP_MAIN(tests)

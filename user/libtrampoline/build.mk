@@ -10,7 +10,7 @@ LT_HEADER	:= include/trampoline/trampoline.h
 LT_HEADERS	:= $(sort $(wildcard include/trampoline/*.h))
 # For the BPF programs of those who use the library.
 LT_BPF_HEADER	:= bpf/trampoline_helpers.bpf.h
-LT_SRC		:= $(sort $(wildcard $(LT)/*/*.c))
+LT_SRC		:= $(filter-out %.bpf.c,$(sort $(wildcard $(LT)/*/*.c)))
 LT_OBJ		:= $(LT_SRC:%.c=$(O)/%.o)
 LT_PIC		:= $(LT_SRC:%.c=$(O)/%.pic.o)
 LT_MAN		:= $(sort $(wildcard docs/man/libtrampoline.7 docs/man/tramp_*.3))
@@ -18,7 +18,11 @@ LT_MAN		:= $(sort $(wildcard docs/man/libtrampoline.7 docs/man/tramp_*.3))
 ALL		+= $(LIBTRAMP_A) $(LIBTRAMP_SO) $(O)/$(LT)/exports.checked
 INSTALL_DEPS	+= $(LIBTRAMP_A) $(LIBTRAMP_SO)
 
-$(LT_OBJ) $(LT_PIC): CFLAGS += -fvisibility=hidden
+$(LT_OBJ) $(LT_PIC): CFLAGS += -fvisibility=hidden -I$(O)
+
+# A generated header, which is there before what includes it is compiled.
+$(patsubst %,$(O)/$(LT)/attach/open.%,o pic.o): $(O)/$(LT)/attach/session_map.skel.h
+.SECONDARY: $(O)/$(LT)/attach/session_map.bpf.o
 
 $(O)/$(LT)/%.pic.o: $(LT)/%.c
 	$(call msg,CC,$@)

@@ -21,6 +21,13 @@ __u64 pair_entered, pair_left;
 extern bool bpf_session_is_return(void) __ksym __weak;
 extern __u64 *bpf_session_cookie(void) __ksym __weak;
 
+/* The verifier of 6.1 forgets a limit of what it has in memory meanwhile: say it again. */
+static __u32 *place(__u32 top)
+{
+	barrier_var(top);
+	return &stack[top % SESSION_DEPTH];
+}
+
 static int at_entry(struct pt_regs *ctx, __u64 *cookie)
 {
 	struct session_call *c;
@@ -39,7 +46,7 @@ static int at_entry(struct pt_regs *ctx, __u64 *cookie)
 	if (skip_third && i % 3 == 2)
 		return 1;
 	*cookie = i + 1;
-	stack[top] = i;
+	*place(top) = i;
 	depth = top + 1;
 	return 0;
 }
@@ -55,7 +62,7 @@ static int at_return(struct pt_regs *ctx, __u64 i)
 	}
 	c = &calls[i];
 	c->left = bpf_ktime_get_ns();
-	if (stack[top] != i || c->ip != bpf_get_func_ip(ctx))
+	if (*place(top) != i || c->ip != bpf_get_func_ip(ctx))
 		unpaired++;
 	depth = top;
 	c->result = PT_REGS_RC(ctx);

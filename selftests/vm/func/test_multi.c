@@ -23,8 +23,6 @@
 #include "selftests/vm/func/multi.skel.h"
 
 #define CALLS 10
-/* BPF_TRACE_KPROBE_SESSION, of Linux 6.10 */
-#define KPROBE_SESSION 56
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static struct multi *skel;
@@ -35,12 +33,9 @@ static void setup(void)
 {
 	dev = fixture_open("about attachments of many functions, which 6.1 has not");
 	has_multi = kernel_version() >= 6002;
-	skel = multi__open();
+	skel = many_open(multi);
 	REQUIRE(skel, "%s", strerror(errno));
-	/* libbpf may be older than sessions. */
-	bpf_program__set_type(skel->progs.on_session, BPF_PROG_TYPE_KPROBE);
-	bpf_program__set_expected_attach_type(skel->progs.on_session, KPROBE_SESSION);
-	bpf_program__set_autoload(skel->progs.on_session, kernel_version() >= 6010);
+	bpf_program__set_autoload(skel->progs.on_session, true);
 	REQUIRE(!multi__load(skel), "%s", strerror(errno));
 }
 
@@ -199,7 +194,7 @@ static void test_syscalls(void)
 
 /*
  * A session: its entry skips the return for every third call, and its cookie lives from one to
- * the other. Before 6.10 kernels have none.
+ * the other.
  */
 static void test_session(void)
 {
@@ -207,11 +202,9 @@ static void test_session(void)
 	size_t i;
 
 	setup();
-	if (kernel_version() < 6010)
-		ktap_skip("this kernel has no sessions");
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		many_add_name(m, names[i]);
-	many_attach(m, bpf_program__fd(skel->progs.on_session), 0);
+	many_attach(m, bpf_program__fd(skel->progs.on_session), many_session());
 	CHECK_EQ(m->cmd.kind, TRAMP_KIND_KPROBE_SESSION, "kind");
 	call_all();
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
@@ -361,9 +354,7 @@ static void test_all_returns(void)
 static void test_all_sessions(void)
 {
 	setup();
-	if (kernel_version() < 6010)
-		ktap_skip("this kernel has no sessions");
-	attach_all(skel->progs.on_session, 0, true, 30000);
+	attach_all(skel->progs.on_session, many_session(), true, 30000);
 }
 
 static const struct ktap_test tests[] = {

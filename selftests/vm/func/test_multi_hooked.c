@@ -19,8 +19,6 @@
 #include "selftests/vm/lib/record.skel.h"
 
 #define CALLS 10
-/* BPF_TRACE_KPROBE_SESSION, of Linux 6.10 */
-#define KPROBE_SESSION 56
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static struct multi *skel;
@@ -28,12 +26,9 @@ static int dev;
 
 static void load(void)
 {
-	skel = multi__open();
+	skel = many_open(multi);
 	REQUIRE(skel, "%s", strerror(errno));
-	/* libbpf may be older than sessions. */
-	bpf_program__set_type(skel->progs.on_session, BPF_PROG_TYPE_KPROBE);
-	bpf_program__set_expected_attach_type(skel->progs.on_session, KPROBE_SESSION);
-	bpf_program__set_autoload(skel->progs.on_session, kernel_version() >= 6010);
+	bpf_program__set_autoload(skel->progs.on_session, true);
 	REQUIRE(!multi__load(skel), "%s", strerror(errno));
 }
 
@@ -132,11 +127,9 @@ static void test_session(void)
 	size_t i;
 
 	setup();
-	if (kernel_version() < 6010)
-		ktap_skip("this kernel has no sessions");
 	m = many_mixed();
 	call_mixed(results);
-	many_attach(m, bpf_program__fd(skel->progs.on_session), 0);
+	many_attach(m, bpf_program__fd(skel->progs.on_session), many_session());
 	call_mixed(results);
 	for (i = 0; i < ARRAY_SIZE(mixed); i++)
 		CHECK_EQ(skel->bss->seen[i].entries, CALLS, "%s", mixed[i].name);

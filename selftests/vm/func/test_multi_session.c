@@ -14,8 +14,6 @@
 #include "session.h"
 #include "selftests/vm/func/session.skel.h"
 
-/* BPF_TRACE_KPROBE_SESSION, of Linux 6.10 */
-#define KPROBE_SESSION 56
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static struct session *skel;
@@ -24,13 +22,8 @@ static int dev;
 static void setup(void)
 {
 	dev = fixture_open("about attachments of many functions, which 6.1 has not");
-	if (kernel_version() < 6010)
-		ktap_skip("this kernel has no sessions");
-	skel = session__open();
+	skel = many_open(session);
 	REQUIRE(skel, "%s", strerror(errno));
-	/* libbpf may be older than sessions. */
-	bpf_program__set_type(skel->progs.on_call, BPF_PROG_TYPE_KPROBE);
-	bpf_program__set_expected_attach_type(skel->progs.on_call, KPROBE_SESSION);
 	bpf_program__set_autoload(skel->progs.on_call, true);
 	REQUIRE(!session__load(skel), "%s", strerror(errno));
 	skel->bss->only_tid = syscall(SYS_gettid);
@@ -136,7 +129,7 @@ static void test_pairs(void)
 	setup();
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		many_add_name(m, names[i]);
-	many_attach(m, bpf_program__fd(skel->progs.on_call), 0);
+	many_attach(m, bpf_program__fd(skel->progs.on_call), many_session());
 	for (i = 0; i < 2; i++) {
 		factorials(i);
 		tail_calls(m, i);
@@ -161,7 +154,7 @@ static void test_duration(void)
 	entry = attach_func(KERNEL, bpf_program__fd(skel->progs.on_entry), NULL);
 	exit = attach_func(KERNEL, bpf_program__fd(skel->progs.on_exit), NULL);
 	many_add_name(m, "hrtimer_nanosleep");
-	many_attach(m, bpf_program__fd(skel->progs.on_call), 0);
+	many_attach(m, bpf_program__fd(skel->progs.on_call), many_session());
 	for (i = 0; i < 20; i++) {
 		const struct session_call *c = call_of(i);
 

@@ -16,8 +16,6 @@
 #include "share.h"
 #include "selftests/vm/func/share.skel.h"
 
-/* BPF_TRACE_KPROBE_SESSION, of Linux 6.10 */
-#define KPROBE_SESSION	56
 #define FUNC		"tt_hot0"
 #define TRACING		"/sys/kernel/tracing/"
 #define CALLS		10
@@ -78,29 +76,22 @@ static struct bpf_program *find(const char *prefix, const char *name)
 
 static void setup(void)
 {
-	bool sessions = kernel_version() >= 6010;
 	uint32_t i;
 
 	dev = fixture_open("about attachments of many functions, which 6.1 has not");
-	skel = share__open();
+	skel = many_open(share);
 	REQUIRE(skel, "%s", strerror(errno));
 	for (i = ENTRY1; i <= RETURN2; i++)
 		bpf_program__set_autoload(find(kernel_version() >= 6002 ? "multi_" : "plain_",
 					       actors[i].name), true);
-	for (i = SESSION1; i <= SESSION2; i++) {
-		struct bpf_program *prog = find("", actors[i].name);
-
-		/* libbpf may be older than sessions. */
-		bpf_program__set_type(prog, BPF_PROG_TYPE_KPROBE);
-		bpf_program__set_expected_attach_type(prog, KPROBE_SESSION);
-		bpf_program__set_autoload(prog, sessions);
-	}
+	for (i = SESSION1; i <= SESSION2; i++)
+		bpf_program__set_autoload(find("", actors[i].name), true);
 	REQUIRE(!share__load(skel), "%s", strerror(errno));
 	for (i = ENTRY1; i <= RETURN2; i++)
 		actors[i].prog = bpf_program__fd(find(kernel_version() >= 6002 ? "multi_" :
 						      "plain_", actors[i].name));
 	for (i = SESSION1; i <= SESSION2; i++)
-		actors[i].prog = sessions ? bpf_program__fd(find("", actors[i].name)) : -1;
+		actors[i].prog = bpf_program__fd(find("", actors[i].name));
 	actors[FENTRY].prog = prog_clone(skel->progs.one_fentry, FUNC, BPF_TRACE_FENTRY);
 	actors[FENTRY2].prog = prog_clone(skel->progs.one_fentry, FUNC, BPF_TRACE_FENTRY);
 	actors[FEXIT].prog = prog_clone(skel->progs.one_fexit, FUNC, BPF_TRACE_FEXIT);
@@ -122,7 +113,8 @@ static void come_many(struct actor *a)
 		many_add_name(a->many, func_name(i));
 		a->many->cookies[a->many->cmd.nr - 1] = i;
 	}
-	many_attach(a->many, a->prog, a->returns ? TRAMP_MULTI_F_RETURN : 0);
+	many_attach(a->many, a->prog, a->when == SESSIONS ? many_session() :
+		    a->returns ? TRAMP_MULTI_F_RETURN : 0);
 }
 
 static void come(uint32_t i)
@@ -225,11 +217,6 @@ static void check_all(const char *what)
 		check_order(what, func);
 }
 
-static bool exists(uint32_t i)
-{
-	return actors[i].prog >= 0;
-}
-
 static void all_go(void)
 {
 	uint32_t i;
@@ -248,8 +235,6 @@ static void in_order(const char *what, const uint32_t *who, uint32_t nr, bool ba
 
 	for (i = 0; i < 2 * nr; i++) {
 		at = i < nr ? i : back ? 2 * nr - 1 - i : i - nr;
-		if (!exists(who[at]))
-			continue;
 		snprintf(step, sizeof(step), "%s, %s %s", what, actors[who[at]].name,
 			 i < nr ? "comes" : "goes");
 		if (i < nr)
@@ -303,8 +288,6 @@ static void test_any_order(void)
 	for (round = 0; round < rounds; round++) {
 		for (step = 0; step < 16; step++) {
 			i = rand_r(&seed) % NR;
-			if (!exists(i))
-				continue;
 			snprintf(what, sizeof(what), "round %u step %u: %s %s", round, step,
 				 actors[i].name, actors[i].on ? "goes" : "comes");
 			if (actors[i].on)
@@ -322,8 +305,6 @@ static void test_any_order(void)
 static void test_skip(void)
 {
 	setup();
-	if (!exists(SESSION1))
-		ktap_skip("no sessions before 6.10");
 	come(SESSION1);
 	come(FEXIT);
 	come(SESSION2);
@@ -363,7 +344,7 @@ static void under_load(const char *what, const uint32_t *stay, uint32_t nr, unsi
 		i = rand_r(&seed) % NR;
 		for (j = 0; j < nr && stay[j] != i; j++)
 			;
-		if (j < nr || !exists(i))
+		if (j < nr)
 			continue;
 		if (actors[i].on)
 			go(i);
@@ -392,8 +373,7 @@ static void test_load(void)
 	setup();
 	under_load("many stay", entries, 1, 2);
 	under_load("an entry and a return", entries, 2, 3);
-	if (exists(SESSION1))
-		under_load("a session", session, 1, 4);
+	under_load("a session", session, 1, 4);
 }
 
 static void call_one(int fd, unsigned int round)
@@ -419,8 +399,6 @@ static void test_load_one(void)
 	callers_start(call_one);
 	for (step = 0; step < 12; step++) {
 		i = rand_r(&seed) % (SESSION2 + 1);
-		if (!exists(i))
-			continue;
 		if (actors[i].on)
 			go(i);
 		else
@@ -450,7 +428,7 @@ static void test_killed(void)
 			uint32_t i;
 
 			for (i = 0; i < NR; i++) {
-				if (exists(i) && !actors[i].on)
+				if (!actors[i].on)
 					come(i);
 			}
 			pause();

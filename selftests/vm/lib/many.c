@@ -75,3 +75,8 @@ void many_detach(struct many *m)
 	close(m->cmd.link_fd);
 	free(m);
 }
+
+uint32_t many_session(void)
+{
+	return kernel_version() < 6010 ? TRAMP_MULTI_F_SESSION : 0;
+}

@@ -3,6 +3,8 @@
 #ifndef MANY_H
 #define MANY_H
 
+#include <stdlib.h>
+#include <trampoline/trampoline.h>
 #include "vmtest.h"
 
 /* More than any kernel has. */
@@ -36,5 +38,23 @@ void many_fill(struct many *m, uint32_t nr);
 int many_attach_try(struct many *m, int prog_fd, uint32_t flags);
 void many_attach(struct many *m, int prog_fd, uint32_t flags);
 void many_detach(struct many *m);
+
+/* For a program in SEC("kprobe.session"), which is a plain one before 6.10. */
+uint32_t many_session(void);
+
+/*
+ * foo__open() for foo.skel.h by way of the library, so that programs for many functions load on
+ * any kernel. The header is to be included first.
+ */
+#define many_open(name) ({							\
+	struct name *skel_ = calloc(1, sizeof(*skel_));				\
+										\
+	if (skel_ && (name##__create_skeleton(skel_) ||				\
+		      tramp_object__open_skeleton(skel_->skeleton, NULL))) {	\
+		name##__destroy(skel_);						\
+		skel_ = NULL;							\
+	}									\
+	skel_;									\
+})
 
 #endif /* MANY_H */

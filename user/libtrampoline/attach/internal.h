@@ -108,6 +108,9 @@ struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
  */
 bool libtramp_is_multi(const char *section, uint32_t *flags, const char **pattern);
 
+/* Does the module run sessions here, but not the kernel? They are loaded as plain programs. */
+bool libtramp_session_by_map(void);
+
 /* Those of the attach flags that apply to the kind of a program. */
 uint32_t libtramp_flags_for(const struct bpf_program *prog, uint32_t flags);
 

@@ -17,7 +17,7 @@
 #include "../core/sized.h"
 #include "internal.h"
 
-#define MULTI_FLAGS	(TRAMP_MULTI_F_SKIP | TRAMP_MULTI_F_RETURN)
+#define MULTI_FLAGS	(TRAMP_MULTI_F_SKIP | TRAMP_MULTI_F_RETURN | TRAMP_MULTI_F_SESSION)
 
 /* Sections of programs for many functions; a pattern may follow behind a slash. */
 static const struct {
@@ -26,7 +26,7 @@ static const struct {
 } sections[] = {
 	{ "kprobe.multi", 0 },
 	{ "kretprobe.multi", TRAMP_MULTI_F_RETURN },
-	{ "kprobe.session", 0 },
+	{ "kprobe.session", TRAMP_MULTI_F_SESSION },
 };
 
 bool libtramp_is_multi(const char *section, uint32_t *flags, const char **pattern)
@@ -251,6 +251,9 @@ struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
 	if (check_opts(opts, subject))
 		return NULL;
 	libtramp_is_multi(bpf_program__section_name(prog), &from_section, &pattern);
+	/* Where the kernel has sessions, the attach type says it. An older module knows no flag. */
+	if (!libtramp_session_by_map())
+		from_section &= ~TRAMP_MULTI_F_SESSION;
 	flags = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, flags, 0) | from_section;
 	fd = bpf_program__fd(prog);
 	if (fd < 0) {

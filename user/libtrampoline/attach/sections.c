@@ -8,6 +8,8 @@
  * (struct tramp_attach_multi). The call of bpf_get_func_ip() becomes a load from there: r1 has
  * the context, the helper's argument. So one instruction takes the place of one. By then libbpf
  * has relocated the program and appended the functions that it calls.
+ *
+ * A session is loaded so where the kernel has none, and runs by map (open.c, TRAMP_SESSION_MAP).
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -65,6 +67,12 @@ static uint64_t features(void)
 	return tramp_info(&info) ? ~0ULL : info.features;
 }
 
+bool libtramp_session_by_map(void)
+{
+	return (features() & (TRAMP_FEAT_SESSION | TRAMP_FEAT_SESSION_MAP)) ==
+	       TRAMP_FEAT_SESSION_MAP;
+}
+
 static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
 	char subject[LIBTRAMP_SUBJECT_LEN];
@@ -72,13 +80,15 @@ static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opt
 
 	(void)cookie;
 	if (bpf_program__expected_attach_type(prog) == ATTACH_SESSION) {
+		if (has & TRAMP_FEAT_SESSION)
+			return 0;
 		libtramp_prog_subject(subject, sizeof(subject), prog);
-		return has & TRAMP_FEAT_SESSION ? 0 :
-		       LIBTRAMP_FAIL(-EOPNOTSUPP, TRAMP_REASON_MISSING_SYMBOL, subject,
-				     "this kernel has no kprobe sessions");
-	}
-	if (has & TRAMP_FEAT_MULTI_HELPERS)
+		if (!(has & TRAMP_FEAT_SESSION_MAP))
+			return LIBTRAMP_FAIL(-EOPNOTSUPP, TRAMP_REASON_MISSING_SYMBOL, subject,
+					     "neither this kernel nor the module has sessions");
+	} else if (has & TRAMP_FEAT_MULTI_HELPERS) {
 		return 0;
+	}
 	opts->expected_attach_type = 0;
 	return load_func_ip(prog);
 }

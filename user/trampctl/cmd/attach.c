@@ -207,10 +207,10 @@ static int open_and_load(const char *path, struct bpf_object **objp)
 	rc = check_file(path);
 	if (rc)
 		return rc;
-	rc = tramp_register_sections();
-	if (rc)
+	tramp_clear_error();
+	obj = tramp_object__open_file(path, NULL);
+	if (!obj && tramp_last_error()->err)
 		return fail_lib(NULL, NULL);
-	obj = bpf_object__open_file(path, NULL);
 	if (!obj)
 		return fail_bpf(errno, "cannot open the BPF object %s", path);
 	rc = need_module(NULL);

@@ -2,9 +2,8 @@
 /*
  * One entry program and one return program on many functions. The callers know nothing of how.
  *
- * Where the kernel has sessions, one link has both programs on all functions. One program alone
- * is on all functions by one link on any kernel. Few functions can have two links of many each:
- * so on a kernel without sessions, functions with both programs have links of their own.
+ * One link has the program on all functions: where both are wanted a session, which is at both
+ * ends of a call.
  *
  * A link of many refuses some functions: somebody else's program has the entry, say. These get
  * links of their own, a kprobe and a kretprobe, if they are few. One at a time takes long, and
@@ -63,8 +62,10 @@ static void batch_init(struct batch *b, const struct many_attachment *a)
 	b->nr = 0;
 	for (i = 0; i < a->nr; i++) {
 		/* With kptr_restrict only the module can find it, by its name. */
-		if (!a->places[i].what->sym->addr)
+		if (!a->places[i].what->sym->addr) {
+			a->places[i].reason = TRAMP_REASON_HIDDEN_ADDRESS;
 			continue;
+		}
 		b->place[b->nr] = &a->places[i];
 		b->addrs[b->nr] = a->places[i].what->sym->addr;
 		b->cookies[b->nr++] = a->places[i].cookie;
@@ -137,12 +138,10 @@ static int attach_all(const struct many_programs *progs, struct many_attachment 
 	progress_begin("attaching");
 	if (progs->session)
 		rc = attach_batch(progs->session, 0, a);
-	else if (!progs->exit)
+	else if (progs->entry)
 		rc = attach_batch(progs->entry, 0, a);
-	else if (!progs->entry)
-		rc = attach_batch(progs->exit, TRAMP_MULTI_F_RETURN, a);
 	else
-		rc = 0;
+		rc = attach_batch(progs->exit, TRAMP_MULTI_F_RETURN, a);
 	progress_end();
 	return rc;
 }
@@ -154,6 +153,7 @@ static bool worth_trying(uint32_t reason)
 {
 	switch (reason) {
 	case 0:
+	case TRAMP_REASON_HIDDEN_ADDRESS:
 	case TRAMP_REASON_SITE_HELD:
 	case TRAMP_REASON_NO_BTF:
 	case TRAMP_REASON_AMBIGUOUS:
@@ -234,12 +234,8 @@ char *left_out_text(const struct many_place *p, const char **reason)
 	*reason = tramp_reason_name(p->reason);
 	if (!p->too_many)
 		return xasprintf("%s", why);
-	if (p->reason)
-		return xasprintf("%s, and so it is with more than the %d functions that get links of their own",
-				 why, MANY_MAX_SINGLE);
-	*reason = "no-session";
-	return xasprintf("entries and returns of at most %d functions can be seen, as the kernel has no kprobe.session",
-			 MANY_MAX_SINGLE);
+	return xasprintf("%s, and so it is with more than the %d functions that get links of their own",
+			 why, MANY_MAX_SINGLE);
 }
 
 /* Reports that a function was left out, as the exit code says. */
@@ -249,8 +245,7 @@ int fail_left_out(const struct many_place *p, bool all_of_them)
 	char *text = left_out_text(p, &problem.reason);
 	int rc;
 
-	problem.remedy = p->reason ? tramp_reason_remedy(p->reason) :
-				     "choose fewer functions, or a condition on results alone";
+	problem.remedy = tramp_reason_remedy(p->reason);
 	rc = fail(&problem, "%s cannot be traced%s: %s", p->what->sym->name,
 		  all_of_them ? ", nor any other of the functions" : "", text);
 	free(text);

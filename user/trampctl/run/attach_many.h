@@ -40,7 +40,7 @@ static inline bool is_left_out(const struct many_place *p)
  * struct many_programs - what goes on all of them
  * @entry: of kprobe type; NULL: nothing runs at entries
  * @exit: of kprobe type, for returns; NULL: nothing runs at returns
- * @session: one program for both, where the kernel has sessions; otherwise NULL
+ * @session: one program for both; NULL: only one of the two is wanted
  */
 struct many_programs {
 	const struct bpf_program *entry, *exit, *session;

@@ -520,7 +520,7 @@ int many_exit(struct pt_regs *ctx)
 
 extern bool bpf_session_is_return(void) __ksym __weak;
 
-/* Both at once, where the kernel has sessions. */
+/* Both at once. */
 SEC("?kprobe.session")
 int many_session(struct pt_regs *ctx)
 {

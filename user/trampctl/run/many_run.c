@@ -30,9 +30,6 @@
 /* How often to look for a signal. */
 #define POLL_NS 50000000ULL
 
-/* BPF_TRACE_KPROBE_SESSION, of Linux 6.10; Debian's headers are older. */
-#define TYPE_SESSION 56
-
 /* --------------------------------------------------------------- set-up -- */
 
 static int open_cgroup(struct many_run *run)
@@ -102,21 +99,32 @@ static int size_maps(struct many_run *run)
 	return err;
 }
 
+/* As many__open() does, but a session may be one by map. */
+static struct many *open_skeleton(void)
+{
+	struct many *s = xcalloc(1, sizeof(*s));
+	int err;
+
+	if (!many__create_skeleton(s) && !tramp_object__open_skeleton(s->skeleton, NULL))
+		return s;
+	err = errno;
+	many__destroy(s);
+	errno = err;
+	return NULL;
+}
+
 static int load(struct many_run *run)
 {
 	const bool pairs = run->exits && !run->exits_alone;
 	struct many *s;
 	int err, rc;
 
-	s = run->skel = many__open();
+	s = run->skel = open_skeleton();
 	if (!s)
 		return fail_bpf(errno, "cannot open the tracing programs");
 	configure(run);
-	run->session = pairs && run->sessions;
-	/* libbpf may be older than sessions. */
-	bpf_program__set_type(s->progs.many_session, BPF_PROG_TYPE_KPROBE);
-	bpf_program__set_expected_attach_type(s->progs.many_session, TYPE_SESSION);
-	bpf_program__set_autoload(s->progs.many_session, run->session);
+	run->session = pairs;
+	bpf_program__set_autoload(s->progs.many_session, pairs);
 	/* With a session, too: there may be functions that it cannot have. */
 	bpf_program__set_autoload(s->progs.many_entry, !run->exits_alone);
 	bpf_program__set_autoload(s->progs.many_exit, run->exits);
@@ -283,13 +291,11 @@ int many_start(struct many_run *run, int argc, char **argv)
 {
 	const struct many_options *o = run->opts;
 	const bool told = o->conditions.nr || run->configure;
-	TRAMP_OPTS(tramp_module_info, module);
 	int rc;
 
 	run->cgroup_fd = -1;
 	plan(run);
-	rc = need_module(&module);
-	run->sessions = !rc && module.features & TRAMP_FEAT_SESSION;
+	rc = need_module(NULL);
 	if (!rc)
 		rc = events_leave_out_self(o->events);
 	if (!rc)

@@ -97,7 +97,6 @@ struct sum_options {
  * @attachment: where the programs are
  * @skel: the programs
  * @exits_alone: of @exits: calls count as they return, whatever was at their entry
- * @sessions: the kernel has them
  * @session: one program runs at entries and returns
  * @attached: of the functions
  * @missed: hits that found a program running
@@ -116,7 +115,7 @@ struct many_run {
 	struct many_func *infos;
 	struct many_attachment attachment;
 	struct many *skel;
-	bool exits_alone, sessions, session;
+	bool exits_alone, session;
 	struct bpf_link *task_link;
 	size_t attached;
 	uint64_t missed;
