@@ -4,7 +4,8 @@
  *
  * Kernels without CONFIG_FPROBE (6.1) do not have these. Ours takes a plain kprobe program
  * there; the report then compares with the kernel's kprobe and kretprobe, under other names.
- * A session's program runs twice a call, at the entry and at the return.
+ * A session's program runs twice a call, at the entry and at the return. On any kernel a plain
+ * kprobe program can be one (TRAMP_MULTI_F_SESSION); it stands beside the kernel's two halves.
  */
 #include <unistd.h>
 #include "bench.h"
@@ -126,6 +127,19 @@ static int our_return(struct bench_att *a, const struct bench_place *place, uint
 	return bench_link_our_multi(a, &a->addr, 1, cookie ? &cookie : NULL, TRAMP_MULTI_F_RETURN);
 }
 
+static const char *no_session_map(void)
+{
+	return tramp_module().features & TRAMP_FEAT_SESSION_MAP ? NULL :
+	       "no sessions by map in this module";
+}
+
+static int our_plain_session(struct bench_att *a, const struct bench_place *place,
+			     uint64_t cookie)
+{
+	(void)place;
+	return bench_link_our_multi(a, &a->addr, 1, cookie ? &cookie : NULL, TRAMP_MULTI_F_SESSION);
+}
+
 /* One program a function: another one is refused. */
 BENCH_MECH(our_kprobe_multi) = {
 	.name = "kprobe-multi", .title = "one program at many entries", .side = BENCH_OURS,
@@ -143,4 +157,10 @@ BENCH_MECH(our_kprobe_session) = {
 	.name = "kprobe-session", .title = "a session on many functions", .side = BENCH_OURS,
 	.rank = 95, .target = BENCH_FUNCTION, .progs = BENCH_ALL, .most = 1, .runs = 2,
 	.as = as_session, .attach = our_entry, .missing = no_our_session,
+};
+
+BENCH_MECH(our_session_map) = {
+	.name = "session-map", .title = "a session by map on many functions", .side = BENCH_OURS,
+	.rank = 96, .target = BENCH_FUNCTION, .progs = BENCH_ALL, .most = 1, .runs = 2,
+	.as = bench_as_kprobe, .attach = our_plain_session, .missing = no_session_map,
 };

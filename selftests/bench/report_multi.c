@@ -67,6 +67,10 @@ void multi_figures(const char *source)
 
 	instructions_by(source, "session-by-two", "kprobe-session", "kprobe-multi",
 			"kretprobe-multi");
+	instructions_by(source, "session-map-by-two", "session-map", "kprobe-multi",
+			"kretprobe-multi");
+	instructions_by(source, "session-map-by-kprobes", "session-map", "kprobe-entry",
+			"kretprobe");
 	instructions_by(source, "multi-by-kprobe", "kprobe-multi", "kprobe-entry", NULL);
 	instructions_by(source, "multi-by-kretprobe", "kretprobe-multi", "kretprobe", NULL);
 	times_by_fentry(source);
@@ -108,6 +112,10 @@ void multi_table(FILE *out, const char *source)
 	multi_times(out, source);
 	by_row(out, source, "session-by-two/maps/1",
 	       "instructions: session / kprobe.multi + kretprobe.multi");
+	by_row(out, source, "session-map-by-two/maps/1",
+	       "instructions: session by map / kprobe.multi + kretprobe.multi");
+	by_row(out, source, "session-map-by-kprobes/maps/1",
+	       "instructions: session by map / kprobe + kretprobe");
 	by_row(out, source, "multi-by-kprobe/maps/1",
 	       "instructions: one at many entries / kprobe at the entry");
 	by_row(out, source, "multi-by-kretprobe/maps/1",
