@@ -69,11 +69,15 @@ notrace u64 tramp_session_run(struct pt_regs *regs, struct tramp_slot *slot)
 	return run(regs, slot, true);
 }
 
-/* A program that asks neither question needs no map. */
+/*
+ * A program that asks neither question needs no map. But one that it tail-calls may ask, and only
+ * the maps of the first are known.
+ */
 static int find_words(struct tramp_slot *slot, struct tramp_refusal *why)
 {
 	struct bpf_prog_aux *aux = slot->prog->aux;
 	const struct bpf_array *array;
+	bool tail_calls = false;
 	int err = 0;
 	u32 i;
 
@@ -81,6 +85,7 @@ static int find_words(struct tramp_slot *slot, struct tramp_refusal *why)
 	for (i = 0; i < aux->used_map_cnt; i++) {
 		const struct bpf_map *map = aux->used_maps[i];
 
+		tail_calls |= map->map_type == BPF_MAP_TYPE_PROG_ARRAY;
 		if (strcmp(map->name, TRAMP_SESSION_MAP))
 			continue;
 		if (map->map_type != BPF_MAP_TYPE_PERCPU_ARRAY ||
@@ -94,6 +99,10 @@ static int find_words(struct tramp_slot *slot, struct tramp_refusal *why)
 		slot->words = array->pptrs[0];
 	}
 	mutex_unlock(&aux->used_maps_mutex);
+	if (!err && !slot->words && tail_calls)
+		err = tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
+				   "%s has no map %s, but what it tail-calls may have one",
+				   aux->name, TRAMP_SESSION_MAP);
 	return err;
 }
 

@@ -13,7 +13,8 @@ struct pt_regs;
 /**
  * tramp_session_make() - have a slot's program run as a session by map
  * @slot: of a kprobe program; nobody has it but the caller
- * @why: MISSING_SYMBOL, ATTACH_TYPE, SYNTAX (its TRAMP_SESSION_MAP is something else)
+ * @why: MISSING_SYMBOL, ATTACH_TYPE, SYNTAX (its TRAMP_SESSION_MAP is
+ *	something else, or it has none and tail-calls other programs)
  *
  * From then on images and callbacks are to run it as a program with TRAMP_X86_CALL_MULTI whose
  * @link is the struct tramp_funcs.

@@ -80,3 +80,18 @@ int negative(struct pt_regs *ctx)
 	__sync_fetch_and_add(&runs, 1);
 	return -1;
 }
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} nobody SEC(".maps");
+
+/* Asks nothing itself, but who knows whom it calls. */
+SEC("kprobe")
+int tail_calls(struct pt_regs *ctx)
+{
+	bpf_tail_call(ctx, &nobody, 0);
+	return 0;
+}

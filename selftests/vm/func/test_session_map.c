@@ -120,6 +120,7 @@ static void test_errors(void)
 	setup();
 	refused(skel->progs.one, TRAMP_MULTI_F_SESSION | TRAMP_MULTI_F_RETURN, TRAMP_REASON_SYNTAX);
 	refused(skel->progs.one, TRAMP_MULTI_F_SESSION << 1, TRAMP_REASON_SYNTAX);
+	refused(skel->progs.tail_calls, TRAMP_MULTI_F_SESSION, TRAMP_REASON_SYNTAX);
 	bad_program(BPF_MAP_TYPE_ARRAY, 16, 0, TRAMP_REASON_SYNTAX);
 	bad_program(BPF_MAP_TYPE_PERCPU_ARRAY, 24, 0, TRAMP_REASON_SYNTAX);
 	/* Before, such a program is refused for its helpers. */
