@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How long one who attaches many programs keeps others waiting: as many functions as can have
+ * other programs beside an attachment of many, coming and going together. A thread asks for INFO
+ * meanwhile, which waits for the same mutex (tramp_mutex).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "fixture.h"
+#include "many.h"
+#include "probe.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+
+/* TRAMP_GATE_MAX, kernel/func/gate.h */
+#define SHARED	1024
+#define ALL	(SHARED + 512)
+/* Milliseconds that others may wait. */
+#define LIMIT	1000
+/* A busy host makes them wait, too, but hardly in each of several rounds. */
+#define ROUNDS	4
+
+static struct tramp_attach item[SHARED];
+static int32_t fds[SHARED];
+static uint64_t addrs[ALL];
+static struct many *many;
+static _Atomic uint64_t longest;
+static atomic_bool stop;
+
+/* May a probe be at the entry? */
+static bool can_share(uint64_t addr)
+{
+	struct probe_func f;
+	bool can;
+
+	if (probe_explain(&f, addr, NULL, false))
+		return false;
+	can = f.nr && f.insns[0].mode == TRAMP_MODE_DIRECT;
+	probe_func_free(&f);
+	return can;
+}
+
+static void setup(void)
+{
+	uint32_t i, nr = 0;
+
+	fixture_open("about attachments of many functions, which 6.1 has not");
+	probe_setup();
+	probe_many_files();
+	many = many_new();
+	many_fill(many, ALL);
+	memcpy(addrs, many->addrs, sizeof(addrs));
+	free(many);
+	for (i = 0; i < ALL && nr < SHARED; i++) {
+		if (!can_share(addrs[i]))
+			continue;
+		item[nr] = (struct tramp_attach){
+			.size = sizeof(item[nr]), .addr = addrs[i], .cookie = nr,
+			.prog_fd = bpf_program__fd(probe_skel->progs.count),
+			.flags = TRAMP_ATTACH_F_COOKIE };
+		nr++;
+	}
+	REQUIRE(nr == SHARED, "%u functions to share", nr);
+}
+
+static void *ask(void *arg)
+{
+	uint64_t began, took;
+
+	while (!atomic_load(&stop)) {
+		began = now_ns();
+		tramp_module();
+		took = now_ns() - began;
+		if (took > atomic_load(&longest))
+			atomic_store(&longest, took);
+		usleep(1000);
+	}
+	return arg;
+}
+
+/* In any order of coming and going. */
+enum step {
+	MANY_COME, ONES_JOIN, ONES_LEAVE, ONES_REJOIN, MANY_LEAVE, MANY_JOIN, ONES_GO, MANY_GO,
+	STEPS
+};
+
+static const char * const steps[] = {
+	"many come", "ones come to many", "ones go from many", "ones come once more",
+	"many go from ones", "many come to ones", "ones go", "many go",
+};
+
+/* The longest that the thread has waited in each step, of the best round. */
+static uint64_t waited[STEPS];
+
+static void step_is_over(enum step step)
+{
+	uint64_t ms = atomic_exchange(&longest, 0) / 1000000;
+
+	if (ms < waited[step])
+		waited[step] = ms;
+}
+
+static uint64_t limit(void)
+{
+	const char *scale = getenv("TIME_SCALE");
+
+	return LIMIT * (uint64_t)(scale ? atoi(scale) : 1);
+}
+
+static void many_come(void)
+{
+	uint32_t i;
+
+	many = many_new();
+	for (i = 0; i < ALL; i++)
+		many_add(many, addrs[i]);
+	many_attach(many, bpf_program__fd(probe_skel->progs.nothing), 0);
+	CHECK_EQ(many->cmd.nr_attached, ALL, "functions");
+}
+
+static void ones_come(void)
+{
+	struct tramp_attach_batch cmd = { .size = sizeof(cmd), .count = SHARED,
+					  .item_size = sizeof(item[0]),
+					  .items = (uintptr_t)item };
+	uint32_t i;
+
+	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd), "%s at item %u: %s %s",
+		strerror(errno), cmd.failed, tramp_reason_name(cmd.refusal.reason),
+		cmd.refusal.detail);
+	for (i = 0; i < SHARED; i++)
+		fds[i] = item[i].link_fd;
+}
+
+static void ones_go(void)
+{
+	struct tramp_detach_batch d = { .size = sizeof(d), .count = SHARED,
+					.fds = (uintptr_t)fds };
+	uint32_t i;
+
+	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &d), "detach: %s", strerror(errno));
+	for (i = 0; i < SHARED; i++)
+		close(fds[i]);
+}
+
+static void one_round(void)
+{
+	many_come();
+	step_is_over(MANY_COME);
+	ones_come();
+	step_is_over(ONES_JOIN);
+	ones_go();
+	step_is_over(ONES_LEAVE);
+	ones_come();
+	step_is_over(ONES_REJOIN);
+	many_detach(many);
+	step_is_over(MANY_LEAVE);
+	many_come();
+	step_is_over(MANY_JOIN);
+	ones_go();
+	step_is_over(ONES_GO);
+	many_detach(many);
+	step_is_over(MANY_GO);
+}
+
+static bool all_short(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < STEPS; i++)
+		if (waited[i] > limit())
+			return false;
+	return true;
+}
+
+static void test_shared(void)
+{
+	pthread_t thread;
+	uint32_t i, round;
+
+	setup();
+	memset(waited, 0xff, sizeof(waited));
+	REQUIRE(!pthread_create(&thread, NULL, ask, NULL), "pthread_create");
+	for (round = 0; round < ROUNDS && !all_short(); round++)
+		one_round();
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	for (i = 0; i < STEPS; i++) {
+		ktap_note("%s: others waited for %lu ms at most", steps[i], waited[i]);
+		CHECK(waited[i] <= limit(), "%s: others waited for %lu ms", steps[i], waited[i]);
+	}
+}
+
+static const struct ktap_test tests[] = {
+	{ "shared", test_shared, 300 },
+};
+
+KTAP_MAIN(tests)
