@@ -48,9 +48,10 @@ machines-ready	= $(if $(filter-out $(TEXT_TEST),$(1)),$(MACHINES_READY))
 # For all tests in one go: of the command line's tests, -rt has only the one in which what
 # is traced sleeps. (And some tests do less of the same there, which is slower.) Verdicts on
 # instructions are held against others' on 6.1 and 6.12. They come from bytes and tables, and no
-# lock or context has a part in them. test_probe_sweep goes by them on -rt, too.
+# lock or context has a part in them. test_probe_sweep goes by them on -rt, too. How long many hold
+# up others (test_hold) comes from the text that they have written.
 SAME_ON_RT	= $(filter-out %/test_cli_trace,$(filter selftests/cli/%,$(GUEST_TESTS))) \
-		  $(filter %/test_probe_judges,$(GUEST_TESTS))
+		  $(filter %/test_probe_judges %/test_hold,$(GUEST_TESTS))
 RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
 RT_TESTS	= $(filter-out $(SAME_ON_RT),$(GUEST_TESTS))
 PROBE_TESTS_OF_VM = $(O)/selftests/vm/probe/%

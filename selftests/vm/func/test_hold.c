@@ -107,9 +107,7 @@ static void step_is_over(enum step step)
 
 static uint64_t limit(void)
 {
-	const char *scale = getenv("TIME_SCALE");
-
-	return LIMIT * (uint64_t)(scale ? atoi(scale) : 1);
+	return LIMIT * (uint64_t)time_scale();
 }
 
 static void many_come(void)

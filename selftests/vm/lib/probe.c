@@ -317,3 +317,8 @@ int env_int(const char *name, int otherwise)
 
 	return text ? atoi(text) : otherwise;
 }
+
+int time_scale(void)
+{
+	return env_int("TIME_SCALE", 1);
+}

@@ -87,5 +87,7 @@ uint64_t rnd(uint64_t *state);
 /* The seed: from the environment (PROBE_SEED), or a new one; printed. */
 uint64_t rnd_seed(void);
 int env_int(const char *name, int otherwise);
+/* How many times longer things take than with a stock kernel (TIME_SCALE). */
+int time_scale(void);
 
 #endif /* PROBE_H */
