@@ -132,7 +132,7 @@ demo: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMP
 	$(Q)tools/demo $(DEMO_KERNEL)
 
 test: $(ALL) $(UNIT_TESTS) $(HOST_TESTS) $(VM_READY)
-	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS) -- host $(HOST_LONGEST_FIRST) -- $(VM_SECTIONS)
+	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS) -- host $(HOST_LONGEST_FIRST) $(VM_SECTIONS)
 
 deps:
 	$(Q)tools/deps --update build vm check fuzz

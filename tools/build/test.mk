@@ -55,11 +55,14 @@ SAME_ON_RT	= $(filter-out %/test_cli_trace,$(filter selftests/cli/%,$(GUEST_TEST
 RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
 RT_TESTS	= $(filter-out $(SAME_ON_RT),$(GUEST_TESTS))
 PROBE_TESTS_OF_VM = $(O)/selftests/vm/probe/%
-# The machine that takes longest comes first, and the last tests are in halves, so that no
-# processor is idle in the end.
+# The machine that takes longest comes first, in two parts, and the last tests are in halves, so
+# that no processor is idle in the end.
 LONGEST_VM	= 6.12
-VM_SECTIONS	= vm $(filter $(LONGEST_VM),$(TEST_KERNELS)) \
-			$(filter-out $(LONGEST_VM) %-rt,$(TEST_KERNELS)) : $(GUEST_TESTS) \
+LONGEST		= $(filter $(LONGEST_VM),$(TEST_KERNELS))
+SHORTER		= $(filter-out $(LONGEST_VM) %-rt,$(TEST_KERNELS))
+VM_SECTIONS	= $(if $(LONGEST),-- vm $(LONGEST) : $(filter-out selftests/cli/%,$(GUEST_TESTS))) \
+		  $(if $(SHORTER),-- vm $(SHORTER) : $(GUEST_TESTS)) \
+		  $(if $(LONGEST),-- vm $(LONGEST) : $(filter selftests/cli/%,$(GUEST_TESTS))) \
 		  $(if $(RT_TEST_KERNELS),\
 			-- vm $(RT_TEST_KERNELS) : $(filter-out $(PROBE_TESTS_OF_VM),$(RT_TESTS)) \
 			-- vm $(RT_TEST_KERNELS) : $(filter $(PROBE_TESTS_OF_VM),$(RT_TESTS)))
