@@ -45,8 +45,7 @@ void tramp_target_describe(const struct tramp_member *member, struct tramp_descr
 
 	lockdep_assert_held(&tramp_mutex);
 	/* Without a site: ftrace has shut down under it. */
-	d->mode = target->gate ? TRAMP_MODE_DIRECT :
-		  target->site ? tramp_site_mode(target->site) : TRAMP_MODE_NONE;
+	d->mode = tramp_target_mode(target);
 	d->mode_name = modes[d->mode];
 	d->key = func->key;
 	d->index = target->index;
