@@ -50,4 +50,5 @@ $(VM_ALL_TESTS): %: %.o $(VM_LIB) $(O)/selftests/lib/ktap.o $(LIBTRAMP_A)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(VM_LINK) -pthread -o $@ $(filter %.o,$^) $(VM_LIB) $(LIBTRAMP_A) \
 		$(LDLIBS_BPF)
 
+$(addprefix $(O)/$(VM_DIR)/system/,test_failnth test_failnth_many): $(O)/$(VM_DIR)/system/failnth.o
 $(O)/$(VM_DIR)/probe/test_probe_gate: $(patsubst %,$(O)/$(VM_DIR)/probe/gate_%.o,graph tables)

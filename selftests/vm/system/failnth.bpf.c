@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that count where their attachment's cookie says: two of kprobe type, for
- * test_failnth. Those for functions come from record.bpf.c.
+ * Programs that count where their attachment's cookie says: two of kprobe type, for failnth.h.
+ * Those for functions come from record.bpf.c.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Faults one after the other (failnth.h): the means, the attachments they meet, and what has to
+ * hold whatever has failed.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "failnth.h"
+#include "fixture.h"
+#include "record.h"
+#include "selftests/vm/system/failnth.skel.h"
+#include "selftests/vm/lib/record.skel.h"
+
+#define CALLS 3
+
+struct failnth *skel;
+struct record *record;
+static int test_dev, fail_nth;
+
+/* ------------------------------------------------------- fault injection --- */
+
+/* Calls that may fail, and that the kernel need not log each failure. Kernels lack some of it. */
+static const struct {
+	const char *file, *value;
+} knobs[] = {
+	{ "failslab/ignore-gfp-wait", "N" },
+	{ "failslab/verbose", "0" },
+	{ "fail_page_alloc/ignore-gfp-wait", "N" },
+	{ "fail_page_alloc/ignore-gfp-highmem", "N" },
+	{ "fail_page_alloc/min-order", "0" },
+	{ "fail_page_alloc/verbose", "0" },
+	{ "fail_usercopy/verbose", "0" },
+};
+
+void faults_setup(void)
+{
+	char path[128];
+	size_t i;
+
+	if (vmtest_oracle())
+		ktap_skip("about our errors");
+	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	if (fail_nth < 0 || access("/sys/kernel/debug/failslab", F_OK))
+		ktap_skip("this kernel has no fault injection (CONFIG_FAILSLAB)");
+	for (i = 0; i < sizeof(knobs) / sizeof(knobs[0]); i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/%s", knobs[i].file);
+		if (!access(path, F_OK))
+			CHECK_EQ(write_file(path, "%s", knobs[i].value), 0, "%s", path);
+	}
+	test_dev = tt_open();
+	tramp_device();
+	skel = FIXTURE_LOAD(failnth);
+	record = FIXTURE_LOAD(record);
+}
+
+void faults_arm(unsigned int n)
+{
+	char text[16];
+	int len = sprintf(text, "%u", n);
+
+	REQUIRE(pwrite(fail_nth, text, len, 0) == len, "fail-nth: %s", strerror(errno));
+}
+
+/* Reading and writing the file are chances too: one that fails was the one waited for. */
+bool faults_disarm(void)
+{
+	char text[16] = "";
+	ssize_t n = pread(fail_nth, text, sizeof(text) - 1, 0);
+	bool fired = n > 0 && !atoi(text);
+
+	while (pwrite(fail_nth, "0", 1, 0) != 1)
+		fired = false;
+	return fired;
+}
+
+void faults_report(const char *what, unsigned int faults, unsigned int refused)
+{
+	ktap_note("%s: %u chances to fail, refused at %u of them, the rest did without", what,
+		  faults, refused);
+	CHECK(faults < MAX_FAULTS, "%s: there is no end to it", what);
+}
+
+/* ---------------------------------------------------------------- states --- */
+
+struct state state_now(void)
+{
+	return (struct state){ .info = tramp_module(), .fds = open_fds() };
+}
+
+void check_same(const struct state *was, const char *what, unsigned int n)
+{
+	struct state now = state_now();
+
+	CHECK_EQ(now.info.links, was->info.links, "%s, fault %u: links", what, n);
+	CHECK_EQ(now.info.targets, was->info.targets, "%s, fault %u: targets", what, n);
+	CHECK_EQ(now.info.probes, was->info.probes, "%s, fault %u: probes", what, n);
+	CHECK_EQ(now.fds, was->fds, "%s, fault %u: open files", what, n);
+}
+
+void check_calls(const char *what, unsigned int n, int first, int second)
+{
+	const int wanted[COOKIES] = { first, second };
+	struct tt_reply r;
+	int i;
+
+	memset(record->bss->counted, 0, sizeof(record->bss->counted));
+	memset(skel->bss->probed, 0, sizeof(skel->bss->probed));
+	r = tt_call(test_dev, FUNC " n=%d 41", CALLS);
+	CHECK_EQ(r.result, 42, "%s, fault %u: result", what, n);
+	CHECK_EQ(r.different, 0, "%s, fault %u: results", what, n);
+	for (i = 0; i < COOKIES; i++)
+		CHECK_EQ(record->bss->counted[i] + skel->bss->probed[i], wanted[i] ? CALLS : 0,
+			 "%s, fault %u: count of program %d", what, n, i);
+}
+
+void check_errno(const struct tramp_refusal *r, int err, int link_fd, const char *what,
+		 unsigned int n)
+{
+	CHECK(err == -ENOMEM || err == -EFAULT, "%s, fault %u: %s (%s %s)", what, n, strerror(-err),
+	      tramp_reason_name(r->reason), r->detail);
+	CHECK(r->reason == TRAMP_REASON_NONE || r->reason == TRAMP_REASON_NO_MEMORY ||
+	      r->reason == TRAMP_REASON_NO_EXEC_MEMORY,
+	      "%s, fault %u: refused because of %s (%s)", what, n, tramp_reason_name(r->reason),
+	      r->detail);
+	/* The number may have been written by the copy that failed; the file must not be there. */
+	CHECK(link_fd < 0 || fcntl(link_fd, F_GETFD) < 0, "%s, fault %u: gave descriptor %d", what,
+	      n, link_fd);
+}
+
+void check_refusal(const struct tramp_attach *a, int err, const char *what, unsigned int n)
+{
+	check_errno(&a->refusal, err, a->link_fd, what, n);
+}
+
+/* ------------------------------------------------------------------- ways --- */
+
+void way_fill(const struct way *way, uint64_t cookie, struct tramp_attach *a)
+{
+	memset(a, 0, sizeof(*a));
+	a->size = sizeof(*a);
+	a->flags = way->flags | TRAMP_ATTACH_F_COOKIE;
+	a->prog_fd = way->prog_fd;
+	a->cookie = cookie;
+	a->link_fd = -1;
+	if (way->symbol) {
+		strcpy(a->symbol, way->symbol);
+		a->offset = way->offset;
+	}
+}
+
+int way_attach(const struct way *way, uint64_t cookie, struct tramp_attach *a)
+{
+	way_fill(way, cookie, a);
+	return ioctl(tramp_device(), TRAMP_IOC_ATTACH, a) < 0 ? -errno : 0;
+}
+
+int way_must_attach(const struct way *way, uint64_t cookie)
+{
+	struct tramp_attach a;
+	int err = way_attach(way, cookie, &a);
+
+	REQUIRE(!err, "attach: %s (%s %s)", strerror(-err), tramp_reason_name(a.refusal.reason),
+		a.refusal.detail);
+	return a.link_fd;
+}
+
+struct way fentry_way(void)
+{
+	return (struct way){
+		.prog_fd = prog_clone(record->progs.count_entry, FUNC, BPF_TRACE_FENTRY),
+	};
+}
+
+struct way fexit_way(void)
+{
+	return (struct way){
+		.prog_fd = prog_clone(record->progs.count_exit, FUNC, BPF_TRACE_FEXIT),
+	};
+}
+
+struct way probe_way(uint32_t flags)
+{
+	struct way way = { bpf_program__fd(skel->progs.count_probe), FUNC, 0, flags };
+	static const int behind[] = { 5, 9 };
+	struct tramp_attach a;
+	int i;
+
+	if (!(tramp_module().features & TRAMP_FEAT_KPROBE))
+		ktap_skip("this module has no probes");
+	for (i = 0; i < 2; i++) {
+		way.offset = behind[i];
+		if (!way_attach(&way, SECOND, &a)) {
+			close(a.link_fd);
+			return way;
+		}
+	}
+	ktap_die("no probe in " FUNC ": %s %s", tramp_reason_name(a.refusal.reason),
+		 a.refusal.detail);
+}
+
+struct way entry_probe_way(void)
+{
+	struct way way = probe_way(0);
+
+	way.offset = 0;
+	return way;
+}

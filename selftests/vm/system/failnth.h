@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every allocation and every copy to or from user space fails once. For each action the first
+ * one of it fails, then the second, and so on, until the action comes through without having
+ * met the failure. The means is /proc/thread-self/fail-nth (see Documentation/fault-injection
+ * in the kernel).
+ *
+ * An action's loop: faults_arm(n), the action, faults_disarm(). Then what has to hold whatever
+ * has failed: check_errno() or check_refusal(), check_same(), check_calls(). In the end
+ * faults_report().
+ *
+ * Needs a kernel with fault injection, which Debian's are not.
+ */
+#ifndef FAILNTH_H
+#define FAILNTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "vmtest.h"
+
+#define FUNC "tt_hot0"
+
+/* More failures than any action has to offer: then something goes round in circles. */
+#define MAX_FAULTS 2000
+
+/* The cookies, which say who counts where. */
+enum { FIRST, SECOND, COOKIES };
+
+/* The programs, loaded by faults_setup(). It skips the test without fault injection. */
+extern struct failnth *skel;
+extern struct record *record;
+void faults_setup(void);
+
+/* The @n-th chance to fail from now on is taken; the system calls of this thread only. */
+void faults_arm(unsigned int n);
+/* Disarm. Return: whether it had failed something by now. */
+bool faults_disarm(void);
+/* Say how many chances an action had, and at how many of them it was refused. */
+void faults_report(const char *what, unsigned int faults, unsigned int refused);
+
+/* An action that is refused or undone must leave this as it was. */
+struct state {
+	struct tramp_info info;
+	int fds;
+};
+struct state state_now(void);
+void check_same(const struct state *was, const char *what, unsigned int n);
+/* FUNC works, and just those programs count that should: those of cookie FIRST, of SECOND. */
+void check_calls(const char *what, unsigned int n, int first, int second);
+/* Refused for want of memory, or for a copy that failed; nothing else is known to fail. */
+void check_errno(const struct tramp_refusal *r, int err, int link_fd, const char *what,
+		 unsigned int n);
+void check_refusal(const struct tramp_attach *a, int err, const char *what, unsigned int n);
+
+/* An attachment as the ioctl makes it, no library in between. */
+struct way {
+	int prog_fd;
+	const char *symbol;	/* a probe's */
+	uint64_t offset;
+	uint32_t flags;
+};
+
+/* Programs at FUNC. */
+struct way fentry_way(void);
+struct way fexit_way(void);
+/* Behind the function's first instruction, the NOP5 that ftrace has: a probe of ours. */
+struct way probe_way(uint32_t flags);
+struct way entry_probe_way(void);
+
+/* The request for a way. */
+void way_fill(const struct way *way, uint64_t cookie, struct tramp_attach *a);
+/* Return: 0 or a negative errno. */
+int way_attach(const struct way *way, uint64_t cookie, struct tramp_attach *a);
+/* Return: the link's descriptor; failing ends the test. */
+int way_must_attach(const struct way *way, uint64_t cookie);
+
+#endif /* FAILNTH_H */

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Faults one after the other (failnth.h) in calls that attach many programs: ATTACH_BATCH and
+ * ATTACH_MULTI.
+ *
+ * A refused call leaves nothing behind, as in test_failnth: no program at any function. Closing
+ * what comes of ATTACH_MULTI never fails.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/types.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "failnth.h"
+#include "fixture.h"
+#include "many.h"
+#include "record.h"
+#include "selftests/vm/system/failnth.skel.h"
+#include "selftests/vm/lib/record.skel.h"
+
+/* ATTACH_BATCH of two programs, and of a @third where no calls are: all or none. */
+static void batch_faults(const char *what, const struct way *one, const struct way *other,
+			 const struct way *third)
+{
+	int i, nr = third ? 3 : 2;
+	unsigned int n, refused = 0;
+	struct state before;
+
+	before = state_now();
+	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
+		struct tramp_attach items[3];
+		struct tramp_attach_batch cmd = {
+			.size = sizeof(cmd), .count = nr, .item_size = sizeof(items[0]),
+			.items = (uintptr_t)items,
+		};
+		bool fired;
+		int err;
+
+		way_fill(one, FIRST, &items[0]);
+		way_fill(other, SECOND, &items[1]);
+		if (third)
+			way_fill(third, SECOND, &items[2]);
+		faults_arm(n);
+		err = ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd) < 0 ? -errno : 0;
+		fired = faults_disarm();
+		for (i = 0; err && i < nr; i++) {
+			items[i].refusal = cmd.refusal;
+			check_refusal(&items[i], err, what, n);
+		}
+		refused += !!err;
+		if (err)
+			check_same(&before, what, n);
+		check_calls(what, n, !err, !err);
+		for (i = 0; !err && i < nr; i++)
+			close(items[i].link_fd);
+		check_same(&before, what, n);
+		if (!fired) {
+			CHECK_EQ(err, 0, "%s: failed without a fault", what);
+			break;
+		}
+	}
+	faults_report(what, n - 1, refused);
+	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
+	check_calls(what, n, 0, 0);
+	check_nothing_left();
+}
+
+/*
+ * ATTACH_MULTI, and closing what comes of it: the first of the functions is FUNC. With @sparse
+ * the chances that are taken are further and further apart.
+ */
+static void many_faults(const char *what, struct many *m, uint32_t flags, bool sparse)
+{
+	int prog = bpf_program__fd(skel->progs.count_probe);
+	unsigned int n, refused = 0;
+	struct state before;
+	uint32_t i;
+
+	for (i = 0; i < m->cmd.nr; i++)
+		m->cookies[i] = i ? COOKIES : SECOND;
+	before = state_now();
+	for (n = 1; (sparse || n < MAX_FAULTS) && ktap_failures() < 5;
+	     n += sparse ? 1 + n / 3 : 1) {
+		bool fired;
+		int err;
+
+		m->cmd.link_fd = -1;
+		faults_arm(n);
+		err = many_attach_try(m, prog, flags);
+		fired = faults_disarm();
+		if (err) {
+			refused++;
+			check_errno(&m->cmd.refusal, err, m->cmd.link_fd, what, n);
+			check_same(&before, what, n);
+		}
+		check_calls(what, n, 0, !err);
+		if (!err) {
+			CHECK(m->cmd.nr_attached == m->cmd.nr || (flags & TRAMP_MULTI_F_SKIP),
+			      "%s, fault %u: %u of %u attached", what, n, m->cmd.nr_attached,
+			      m->cmd.nr);
+			/* Detaching never fails, either. */
+			faults_arm(n);
+			CHECK_EQ(close(m->cmd.link_fd), 0, "%s, fault %u", what, n);
+			faults_disarm();
+			check_calls(what, n, 0, 0);
+		}
+		check_same(&before, what, n);
+		if (!fired) {
+			CHECK_EQ(err, 0, "%s: failed without a fault", what);
+			break;
+		}
+	}
+	if (!sparse)
+		faults_report(what, n - 1, refused);
+	else
+		ktap_note("%s: some of %u chances to fail, refused at %u", what, n, refused);
+	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
+	check_calls(what, n, 0, 0);
+	check_nothing_left();
+}
+
+/* The functions of two chunks need an allocation more, and an ftrace_ops more. */
+static struct many *some_functions(uint32_t nr)
+{
+	struct many *m = many_new();
+
+	many_add_name(m, FUNC);
+	many_add_name(m, "tt_hot1");
+	if (nr > m->cmd.nr)
+		many_fill(m, nr);
+	return m;
+}
+
+static void test_attach_many(void)
+{
+	faults_setup();
+	many_faults("many, at the entry", some_functions(2), 0, false);
+	many_faults("many, at the return", some_functions(2), TRAMP_MULTI_F_RETURN, false);
+	many_faults("many, what can be", some_functions(2), TRAMP_MULTI_F_SKIP, false);
+}
+
+static void test_attach_chunks(void)
+{
+	faults_setup();
+	many_faults("many, in two chunks", some_functions(4100), TRAMP_MULTI_F_SKIP, true);
+}
+
+static void test_attach_batch(void)
+{
+	struct way one, other, third = {};
+
+	faults_setup();
+	other = probe_way(0);
+	one = other;
+	one.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
+	batch_faults("two probes in one call", &one, &other, NULL);
+	one = fentry_way();
+	batch_faults("fentry and a probe in one call", &one, &other, NULL);
+	other = fexit_way();
+	third.prog_fd = prog_clone(record->progs.count_entry, "tt_hot1", BPF_TRACE_FENTRY);
+	batch_faults("programs at two functions in one call", &one, &other, &third);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST_SECONDS(test_attach_batch, 240),
+	KTAP_TEST_SECONDS(test_attach_many, 240),
+	KTAP_TEST_SECONDS(test_attach_chunks, 600),
+};
+
+KTAP_MAIN(tests)
