@@ -279,30 +279,33 @@ static void at_return(struct oracle *o, u32 i)
 	o->at_return = false;
 }
 
-/* Each is around the next. The machine takes back no call that the image itself returns from. */
-static void sessions(struct oracle *o)
+/*
+ * Session @i and all that it is around: the next one. The machine takes back no call that the
+ * image itself returns from.
+ */
+static void sessions(struct oracle *o, u32 i)
 {
 	const struct ends *s = o->s;
-	u64 returned[TRAMP_X86_MAX_PROGS];
-	u32 first = first_of(s, ENDS_SESSION), i;
+	bool outermost = i == first_of(s, ENDS_SESSION);
+	u64 returned;
 
-	for (i = first; i < s->nr; i++) {
-		o->within = i > first;
-		o->returned = 0;
-		alone(o, i);
-		o->later = true;
-		returned[i] = o->returned;
-		o->inflight += i == first;
-		o->depth += i + 1 < s->nr;
+	if (i == s->nr) {
+		o->within = true;
+		innermost(o);
+		return;
 	}
-	o->within = true;
-	innermost(o);
-	for (i = s->nr; i-- > first; ) {
-		o->within = i > first;
-		o->inflight -= i == first;
-		if (!returned[i])
-			at_return(o, i);
-	}
+	o->within = !outermost;
+	o->returned = 0;
+	alone(o, i);
+	o->later = true;
+	returned = o->returned;
+	o->inflight += outermost;
+	o->depth += i + 1 < s->nr;
+	sessions(o, i + 1);
+	o->within = !outermost;
+	o->inflight -= outermost;
+	if (!returned)
+		at_return(o, i);
 }
 
 void ends_oracle(const struct ends *s, struct ends_level *l)
@@ -316,7 +319,7 @@ void ends_oracle(const struct ends *s, struct ends_level *l)
 	l->nr_log = 0;
 	kprobes(&o);
 	if (s->req.nr_session)
-		sessions(&o);
+		sessions(&o, first_of(s, ENDS_SESSION));
 	else
 		middle(&o);
 	for (i = 0; i < s->req.nr_kret; i++)
