@@ -368,7 +368,7 @@ static void test_syntax(void)
 	CHECK_EQ(detach_batch(fds, 10, &d), -EBADF, "no file");
 	CHECK_EQ(detach_batch(fds, 0, &d), -EINVAL, "none");
 	CHECK_EQ(detach_batch(fds, TRAMP_MAX_BATCH + 1, &d), -EINVAL, "too many");
-	CHECK_EQ(detach_batch((void *)map + page, 1, &d), -EFAULT, "memory that is not there");
+	CHECK_EQ(detach_batch((void *)(map + page), 1, &d), -EFAULT, "memory that is not there");
 	/* One of them twice is once. */
 	fds[5] = fds[4];
 	CHECK_EQ(detach_batch(fds, 10, &d), 0, "one of them twice");
