@@ -401,35 +401,61 @@ static __always_inline void end_tree(__u64 task, __u64 top)
 	bpf_ringbuf_output(&events, &end, sizeof(end), 0);
 }
 
+/*
+ * Loops by bpf_loop(): the verifier looks at their bodies once or twice, and not at each place
+ * together with each that the other loop may come to.
+ */
+
+struct search {
+	struct many_task *state;
+	__u64 task, sp;
+	__u32 func, place;
+};
+
+/* The @i-th call from the top. Return: 1 if it is the one. */
+static long try_call(__u32 i, struct search *s)
+{
+	__u32 place = s->state->depth - 1 - i;
+
+	if (place >= MANY_MAX_DEPTH)
+		return 1;
+	if (s->state->frames[bounded(place)].func != s->func ||
+	    s->state->frames[bounded(place)].sp != s->sp)
+		return 0;
+	s->place = place;
+	return 1;
+}
+
+/* The @i-th call above the one found, if it is there. */
+static long drop_call(__u32 i, struct search *s)
+{
+	struct event_key key = { .task = s->task, .place = s->place + 1 + i };
+
+	if (key.place >= s->state->depth)
+		return 1;
+	if (!s->state->frames[bounded(key.place)].wanted)
+		return 0;
+	add(lost_exit);
+	if (cfg.mode == MANY_TRACE)
+		bpf_map_delete_elem(&inflight, &key);
+	return 0;
+}
+
 /* The call that returns, its place in the stack of calls; MANY_MAX_DEPTH or more: none. */
 static __always_inline __u32 find_call(struct many_task *state, __u64 task, __u32 func, __u64 sp)
 {
-	struct event_key key = { .task = task };
-	__u32 place = state->depth, i;
+	struct search s = { .state = state, .task = task, .sp = sp, .func = func,
+			    .place = MANY_MAX_DEPTH };
+	__u32 top = state->depth - 1;
 
-	for (i = 0; i < MANY_MAX_DEPTH; i++) {
-		place--;
-		if (place >= MANY_MAX_DEPTH)
-			return MANY_MAX_DEPTH;	/* it entered before we were there */
-		if (state->frames[bounded(place)].func == func &&
-		    state->frames[bounded(place)].sp == sp)
-			break;
-	}
-	if (place >= MANY_MAX_DEPTH)
-		return MANY_MAX_DEPTH;
-	/* The exits of those above were missed. */
-	for (i = place + 1; i < MANY_MAX_DEPTH; i++) {
-		if (i >= state->depth)
-			break;
-		if (!state->frames[bounded(i)].wanted)
-			continue;
-		add(lost_exit);
-		if (cfg.mode == MANY_TRACE) {
-			key.place = i;
-			bpf_map_delete_elem(&inflight, &key);
-		}
-	}
-	return place;
+	if (top < MANY_MAX_DEPTH && state->frames[bounded(top)].func == func &&
+	    state->frames[bounded(top)].sp == sp)
+		return top;
+	bpf_loop(MANY_MAX_DEPTH, try_call, &s, 0);
+	/* Without one it entered before we were there. Otherwise the exits above were missed. */
+	if (s.place < MANY_MAX_DEPTH)
+		bpf_loop(MANY_MAX_DEPTH, drop_call, &s, 0);
+	return s.place;
 }
 
 /* For runs that need no entries. */
