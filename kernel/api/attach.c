@@ -61,7 +61,6 @@ long tramp_run_attach(union tramp_arg *arg, const struct tramp_user *user)
 	struct reply to = { .attach = &arg->attach, .user = user };
 	int err;
 
-	arg->attach.link_fd = -1;
 	err = tramp_check_attach(&arg->attach, user->why) ?:
 	      tramp_link_attach(NULL, &arg->attach, reply, &to, user->why);
 	/* reply() has copied it already: from then on the fd can be used. */

@@ -149,7 +149,6 @@ long tramp_run_attach_multi(union tramp_arg *arg, const struct tramp_user *user)
 	struct tramp_func_item *items;
 	int err;
 
-	multi->link_fd = -1;
 	multi->failed = multi->nr;
 	err = check(multi, user->why);
 	if (err)

@@ -19,6 +19,12 @@ static int check_count(u32 flags, u32 count, struct tramp_refusal *why)
 	return 0;
 }
 
+/* The caller's struct, and where it is copied. */
+struct request {
+	struct tramp_attach_batch *cmd;
+	const struct tramp_user *user;
+};
+
 static void __user *item_at(const struct tramp_attach_batch *cmd, u32 i)
 {
 	return u64_to_user_ptr(cmd->items + (u64)i * cmd->item_size);
@@ -26,7 +32,7 @@ static void __user *item_at(const struct tramp_attach_batch *cmd, u32 i)
 
 static int fetch(void *arg, u32 i, struct tramp_attach *req, struct tramp_refusal *why)
 {
-	const struct tramp_attach_batch *cmd = arg;
+	const struct tramp_attach_batch *cmd = ((struct request *)arg)->cmd;
 	int err;
 
 	err = copy_struct_from_user(req, sizeof(*req), item_at(cmd, i), cmd->item_size);
@@ -44,10 +50,14 @@ static int fetch(void *arg, u32 i, struct tramp_attach *req, struct tramp_refusa
 
 static int reply(void *arg, u32 i, const struct tramp_described *d, int fd)
 {
-	const struct tramp_attach_batch *cmd = arg;
+	const struct request *r = arg;
+	const struct tramp_attach_batch *cmd = r->cmd;
 	struct tramp_attach __user *item = item_at(cmd, i);
 	struct tramp_attach out = {};
 
+	/* With the first item: once the files can be used, a fault could not be undone. */
+	if (!i && tramp_reply(r->user, cmd, 0))
+		return -EFAULT;
 	tramp_fill_attach(&out, d, fd);
 	if (copy_to_user((void __user *)item + OUT_FROM, (void *)&out + OUT_FROM,
 			 OUT_TO - OUT_FROM))
@@ -61,11 +71,12 @@ static int reply(void *arg, u32 i, const struct tramp_described *d, int fd)
 long tramp_run_attach_batch(union tramp_arg *arg, const struct tramp_user *user)
 {
 	struct tramp_attach_batch *cmd = &arg->attach_batch;
+	struct request request = { .cmd = cmd, .user = user };
 	struct tramp_batch batch = {
 		.count = cmd->count,
 		.fetch = fetch,
 		.reply = reply,
-		.arg = cmd,
+		.arg = &request,
 	};
 	int err;
 
@@ -80,7 +91,6 @@ long tramp_run_attach_batch(union tramp_arg *arg, const struct tramp_user *user)
 		err = tramp_link_attach_batch(&batch, user->why);
 		cmd->failed = batch.failed;
 	}
-	/* Nothing is to be told that the items do not tell, and a fault could not be undone. */
 	return err ? tramp_reply(user, cmd, err) : 0;
 }
 

@@ -18,12 +18,20 @@ enum tramp_need {
 	NEED_ATTACH,	/* and that lockdown allows attaching */
 };
 
+/* A member that a command reads. */
+struct tramp_input {
+	u16 at, len;
+};
+
 /**
  * struct tramp_cmd - one command
  * @cmd: its number
  * @min: smallest struct: the first that was published
  * @size: the struct as this module knows it
+ * @inputs: the members that it reads, in their order; all others are 0 when it runs
+ * @nr_inputs: how many
  * @refusal: where its struct tramp_refusal is, 0 if it has none
+ * @fd: where the file descriptor is that it gives, 0 if it gives none
  * @needs: asked of the caller at each call, not only at open (docs/rights.md)
  * @run: does it and replies
  */
@@ -31,7 +39,10 @@ struct tramp_cmd {
 	unsigned int cmd;
 	size_t min;
 	size_t size;
+	const struct tramp_input *inputs;
+	u32 nr_inputs;
 	size_t refusal;
+	size_t fd;
 	enum tramp_need needs;
 	long (*run)(union tramp_arg *arg, const struct tramp_user *user);
 };
@@ -57,23 +68,63 @@ int tramp_check_name(const char *name, size_t room, struct tramp_refusal *why)
 	return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "a name without its terminating zero");
 }
 
+#define IN(name, member)							\
+	{ offsetof(struct tramp_##name, member), sizeof_field(struct tramp_##name, member) }
+
+static const struct tramp_input info_inputs[] = {
+	IN(info, size), IN(info, flags), IN(info, missing_len), IN(info, missing),
+};
+static const struct tramp_input attach_inputs[] = {
+	IN(attach, size), IN(attach, flags), IN(attach, prog_fd), IN(attach, __reserved),
+	IN(attach, cookie), IN(attach, addr), IN(attach, offset), IN(attach, symbol),
+	IN(attach, module), IN(attach, __reserved2), IN(attach, maxactive),
+	IN(attach, __reserved3),
+};
+static const struct tramp_input explain_inputs[] = {
+	IN(explain, size), IN(explain, flags), IN(explain, btf_obj_id), IN(explain, btf_id),
+	IN(explain, name), IN(explain, module),
+};
+static const struct tramp_input query_inputs[] = {
+	IN(query, size), IN(query, flags), IN(query, link_id), IN(query, image),
+	IN(query, image_len),
+};
+static const struct tramp_input explain_code_inputs[] = {
+	IN(explain_code, size), IN(explain_code, flags), IN(explain_code, addr),
+	IN(explain_code, offset), IN(explain_code, symbol), IN(explain_code, module),
+	IN(explain_code, insns), IN(explain_code, nr_insns), IN(explain_code, code_len),
+	IN(explain_code, code),
+};
+static const struct tramp_input attach_multi_inputs[] = {
+	IN(attach_multi, size), IN(attach_multi, flags), IN(attach_multi, prog_fd),
+	IN(attach_multi, nr), IN(attach_multi, addrs), IN(attach_multi, names),
+	IN(attach_multi, cookies), IN(attach_multi, reasons), IN(attach_multi, names_len),
+};
+static const struct tramp_input attach_batch_inputs[] = {
+	IN(attach_batch, size), IN(attach_batch, flags), IN(attach_batch, count),
+	IN(attach_batch, item_size), IN(attach_batch, items), IN(attach_batch, __reserved),
+};
+static const struct tramp_input detach_batch_inputs[] = {
+	IN(detach_batch, size), IN(detach_batch, flags), IN(detach_batch, count),
+	IN(detach_batch, fds),
+};
+
+#define COMMAND(NAME, name)							\
+	.cmd = TRAMP_IOC_##NAME, .min = TRAMP_##NAME##_MIN_SIZE,		\
+	.size = sizeof(struct tramp_##name), .run = tramp_run_##name,		\
+	.inputs = name##_inputs, .nr_inputs = ARRAY_SIZE(name##_inputs)
+#define REFUSAL(name)	.refusal = offsetof(struct tramp_##name, refusal)
+#define LINK_FD(name)	.fd = offsetof(struct tramp_##name, link_fd)
+
 static const struct tramp_cmd commands[] = {
-	{ TRAMP_IOC_INFO, TRAMP_INFO_MIN_SIZE, sizeof(struct tramp_info), 0, NEED_OPEN,
-	  tramp_run_info },
-	{ TRAMP_IOC_ATTACH, TRAMP_ATTACH_MIN_SIZE, sizeof(struct tramp_attach),
-	  offsetof(struct tramp_attach, refusal), NEED_ATTACH, tramp_run_attach },
-	{ TRAMP_IOC_EXPLAIN, TRAMP_EXPLAIN_MIN_SIZE, sizeof(struct tramp_explain),
-	  offsetof(struct tramp_explain, refusal), NEED_CAPS, tramp_run_explain },
-	{ TRAMP_IOC_QUERY, TRAMP_QUERY_MIN_SIZE, sizeof(struct tramp_query),
-	  offsetof(struct tramp_query, refusal), NEED_CAPS, tramp_run_query },
-	{ TRAMP_IOC_EXPLAIN_CODE, TRAMP_EXPLAIN_CODE_MIN_SIZE, sizeof(struct tramp_explain_code),
-	  offsetof(struct tramp_explain_code, refusal), NEED_CAPS, tramp_run_explain_code },
-	{ TRAMP_IOC_ATTACH_MULTI, TRAMP_ATTACH_MULTI_MIN_SIZE, sizeof(struct tramp_attach_multi),
-	  offsetof(struct tramp_attach_multi, refusal), NEED_ATTACH, tramp_run_attach_multi },
-	{ TRAMP_IOC_ATTACH_BATCH, TRAMP_ATTACH_BATCH_MIN_SIZE, sizeof(struct tramp_attach_batch),
-	  offsetof(struct tramp_attach_batch, refusal), NEED_ATTACH, tramp_run_attach_batch },
-	{ TRAMP_IOC_DETACH_BATCH, TRAMP_DETACH_BATCH_MIN_SIZE, sizeof(struct tramp_detach_batch),
-	  offsetof(struct tramp_detach_batch, refusal), NEED_OPEN, tramp_run_detach_batch },
+	{ COMMAND(INFO, info), .needs = NEED_OPEN },
+	{ COMMAND(ATTACH, attach), REFUSAL(attach), LINK_FD(attach), .needs = NEED_ATTACH },
+	{ COMMAND(EXPLAIN, explain), REFUSAL(explain), .needs = NEED_CAPS },
+	{ COMMAND(QUERY, query), REFUSAL(query), .needs = NEED_CAPS },
+	{ COMMAND(EXPLAIN_CODE, explain_code), REFUSAL(explain_code), .needs = NEED_CAPS },
+	{ COMMAND(ATTACH_MULTI, attach_multi), REFUSAL(attach_multi), LINK_FD(attach_multi),
+	  .needs = NEED_ATTACH },
+	{ COMMAND(ATTACH_BATCH, attach_batch), REFUSAL(attach_batch), .needs = NEED_ATTACH },
+	{ COMMAND(DETACH_BATCH, detach_batch), REFUSAL(detach_batch), .needs = NEED_OPEN },
 };
 
 static const struct tramp_cmd *find_command(unsigned int cmd)
@@ -85,6 +136,19 @@ static const struct tramp_cmd *find_command(unsigned int cmd)
 			return &commands[i];
 	}
 	return NULL;
+}
+
+/* Whatever the caller left in other members must not come back as an answer. */
+static void keep_inputs(const struct tramp_cmd *cmd, void *arg)
+{
+	size_t from = 0;
+	u32 i;
+
+	for (i = 0; i < cmd->nr_inputs; i++) {
+		memset(arg + from, 0, cmd->inputs[i].at - from);
+		from = cmd->inputs[i].at + cmd->inputs[i].len;
+	}
+	memset(arg + from, 0, cmd->size - from);
 }
 
 static int check_allowed(const struct tramp_cmd *cmd, struct tramp_refusal *why)
@@ -118,10 +182,12 @@ static long tramp_ioctl(struct file *file, unsigned int nr, unsigned long ptr)
 	err = copy_struct_from_user(arg, cmd->size, user.ptr, size);
 	if (err)
 		goto free;
-	if (cmd->refusal) {
+	keep_inputs(cmd, arg);
+	if (cmd->refusal)
 		user.why = (void *)arg + cmd->refusal;
-		memset(user.why, 0, sizeof(*user.why));
-	}
+	/* Whatever refuses, no caller is to take 0 for a link's. */
+	if (cmd->fd)
+		*(s32 *)((void *)arg + cmd->fd) = -1;
 	err = check_allowed(cmd, user.why);
 	err = err ? tramp_reply(&user, arg, err) : cmd->run(arg, &user);
 free:

@@ -10,9 +10,9 @@
  *    The kernel may know a longer or a shorter one. A longer tail from the caller must be zero
  *    (E2BIG otherwise). A shorter struct is read as if followed by zeroes, down to each
  *    command's first published size (EINVAL below it).
- *  - All of a struct's members are inputs unless marked "out". Padding and
- *    out members must be zero on entry or are ignored; reserved members must
- *    be zero (EINVAL).
+ *  - All of a struct's members are inputs unless marked "out". Out members are
+ *    written, whatever they hold on entry; those that do not apply are 0 afterwards.
+ *    Reserved members must be zero (EINVAL).
  *  - Numbers are _IO(): the struct's size is in the struct, not in the number.
  *  - Pointers travel as __u64.
  *
@@ -270,7 +270,7 @@ struct tramp_info {
  *	program is attached to its return
  * @__reserved: 0
  * @cookie: what bpf_get_attach_cookie() returns in this attachment
- * @link_fd: (out) a bpf_link: close it, detach it or unpin it to detach
+ * @link_fd: (out) a bpf_link: close it, detach it or unpin it to detach. -1 after a failure
  * @link_id: (out) the link's id, as bpftool link shows it
  * @mode: (out) enum tramp_mode
  * @kind: (out) enum tramp_kind
@@ -357,8 +357,9 @@ struct tramp_attach {
  * @size: sizeof(struct tramp_explain)
  * @flags: 0
  * @btf_obj_id: the BTF object that describes the function (bpftool btf list);
- *	0: look @name up instead, in vmlinux's symbols and in those of modules
- * @btf_id: the function's type id in it; 0 with @btf_obj_id 0
+ *	0: look @name up instead, in vmlinux's symbols and in those of modules. (Out) the one
+ *	that describes it, 0 if none is known
+ * @btf_id: the function's type id in it; 0 with @btf_obj_id 0. (Out) as for @btf_obj_id
  * @name: the function's name, zero terminated, if @btf_obj_id is 0;
  *	otherwise (out) its name
  * @module: the module to look in, empty for any; (out) the module found, empty
@@ -375,7 +376,8 @@ struct tramp_attach {
  * @site_addr: (out) address of the patched NOP5 or CALL, 0 if hidden or none
  * @key: (out) the target's key, 0 if looked up by name
  * @holder: (out) who holds the site, empty if nobody else
- * @refusal: (out) why the command failed
+ * @refusal: (out) why the command failed. After success why nothing at all can be attached,
+ *	where that comes from the function itself; otherwise empty
  *
  * Succeeds when the question could be answered, also if the answer is "nothing".
  * Errors: EINVAL (SYNTAX), ENOENT (NO_SUCH_FUNCTION, NO_BTF), ENXIO (MODULE_GONE), EOPNOTSUPP
@@ -606,7 +608,8 @@ struct tramp_session_words {
  * @cookies: __u64[nr]: the cookie of each; 0: every cookie is 0
  * @reasons: __u32[nr] (out), with F_SKIP: enum tramp_reason of each, 0 for those that were
  *	attached to; 0: not wanted
- * @link_fd: (out) a bpf_link: close it, detach it or unpin it to detach from all
+ * @link_fd: (out) a bpf_link: close it, detach it or unpin it to detach from all. -1 after a
+ *	failure
  * @link_id: (out) the link's id
  * @kind: (out) enum tramp_kind
  * @nr_attached: (out) functions attached to
