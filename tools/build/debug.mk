@@ -1,33 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The debug kernel, one more kernel by the name of `debug`, and the tests on it. Every test that
+# The debug kernels, 6.1-debug, 6.12-debug and 6.12-kcsan, and the tests on them. Every test that
 # runs in a machine runs with KASAN, lockdep and their like looking on. tools/debug-kernel makes
-# it, and tools/debug-kernel.config has its options.
+# them, and tools/debug-kernel.d has their options. K= chooses.
 #
-# It does not belong to $(KERNELS) and is no part of `make test`: building it takes a quarter of
+# They do not belong to $(KERNELS) and are no part of `make test`: building one takes a quarter of
 # an hour. Under emulation it is about ten times as slow as Debian's.
 
 .PHONY: debug-kernel test-debug
 
-# Sources and objects of the kernel, 3 GB: another place outlives `make clean`.
+DEBUG_KERNELS	= $(or $(K),6.1-debug)
+# Sources and objects of the kernels, 3 GB each: another place outlives `make clean`.
 DEBUG_DIR	?= $(O)/debug-kernel
 # Every time limit is multiplied by it: of the machine, of tests, inside tests.
 DEBUG_TIME_SCALE ?= 10
 
-$(O)/kernels/debug/release: FORCE
-	$(Q)tools/debug-kernel $(DEBUG_DIR) $(@D)
+define debug-image
+$(O)/kernels/$(1)/release: FORCE
+	$$(Q)tools/debug-kernel $(1) $$(DEBUG_DIR) $$(@D)
+$(O)/kernels/$(1)/vmlinuz $(O)/kernels/$(1)/vmlinux: $(O)/kernels/$(1)/release ;
+endef
+$(foreach k,6.1-debug 6.12-debug 6.12-kcsan,$(eval $(call debug-image,$(k))))
 
-$(O)/kernels/debug/vmlinuz $(O)/kernels/debug/vmlinux: $(O)/kernels/debug/release ;
-
-debug-kernel: $(call vm-images,debug) $(call vm-modules,debug)
+debug-kernel: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS))
 
 # Tests that boot machines of their own to test the module in them.
 DEBUG_HOST_TESTS = $(filter selftests/vm/%,$(CHOSEN_HOST))
 # The last one looks at what all the others have left, whatever T= narrows them to.
 DEBUG_GUEST_TESTS = $(CHOSEN_GUEST) selftests/debug/test_checkers
 
-test-debug: $(call vm-images,debug) $(call vm-modules,debug) $(TRAMPCTL) $(O)/guest-files \
-		$(DEBUG_GUEST_TESTS) $(DEBUG_HOST_TESTS)
-	$(Q)O=$(O) TEST_KERNELS=debug TIME_SCALE=$(DEBUG_TIME_SCALE) VM_MEMORY=3G tools/test \
-		$(if $(T),--match '@($(T)|test_checkers)') vm debug : $(DEBUG_GUEST_TESTS) \
-		-- host $(DEBUG_HOST_TESTS)
+test-debug: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS)) $(TRAMPCTL) \
+		$(O)/guest-files $(DEBUG_GUEST_TESTS) $(DEBUG_HOST_TESTS)
+	$(Q)O=$(O) TEST_KERNELS='$(DEBUG_KERNELS)' TIME_SCALE=$(DEBUG_TIME_SCALE) VM_MEMORY=3G \
+		tools/test $(if $(T),--match '@($(T)|test_checkers)') \
+		vm $(DEBUG_KERNELS) : $(DEBUG_GUEST_TESTS) -- host $(DEBUG_HOST_TESTS)

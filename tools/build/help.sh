@@ -15,9 +15,9 @@ Goals:
   update-golden  after images were changed on purpose: write selftests/unit/golden.txt anew
   test-host    tests that run here and boot machines: the VM runner, the demo
   test-vm      tests inside the guests
-  debug-kernel a 6.1 kernel with KASAN, lockdep and their like, as the kernel called debug; a
-               quarter of an hour the first time
-  test-debug   the tests inside the guests, and the machines they boot, on that kernel; an hour
+  debug-kernel kernels with KASAN, lockdep and their like (6.1-debug, 6.12-debug), or with KCSAN
+               (6.12-kcsan): those in K=, default 6.1-debug; a quarter of an hour each, once
+  test-debug   the tests inside the guests, and the machines they boot, on these; an hour each
   coverage     how many instructions can be jumps, ours and the kernel's, on 20,000; some minutes
   stress       probes at 20,000 random instructions, 10,000 attaches under load, an int3 in
                every function with tracers over everything, probes in maps, one program at
@@ -45,7 +45,7 @@ Variables:
   JOBS=N       machines side by side in test-vm, default processors + 1
   V=1          show every command
   O=DIR        build folder, default build
-  DEBUG_DIR=D  sources and objects of the debug kernel, 3 GB, default O/debug-kernel
+  DEBUG_DIR=D  sources and objects of the debug kernels, 3 GB each, default O/debug-kernel
   PREFIX=DIR   where install goes, default /usr/local; DESTDIR is put before it
 
 One command in a guest:  tools/vm run --kernel 6.12 -- trampctl trace do_unlinkat -n 3
