@@ -93,7 +93,7 @@ GOALS := $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
 ifneq ($(filter-out $(NO_DEPS_GOALS),$(GOALS)),)
 ifeq ($(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS)))),)
 $(shell tools/deps build vm $(filter check fuzz,$(GOALS)) \
-	$(if $(filter debug-kernel test-debug,$(GOALS)),debug) >&2)
+	$(if $(filter debug-kernel test-debug fuzz-ioctl,$(GOALS)),debug) >&2)
 ifneq ($(.SHELLSTATUS),0)
 $(error Debian packages are missing, see above)
 endif

@@ -12,5 +12,5 @@ $(DOCS_REASONS): $(O)/selftests/docs/reasons.o $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS_BPF)
 
-# test_pages asks both.
-selftests/docs/test_pages: | $(DOCS_REASONS) $(TRAMPCTL)
+# test_pages asks them all.
+selftests/docs/test_pages: | $(DOCS_REASONS) $(TRAMPCTL) $(O)/selftests/vm/fuzz/syzkaller

@@ -4,7 +4,7 @@
 # program, linked with lib/ and the library. Which BPF programs it loads, its #include lines say.
 
 VM_DIR		= selftests/vm
-VM_FOLDERS	= func probe ret link system
+VM_FOLDERS	= func probe ret link system fuzz
 # They cannot run beside others: a script on this side boots a machine for each.
 VM_ALONE	= $(addprefix $(O)/$(VM_DIR)/system/test_,lockdown shutdown thunks kexec)
 VM_ALL_TESTS	= $(patsubst %.c,$(O)/%,$(foreach d,$(VM_FOLDERS),$(wildcard $(VM_DIR)/$(d)/test_*.c)))
@@ -41,7 +41,8 @@ $(foreach rule,$(VM_SKELS),$(eval $(rule)))
 
 VM_LINK		= -static
 # Zydis comes as a shared library only.
-VM_ZYDIS	= $(addprefix $(O)/$(VM_DIR)/,probe/test_probe_judges probe/test_probe_gate system/test_thunks)
+VM_ZYDIS	= $(addprefix $(O)/$(VM_DIR)/,probe/test_probe_judges probe/test_probe_gate \
+		  system/test_thunks system/test_mitigations)
 $(VM_ZYDIS): VM_LINK =
 $(VM_ZYDIS): LDLIBS_BPF += -lZydis
 
@@ -51,4 +52,12 @@ $(VM_ALL_TESTS): %: %.o $(VM_LIB) $(O)/selftests/lib/ktap.o $(LIBTRAMP_A)
 		$(LDLIBS_BPF)
 
 $(addprefix $(O)/$(VM_DIR)/system/,test_failnth test_failnth_many): $(O)/$(VM_DIR)/system/failnth.o
+FUZZ_PARTS	= uapi world request answer coverage
+$(O)/$(VM_DIR)/fuzz/test_fuzz_ioctl: $(patsubst %,$(O)/$(VM_DIR)/fuzz/%.o,$(FUZZ_PARTS))
 $(O)/$(VM_DIR)/probe/test_probe_gate: $(patsubst %,$(O)/$(VM_DIR)/probe/gate_%.o,graph tables)
+
+# The same interface as syzkaller describes one: docs/abi/syzkaller.txt.
+ALL		+= $(O)/$(VM_DIR)/fuzz/syzkaller
+$(O)/$(VM_DIR)/fuzz/syzkaller: $(O)/$(VM_DIR)/fuzz/syzkaller.o $(O)/$(VM_DIR)/fuzz/uapi.o
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^

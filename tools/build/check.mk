@@ -10,6 +10,7 @@ check:
 
 # Accept what changed of the interface: see tools/abi.
 .PHONY: abi
-abi:
+abi: $(O)/selftests/vm/fuzz/syzkaller
 	$(call msg,GEN,docs/abi)
 	$(Q)tools/abi update
+	$(Q)$< >docs/abi/syzkaller.txt

@@ -7,7 +7,7 @@
 # They do not belong to $(KERNELS) and are no part of `make test`: building one takes a quarter of
 # an hour. Under emulation it is about ten times as slow as Debian's.
 
-.PHONY: debug-kernel test-debug
+.PHONY: debug-kernel test-debug fuzz-ioctl
 
 DEBUG_KERNELS	= $(or $(K),6.1-debug)
 # Sources and objects of the kernels, 3 GB each: another place outlives `make clean`.
@@ -34,3 +34,10 @@ test-debug: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS
 	$(Q)O=$(O) TEST_KERNELS='$(DEBUG_KERNELS)' TIME_SCALE=$(DEBUG_TIME_SCALE) VM_MEMORY=3G \
 		tools/test $(if $(T),--match '@($(T)|test_checkers)') \
 		vm $(DEBUG_KERNELS) : $(DEBUG_GUEST_TESTS) -- host $(DEBUG_HOST_TESTS)
+
+# Random requests to the device: that many on each kernel.
+CALLS		?= 200000
+
+fuzz-ioctl: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS)) $(TRAMPCTL) \
+		$(O)/selftests/vm/fuzz/test_fuzz_ioctl
+	$(Q)O=$(O) selftests/fuzz/ioctl $(FUZZ_DIR) $(CALLS) $(DEBUG_KERNELS)

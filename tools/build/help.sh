@@ -15,6 +15,7 @@ Goals:
   update-golden  after images were changed on purpose: write selftests/unit/golden.txt anew
   test-host    tests that run here and boot machines: the VM runner, the demo
   test-vm      tests inside the guests
+  test-matrix  values, probes, returns, and the bytes of images on CPUs with other mitigations
   debug-kernel kernels with KASAN, lockdep and their like (6.1-debug, 6.12-debug), or with KCSAN
                (6.12-kcsan): those in K=, default 6.1-debug; a quarter of an hour each, once
   test-debug   the tests inside the guests, and the machines they boot, on these; an hour each
@@ -25,6 +26,8 @@ Goals:
   stress-native  probes and images patched while real processors execute them, in a process;
                an hour
   fuzz         libFuzzer with sanitizers on what decodes, relocates and emits code; minutes
+  fuzz-ioctl   CALLS= (200000) random requests to the device on a debug kernel, by what they come
+               to in the module's code; minutes
   bench        the kernel's mechanisms and ours side by side: instructions per hit, times,
                memory; tables, JSON and plots in build/bench. Many minutes
   bench-check  fail if a ratio of instructions is worse than committed; a minute or two
