@@ -4,7 +4,7 @@
 # demo` (in the Makefile) use variables from here. tools/test adds up the results; K= and T=
 # narrow what is run.
 
-.PHONY: test-unit test-host test-vm shell
+.PHONY: test-unit test-host test-vm test-matrix shell
 
 HOST_TESTS	+= selftests/tools/test_vm selftests/tools/test_demo
 UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner selftests/tools/test_abi \
@@ -81,6 +81,14 @@ test-host: $(CHOSEN_HOST) $(call machines-ready,$(CHOSEN_HOST)) $(call guest-rea
 test-vm: $(CHOSEN_GUEST) $(call machines-ready,$(CHOSEN_GUEST)) $(call guest-ready,$(CHOSEN_GUEST))
 	$(Q)$(if $(call guest-ready,$(CHOSEN_GUEST)),,GUEST_FILES=/dev/null) \
 		$(RUN_TESTS) vm $(TEST_KERNELS) : $(CHOSEN_GUEST)
+
+MATRIX		= selftests/vm/system/matrix
+MATRIX_KERNELS	= $(or $(K),6.1 6.12)
+
+test-matrix: $(call vm-images,$(MATRIX_KERNELS)) $(call vm-modules,$(MATRIX_KERNELS)) $(GUEST_READY) \
+		$(addprefix $(O)/selftests/vm/,system/test_mitigations func/test_values \
+		probe/test_probe_regs ret/test_ret_values)
+	$(Q)O=$(O) TEST_KERNELS='$(MATRIX_KERNELS)' tools/test $(if $(T),--match '$(T)') host $(MATRIX)
 
 shell: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMPCTL) $(O)/guest-files
 	$(Q)O=$(O) tools/vm shell --kernel $(DEMO_KERNEL) --add-from $(O)/guest-files

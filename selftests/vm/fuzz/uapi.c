@@ -55,7 +55,8 @@ static const struct uapi_field attach[] = {
 static const struct uapi_field explain[] = {
 	FIELD(size, SIZE), FIELD(flags, FLAGS, .flags = none),
 	FIELD(btf_obj_id, BTF_OBJ, .back = true), FIELD(btf_id, BTF_ID, .back = true),
-	FIELD(name, SYMBOL, .back = true), FIELD(module, MODULE, .back = true), OUT(can), OUT(fentry_reason), OUT(fexit_reason),
+	FIELD(name, SYMBOL, .back = true), FIELD(module, MODULE, .back = true), OUT(can),
+	OUT(fentry_reason), OUT(fexit_reason),
 	OUT(mode), OUT(nr_progs), OUT(nr_args), OUT(nr_slots), OUT(ret_size), OUT(func_addr),
 	OUT(site_addr), OUT(key), OUT(holder), FIELD(refusal, WHY),
 };
