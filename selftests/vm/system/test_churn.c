@@ -14,9 +14,9 @@
  * Environment: CHURN_CYCLES, default 2000, on -rt, which is slower, 260; CHURN_SECONDS of
  * random work, default 10. selftests/stress/probes has more of both.
  *
- * An object that is lost in each cycle must stand out. memory_compare() lets pass 64 objects, a
- * quarter of the cycles, and a slab. So 2000 cycles show an object of 8 bytes (512 in a slab). 260
- * show one of 32.
+ * An object that is lost in each cycle must stand out. A quarter of the cycles and 48 objects are
+ * let pass by memory_compare(); of objects of 8 or 16 bytes also a slab. So 2000 cycles show any,
+ * and 260 those of more than 16 bytes.
  */
 #include <errno.h>
 #include <pthread.h>
