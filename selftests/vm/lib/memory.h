@@ -18,8 +18,10 @@ struct slab_cache {
 };
 
 struct memory {
-	uint64_t slab_kb, percpu_kb, vmalloc_kb;
-	uint64_t vmalloc_areas;		/* lines of /proc/vmallocinfo */
+	uint64_t slab_kb, percpu_kb;
+	uint64_t stacks;		/* of tasks, in /proc/vmallocinfo */
+	uint64_t vmalloc_kb;		/* without stacks */
+	uint64_t vmalloc_areas;		/* the other lines of /proc/vmallocinfo */
 	uint64_t module_areas;		/* of them in the range of modules and images */
 	int nr_caches;
 	struct slab_cache cache[MAX_CACHES];
