@@ -141,11 +141,15 @@ static void sockets(void)
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(in);
 	int s[2], l, c, a, u, one = 1;
-	char buf[1000];
+	char buf[1000], back[1000];
+	size_t i;
 
+	for (i = 0; i < sizeof(buf); i++)
+		buf[i] = i * 7;
 	MUST(!socketpair(AF_UNIX, SOCK_STREAM, 0, s));
 	MUST(send(s[0], buf, sizeof(buf), 0) == sizeof(buf) &&
-	     recv(s[1], buf, sizeof(buf), MSG_WAITALL) == sizeof(buf));
+	     recv(s[1], back, sizeof(back), MSG_WAITALL) == sizeof(back) &&
+	     !memcmp(buf, back, sizeof(buf)));
 	close(s[0]);
 	close(s[1]);
 
@@ -156,8 +160,10 @@ static void sockets(void)
 		c = socket(AF_INET, SOCK_STREAM, 0);
 		MUST(!connect(c, (struct sockaddr *)&in, sizeof(in)));
 		a = accept(l, NULL, NULL);
+		memset(back, 0, sizeof(back));
 		MUST(send(c, buf, sizeof(buf), 0) == sizeof(buf) &&
-		     recv(a, buf, sizeof(buf), MSG_WAITALL) == sizeof(buf));
+		     recv(a, back, sizeof(back), MSG_WAITALL) == sizeof(back) &&
+		     !memcmp(buf, back, sizeof(buf)));
 		shutdown(c, SHUT_RDWR);
 		close(a);
 		close(c);
@@ -167,8 +173,9 @@ static void sockets(void)
 	u = socket(AF_INET, SOCK_DGRAM, 0);
 	if (u >= 0 && !bind(u, (struct sockaddr *)&in, sizeof(in)) &&
 	    !getsockname(u, (struct sockaddr *)&in, &len)) {
+		memset(back, 0, sizeof(back));
 		MUST(sendto(u, buf, 100, 0, (struct sockaddr *)&in, len) == 100 &&
-		     recv(u, buf, sizeof(buf), 0) == 100);
+		     recv(u, back, sizeof(back), 0) == 100 && !memcmp(buf, back, 100));
 	}
 	close(u);
 }
