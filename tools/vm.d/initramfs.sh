@@ -110,6 +110,7 @@ write_settings() {
 	echo "churn=$((1 - quiet_guest))"
 	echo "export TIME_SCALE=$TIME_SCALE"
 	echo "interactive=$interactive"
+	echo "disk=$disk"
 	echo "stdin_file=$([ "$read_stdin" = 0 ] || echo /opt/vm/stdin)"
 	echo "term='${TERM//[^a-zA-Z0-9+._-]/}'"
 	if [ "$interactive" = 1 ]; then

@@ -83,6 +83,12 @@ start_qemu() {
 		accel=tcg,thread=multi
 	fi
 	options+=(-accel "$accel")
+	if [ -n "$disk" ]; then
+		mkfs.ext4 -q "$work/disk" "$disk" >/dev/null 2>"$work/disk.errors" ||
+			die "no disk of $disk: $(cat "$work/disk.errors")"
+		options+=(-drive "file=$work/disk,if=none,format=raw,cache=unsafe,id=disk"
+			-device "nvme,drive=disk,serial=disk")
+	fi
 	# Each port has an interrupt of its own: shared edge-triggered ones get lost.
 	for port in log:0x3f8:4 command:0x2f8:3 control:0x3e8:5 errors:0x2e8:7; do
 		IFS=: read -r id iobase irq <<<"$port"
