@@ -193,7 +193,7 @@ void memory_compare(const struct memory *before, const struct memory *after, int
 				break;
 		if (k == before->nr_caches)
 			continue;
-		/* Some inodes and their like come and go; and counting takes the smallest objects. */
+		/* Some inodes and their like come and go. Counting takes the smallest objects. */
 		room = operations / 4 + 48;
 		if (after->cache[i].size <= 16)
 			room += after->cache[i].at_once;
