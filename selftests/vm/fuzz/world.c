@@ -180,7 +180,7 @@ uint64_t world_bad_memory(struct input *in, size_t len)
 	case 4:
 		return end - input_below(in, len ?: 1);
 	case 5:
-		/* The end of user space, and of our stack without ASLR: 8 bytes that nobody reads. */
+		/* The end of user space, and of our stack without ASLR: 8 bytes nobody reads. */
 		return 0x7ffffffff000ULL - input_below(in, 8);
 	default:
 		return (uintptr_t)read_only;
