@@ -22,7 +22,5 @@ $(NATIVE): $(NATIVE_OBJS)
 
 .PHONY: stress-native
 
-MINUTES		?= 60
-
 stress-native: $(NATIVE)
-	$(Q)$(NATIVE) --seconds $(or $(SECONDS),$$((60 * $(MINUTES)))) probes calls
+	$(Q)$(NATIVE) --seconds $(or $(SECONDS),$$((60 * $(or $(MINUTES),60)))) probes calls

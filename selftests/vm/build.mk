@@ -4,7 +4,7 @@
 # program, linked with lib/ and the library. Which BPF programs it loads, its #include lines say.
 
 VM_DIR		= selftests/vm
-VM_FOLDERS	= func probe ret link system fuzz
+VM_FOLDERS	= func probe ret link system fuzz stress
 # They cannot run beside others: a script on this side boots a machine for each.
 VM_ALONE	= $(addprefix $(O)/$(VM_DIR)/system/test_,lockdown shutdown thunks kexec)
 VM_ALL_TESTS	= $(patsubst %.c,$(O)/%,$(foreach d,$(VM_FOLDERS),$(wildcard $(VM_DIR)/$(d)/test_*.c)))
@@ -54,6 +54,7 @@ $(VM_ALL_TESTS): %: %.o $(VM_LIB) $(O)/selftests/lib/ktap.o $(LIBTRAMP_A)
 $(addprefix $(O)/$(VM_DIR)/system/,test_failnth test_failnth_many): $(O)/$(VM_DIR)/system/failnth.o
 FUZZ_PARTS	= uapi world request answer coverage
 $(O)/$(VM_DIR)/fuzz/test_fuzz_ioctl: $(patsubst %,$(O)/$(VM_DIR)/fuzz/%.o,$(FUZZ_PARTS))
+$(O)/$(VM_DIR)/stress/test_stress: $(patsubst %,$(O)/$(VM_DIR)/stress/%.o,attach modules surroundings pressure)
 $(O)/$(VM_DIR)/probe/test_probe_gate: $(patsubst %,$(O)/$(VM_DIR)/probe/gate_%.o,graph tables)
 
 # The same interface as syzkaller describes one: docs/abi/syzkaller.txt.

@@ -44,7 +44,7 @@ Variables:
                several in quotes. Default: tests 6.1 6.12 6.12-rt, demo and shell 6.12
   T=TEST       narrow tests to a name, program.name or program; shell patterns work
   RUNS=N       inputs for each of the four targets of fuzz, default 500000
-  MINUTES=N    how long stress-native runs, default 60
+  MINUTES=N    how long stress-native runs, default 60, and the last part of stress, default 30
   JOBS=N       machines side by side in test-vm, default processors + 1
   V=1          show every command
   O=DIR        build folder, default build

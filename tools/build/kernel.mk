@@ -30,10 +30,12 @@ $(O)/kernels/%/vmlinux: $(O)/kernels/%/vmlinuz tools/vmlinux-elf
 kernels: $(MODULE_KERNELS:%=$(O)/kernels/%/vmlinuz)
 
 KMOD_SRC	= $(wildcard kernel/*.[chS] kernel/*/*.[chS] kernel/*/*/*.[chS] kernel/Kbuild include/uapi/linux/*.h)
+TARGET_DIR	= selftests/vm/stress/kmod
 KMOD_TEST_SRC	= $(wildcard selftests/kmod/*.[chS] selftests/kmod/Kbuild)
 
 MODULE_NAMES	= $(if $(wildcard kernel/Kbuild),trampoline.ko) \
-		  $(if $(wildcard selftests/kmod/Kbuild),trampoline_test.ko)
+		  $(if $(wildcard selftests/kmod/Kbuild),trampoline_test.ko) \
+		  $(if $(wildcard $(TARGET_DIR)/Kbuild),trampoline_target.ko)
 
 modules: $(foreach k,$(MODULE_KERNELS),$(MODULE_NAMES:%=$(O)/modules/$(k)/%))
 
@@ -47,3 +49,8 @@ $(O)/modules/%/trampoline_test.ko: $(KMOD_TEST_SRC) $(wildcard include/uapi/linu
 		$(O)/kernels/%/release $(O)/kernels/%/vmlinux
 	$(call msg,KBUILD,$@)
 	$(Q)V=$(V) tools/kmod $* selftests/kmod $@
+
+$(O)/modules/%/trampoline_target.ko: $(wildcard $(TARGET_DIR)/*) tools/kmod $(O)/kernels/%/release \
+		$(O)/kernels/%/vmlinux
+	$(call msg,KBUILD,$@)
+	$(Q)V=$(V) tools/kmod $* $(TARGET_DIR) $@

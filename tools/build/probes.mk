@@ -14,7 +14,7 @@ PROBE_TESTS	= $(addprefix $(O)/selftests/vm/, \
 			$(addprefix probe/test_probe_,judges sweep load hostile context entry) \
 			$(addprefix link/test_,extend links) \
 			$(addprefix func/test_,multi multi_killed) \
-			$(addprefix system/test_,churn modules))
+			$(addprefix system/test_,churn modules) stress/test_stress)
 PROBE_READY	= $(call vm-images,$(STRESS_KERNELS)) $(call vm-modules,$(STRESS_KERNELS)) \
 		  $(TRAMPCTL) $(PROBE_TESTS)
 
@@ -33,3 +33,4 @@ stress: $(PROBE_READY)
 	$(Q)O=$(O) selftests/stress/probes entry $(HOSTILE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes links $(HOSTILE_KERNELS)
 	$(Q)O=$(O) selftests/stress/probes modules $(HOSTILE_KERNELS)
+	$(Q)O=$(O) MINUTES=$(or $(MINUTES),30) selftests/stress/probes everything $(HOSTILE_KERNELS)

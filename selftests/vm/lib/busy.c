@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "busy.h"
@@ -24,12 +26,29 @@ struct done {
 	uint64_t calls[BUSY_FUNCS], rounds;
 };
 
-/* Each process has files of its own, under the same names. */
-static void own_files(void)
+static const char *disk;
+
+void busy_files(const char *dir)
 {
+	disk = dir;
+}
+
+/* Each process has files of its own, under the same names. */
+static void own_files(int cpu)
+{
+	char dir[128];
+	int err;
+
 	REQUIRE(!unshare(CLONE_NEWNS), "unshare: %s", strerror(errno));
 	REQUIRE(!mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), "mount: %s", strerror(errno));
-	REQUIRE(!mount("none", "/tmp", "tmpfs", 0, NULL), "mount: %s", strerror(errno));
+	if (disk && cpu % 2) {
+		snprintf(dir, sizeof(dir), "%s/cpu%d", disk, cpu);
+		mkdir(dir, 0700);
+		err = mount(dir, "/tmp", NULL, MS_BIND, NULL);
+	} else {
+		err = mount("none", "/tmp", "tmpfs", 0, NULL);
+	}
+	REQUIRE(!err, "mount: %s", strerror(errno));
 }
 
 static void call_known(int dev, struct done *done)
@@ -50,7 +69,7 @@ static void one_cpu(int cpu, uint64_t until, struct done *done)
 	int dev;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	own_files();
+	own_files(cpu);
 	pin_to_cpu(cpu);
 	dev = tt_open();
 	do {

@@ -8,6 +8,9 @@
 /* The functions tt_hot0 to tt_hot3 of the test module. */
 #define BUSY_FUNCS	4
 
+/* Files of every other CPU are in @dir from now on; those of the rest stay in memory. */
+void busy_files(const char *dir);
+
 /*
  * Each CPU does workload() over and over for @seconds, in a process of its own. In between it
  * calls the functions; @calls, one for each, is how often in all. Results that are not as they

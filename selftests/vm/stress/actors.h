@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Actors: processes that do one thing to the kernel over and over, at random, beside others.
+ * Some attach programs by our module (attach.c). The others are the surroundings that these
+ * meet (surroundings.c), modules that come and go (modules.c), and memory that gets short
+ * (pressure.c).
+ *
+ * Each runs until the end, and gives back what it holds. An actor may be refused because of
+ * another one: the errors it expects are listed where it asks. All others fail the test.
+ */
+#ifndef STRESS_ACTORS_H
+#define STRESS_ACTORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "vmtest.h"
+
+/* Shared by all processes. */
+struct actor_counts {
+	uint64_t steps, attached, detached, refused, times_full;
+};
+
+/**
+ * struct actor - see above
+ * @name: in the report
+ * @begin: once, in its process, before the first step; NULL: nothing to do
+ * @step: one random thing; @r is for rnd() (probe.h)
+ * @end: gives back what it holds; NULL: nothing to do
+ * @pause_us: between two steps
+ */
+struct actor {
+	const char *name;
+	void (*begin)(void);
+	void (*step)(uint64_t *r);
+	void (*end)(void);
+	unsigned int pause_us;
+};
+
+extern const struct actor attach_actors[], surrounding_actors[];
+extern const unsigned int nr_attach_actors, nr_surrounding_actors;
+
+/* The counts of the actor whose process this is. */
+extern struct actor_counts *my_counts;
+
+/* Functions of the kernel and of the test module, and instructions, which actors choose from. */
+#define ACTOR_PLACES 2000
+extern uint64_t *actor_funcs;
+extern int nr_actor_funcs;
+extern uint64_t actor_insns[ACTOR_PLACES];
+/* stress.bpf.c, loaded */
+extern struct stress *actor_progs;
+
+/* Draw them, and load the programs; in the process that all others come from. */
+void actors_setup(uint64_t *r);
+
+/*
+ * An attach was not granted. Others may be the cause of it, or the place itself: @err is one that
+ * the header has for ATTACH. Anything else fails the test.
+ */
+void refused(const char *what, int err, const struct tramp_refusal *why);
+
+/* A step of an actor: a module comes, programs are attached to it, and it goes. */
+void modules_step(uint64_t *r);
+
+/* A step of an actor: it takes some of the memory, and gives all back when little is left. */
+void pressure_step(uint64_t *r);
+
+/* A control group with little memory: made, entered and used up by a process, and removed. */
+void group_setup(void);
+void group_enter(void);
+void group_use(void);
+void group_remove(void);
+/* Processes that were killed because the group's memory ran out. */
+uint64_t group_kills(void);
+
+#endif /* STRESS_ACTORS_H */

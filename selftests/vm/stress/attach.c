@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Actors that attach programs by our module: one by one, in batches, to many functions, at
+ * returns, pinned, and from processes that are killed.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "actors.h"
+#include "many.h"
+#include "probe.h"
+#include "probe_functions.h"
+#include "probe_sample.h"
+#include "record.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+#include "selftests/vm/lib/record.skel.h"
+#include "selftests/vm/stress/stress.skel.h"
+
+#define BATCH		40
+#define SINGLES		16
+#define MANY_FUNCS	200
+
+struct actor_counts *my_counts;
+uint64_t *actor_funcs;
+int nr_actor_funcs;
+uint64_t actor_insns[ACTOR_PLACES];
+struct stress *actor_progs;
+
+static struct record *record;
+
+void actors_setup(uint64_t *r)
+{
+	static struct sample samples[ACTOR_PLACES];
+	int i;
+
+	probe_setup();
+	record = record__open_and_load();
+	REQUIRE(record, "record.bpf.o: %s", strerror(errno));
+	actor_progs = many_open(stress);
+	REQUIRE(actor_progs && !stress__load(actor_progs), "stress.bpf.o: %s", strerror(errno));
+	actor_funcs = functions_take(&nr_actor_funcs, ACTOR_PLACES, r);
+	sample_draw(samples, ACTOR_PLACES, r);
+	for (i = 0; i < ACTOR_PLACES; i++)
+		actor_insns[i] = samples[i].addr;
+}
+
+static void add(uint64_t *count, uint64_t n)
+{
+	__atomic_fetch_add(count, n, __ATOMIC_RELAXED);
+}
+
+void refused(const char *what, int err, const struct tramp_refusal *why)
+{
+	static const int expected[] = {
+		EBUSY, EINVAL, EOPNOTSUPP, ENOENT, ENXIO, ENODEV, E2BIG, ENOMEM, ERANGE, EINTR,
+	};
+	size_t i;
+
+	add(&my_counts->refused, 1);
+	for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		if (err == -expected[i])
+			return;
+	}
+	CHECK(false, "%s: %s, %s %s", what, strerror(-err), tramp_reason_name(why->reason),
+	      why->detail);
+}
+
+/* ------------------------------------------------- entry and exit programs --- */
+
+static struct single {
+	int prog[2], link;
+} singles[SINGLES];
+
+/* The functions of this process: programs are loaded for one each. */
+static void singles_begin(void)
+{
+	char func[32];
+	int i;
+
+	for (i = 0; i < SINGLES; i++) {
+		bool is_exit = i % 2;
+
+		sprintf(func, "tt_many%02d", i / 2);
+		singles[i].prog[0] = prog_clone(is_exit ? record->progs.count_exit :
+						record->progs.count_entry, func,
+						is_exit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY);
+		singles[i].prog[1] = prog_clone(is_exit ? record->progs.count_exit :
+						record->progs.count_entry_too, func,
+						is_exit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY);
+		singles[i].link = -1;
+	}
+}
+
+static void single_drop(struct single *s)
+{
+	close(s->link);
+	s->link = -1;
+	add(&my_counts->detached, 1);
+}
+
+static void singles_step(uint64_t *r)
+{
+	struct single *s = &singles[rnd(r) % SINGLES];
+	struct attachment a;
+	int err;
+
+	if (s->link < 0) {
+		a = attach_func_try(OURS, s->prog[0], NULL);
+		if (a.err) {
+			refused("fentry or fexit", a.err, &a.reply.refusal);
+			return;
+		}
+		s->link = a.fd;
+		add(&my_counts->attached, 1);
+		return;
+	}
+	switch (rnd(r) % 4) {
+	case 0:
+		/* To the other program, and back: it may be the same kind only. */
+		err = bpf_link_update(s->link, s->prog[1], NULL);
+		CHECK(!err || err == -ENOENT, "update: %s", strerror(-err));
+		if (!err)
+			CHECK_EQ(bpf_link_update(s->link, s->prog[0], NULL), 0, "update back");
+		break;
+	case 1:
+		err = bpf_link_detach(s->link);
+		CHECK(!err, "detach: %s", strerror(-err));
+		single_drop(s);
+		break;
+	default:
+		single_drop(s);
+	}
+}
+
+static void singles_end(void)
+{
+	int i;
+
+	for (i = 0; i < SINGLES; i++) {
+		if (singles[i].link >= 0)
+			single_drop(&singles[i]);
+	}
+}
+
+/* ------------------------------------------------------------------ probes --- */
+
+static struct tramp_attach batch[BATCH];
+static int batch_fds[BATCH];
+static uint32_t nr_batch;
+
+static void probes_detach(void)
+{
+	struct tramp_detach_batch d = { .size = sizeof(d), .count = nr_batch,
+					.fds = (uintptr_t)batch_fds };
+
+	if (!nr_batch)
+		return;
+	CHECK(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &d), "DETACH_BATCH: %s",
+	      strerror(errno));
+	while (nr_batch) {
+		close(batch_fds[--nr_batch]);
+		add(&my_counts->detached, 1);
+	}
+}
+
+static void probe_fill(struct tramp_attach *a, uint64_t *r)
+{
+	memset(a, 0, sizeof(*a));
+	a->size = sizeof(*a);
+	a->prog_fd = bpf_program__fd(probe_skel->progs.count);
+	a->addr = actor_insns[rnd(r) % ACTOR_PLACES];
+	a->flags = TRAMP_ATTACH_F_COOKIE;
+	if (rnd(r) % 4 == 0)
+		a->flags |= TRAMP_ATTACH_F_NO_JUMP;
+}
+
+/* A batch is all or nothing: places that cannot be probed are found one by one first. */
+static void probes_step(uint64_t *r)
+{
+	struct tramp_attach_batch b = { .size = sizeof(b), .item_size = sizeof(batch[0]),
+					.items = (uintptr_t)batch };
+	uint32_t i;
+
+	if (nr_batch) {
+		if (rnd(r) % 2)
+			probe_flush();
+		probes_detach();
+		return;
+	}
+	for (i = 0; i < BATCH; i++)
+		probe_fill(&batch[i], r);
+	for (b.count = BATCH; b.count;) {
+		if (!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &b))
+			break;
+		refused("ATTACH_BATCH", -errno, &b.refusal);
+		if (b.failed >= b.count)
+			return;
+		batch[b.failed] = batch[--b.count];
+	}
+	for (nr_batch = 0; nr_batch < b.count; nr_batch++)
+		batch_fds[nr_batch] = batch[nr_batch].link_fd;
+	add(&my_counts->attached, b.count);
+}
+
+/* ---------------------------------------------------------- many functions --- */
+
+static struct many *some;
+
+static void many_begin(void)
+{
+	some = many_new();
+}
+
+static void many_step(uint64_t *r)
+{
+	uint32_t kind = rnd(r) % 3, i;
+	int err;
+
+	some->cmd.nr = 0;
+	for (i = 0; i < MANY_FUNCS; i++)
+		many_add(some, actor_funcs[rnd(r) % nr_actor_funcs]);
+	err = many_attach_try(some, bpf_program__fd(kind == 2 ? actor_progs->progs.session :
+						    actor_progs->progs.many),
+			      TRAMP_MULTI_F_SKIP | (kind == 1 ? TRAMP_MULTI_F_RETURN : 0) |
+			      (kind == 2 ? many_session() : 0));
+	if (err) {
+		refused("ATTACH_MULTI", err, &some->cmd.refusal);
+		return;
+	}
+	add(&my_counts->attached, 1);
+	usleep(rnd(r) % 50000);
+	close(some->cmd.link_fd);
+	add(&my_counts->detached, 1);
+}
+
+/* ----------------------------------------------------------------- returns --- */
+
+static void returns_step(uint64_t *r)
+{
+	struct tramp_attach want = {
+		.flags = TRAMP_ATTACH_F_RETURN,
+		.addr = actor_funcs[rnd(r) % nr_actor_funcs],
+		.maxactive = rnd(r) % 64,
+	};
+	struct attachment a = attach_want(bpf_program__fd(probe_skel->progs.count), &want);
+
+	if (a.err) {
+		refused("kretprobe", a.err, &a.reply.refusal);
+		return;
+	}
+	add(&my_counts->attached, 1);
+	usleep(rnd(r) % 20000);
+	detach(&a);
+	add(&my_counts->detached, 1);
+}
+
+/* -------------------------------------------------------------------- pins --- */
+
+static void pins_step(uint64_t *r)
+{
+	struct tramp_attach want = { .addr = actor_funcs[rnd(r) % nr_actor_funcs] };
+	struct attachment a = attach_want(bpf_program__fd(probe_skel->progs.count), &want);
+	char path[64];
+	int fd;
+
+	if (a.err) {
+		refused("kprobe", a.err, &a.reply.refusal);
+		return;
+	}
+	add(&my_counts->attached, 1);
+	snprintf(path, sizeof(path), "/sys/fs/bpf/stress-%d", getpid());
+	CHECK_EQ(bpf_obj_pin(a.fd, path), 0, "pin");
+	detach(&a);
+	fd = bpf_obj_get(path);
+	CHECK(fd >= 0, "a pinned link: %s", strerror(-fd));
+	unlink(path);
+	close(fd);
+	add(&my_counts->detached, 1);
+}
+
+/* --------------------------------------------------- processes that are killed --- */
+
+static void mortal(uint64_t r, bool grows)
+{
+	if (grows)
+		group_enter();
+	many_begin();
+	while (!ktap_failures()) {
+		probes_step(&r);
+		many_step(&r);
+		returns_step(&r);
+		if (grows)
+			group_use();
+	}
+	_exit(1);
+}
+
+/* By us at any time, or by the kernel for want of memory. */
+static void mortal_step(uint64_t *r)
+{
+	bool grows = rnd(r) % 2;
+	uint64_t own = rnd(r);
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	REQUIRE(pid >= 0, "fork: %s", strerror(errno));
+	if (!pid)
+		mortal(own, grows);
+	if (!grows) {
+		usleep(rnd(r) % 300000);
+		kill(pid, SIGKILL);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid, "waitpid");
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+	      "the child ended by itself: %#x", status);
+}
+
+const struct actor attach_actors[] = {
+	{ "entries and exits", singles_begin, singles_step, singles_end, 1000 },
+	{ "probes", NULL, probes_step, probes_detach, 5000 },
+	{ "many", many_begin, many_step, NULL, 10000 },
+	{ "returns", NULL, returns_step, NULL, 1000 },
+	{ "modules", NULL, modules_step, NULL, 10000 },
+	{ "pins", NULL, pins_step, NULL, 10000 },
+	{ "killed", NULL, mortal_step, NULL, 10000 },
+};
+const unsigned int nr_attach_actors = sizeof(attach_actors) / sizeof(attach_actors[0]);

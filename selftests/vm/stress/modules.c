@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A module that goes with programs attached to it, and comes again (kmod/target.c). As long as
+ * it is there each program sees every call, or its miss is counted.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "actors.h"
+#include "probe.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+
+#define TARGET		"trampoline_target"
+#define CALL		"/sys/module/" TARGET "/parameters/call"
+#define CALLS		20
+#define FUNCS		3
+/* At an entry, behind its first instructions and at the return, of each function. */
+#define PLACES		(FUNCS * 3)
+
+static uint64_t func[FUNCS];
+
+static void come(void)
+{
+	char *text;
+	int err = module_load("/opt/trampoline/" TARGET ".ko");
+
+	REQUIRE(!err, "%s: %s", TARGET, strerror(-err));
+	text = read_file(CALL);
+	REQUIRE(sscanf(text, "%lx %lx %lx", &func[0], &func[1], &func[2]) == FUNCS, "%s", text);
+	free(text);
+}
+
+/* Whether it is gone. A program at a function's return holds the module, others do not. */
+static bool try_go(void)
+{
+	int err = module_unload(TARGET);
+
+	CHECK(!err || err == -EAGAIN || err == -EBUSY, "unloading %s: %s", TARGET, strerror(-err));
+	return !err;
+}
+
+static struct attachment attach_at(int place, uint64_t *r)
+{
+	struct tramp_attach want = { .addr = func[place / 3] };
+	struct probe_func f;
+
+	switch (place % 3) {
+	case 1:
+		REQUIRE(!probe_explain(&f, want.addr, NULL, false) && f.nr > 3, "%s", TARGET);
+		/* Each of the first instructions is executed once a call. */
+		want.addr += f.insns[1 + rnd(r) % 2].offset;
+		probe_func_free(&f);
+		break;
+	case 2:
+		want.flags = TRAMP_ATTACH_F_RETURN;
+		break;
+	}
+	return attach_want(bpf_program__fd(probe_skel->progs.count), &want);
+}
+
+void modules_step(uint64_t *r)
+{
+	struct attachment at[PLACES];
+	uint64_t hits, misses;
+	bool gone;
+	int i;
+
+	come();
+	for (i = 0; i < PLACES; i++) {
+		at[i] = (struct attachment){ .fd = -1, .err = -ENOENT };
+		if (rnd(r) % 2)
+			continue;
+		at[i] = attach_at(i, r);
+		if (at[i].err)
+			refused("a module's function", at[i].err, &at[i].reply.refusal);
+		else
+			my_counts->attached++;
+	}
+	CHECK_EQ(write_file(CALL, "%d", CALLS), 0, "calls");
+	gone = rnd(r) % 2 && try_go();
+	for (i = 0; i < PLACES; i++) {
+		if (at[i].err)
+			continue;
+		attachment_counts(&at[i], &hits, &misses);
+		/* The third function calls the first one. */
+		CHECK_EQ(hits + misses, i < 3 ? 2 * CALLS : CALLS, "place %d: run or missed", i);
+		detach(&at[i]);
+		my_counts->detached++;
+	}
+	/* An image that waits to be freed holds the module of its function for a while. */
+	for (i = 0; !gone && i < 3000; i++) {
+		usleep(20000);
+		gone = try_go();
+	}
+	CHECK(gone, "%s does not go", TARGET);
+}

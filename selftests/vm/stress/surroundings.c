@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Actors that are the surroundings of those in attach.c. There are the kernel's own probes,
+ * trampolines and tracers at the same functions, a profiler, and CPUs that go and come. Somebody
+ * looks at everything and tries to unload the module.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <asm/perf_regs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "actors.h"
+#include "probe.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+#include "selftests/vm/stress/stress.skel.h"
+
+#define MAX_PROFILED	8
+
+/* ---------------------------------------------------------- the kernel's own --- */
+
+static void kprobes_step(uint64_t *r)
+{
+	struct attachment a[8];
+	int i;
+
+	for (i = 0; i < 8; i++)
+		a[i] = attach_insn_try(KERNEL, bpf_program__fd(probe_skel->progs.count),
+				       actor_insns[rnd(r) % ACTOR_PLACES], 0, 0);
+	usleep(rnd(r) % 20000);
+	for (i = 0; i < 8; i++)
+		detach(&a[i]);
+}
+
+static int fentry;
+
+static void fentry_begin(void)
+{
+	/* A function that the actor of entries and exits has, too. */
+	fentry = bpf_program__fd(actor_progs->progs.kernel_entry);
+}
+
+static void fentry_step(uint64_t *r)
+{
+	struct attachment a = attach_func_try(KERNEL, fentry, NULL);
+
+	CHECK(!a.err || a.err == -EBUSY, "the kernel's fentry: %s", strerror(-a.err));
+	usleep(rnd(r) % 20000);
+	detach(&a);
+}
+
+static void tracer_step(uint64_t *r)
+{
+	char name[128];
+
+	/* Not all of them can be traced. */
+	ksym_name(actor_funcs[rnd(r) % nr_actor_funcs], name, sizeof(name));
+	if (write_file(TRACING "set_ftrace_filter", "%s\n", name))
+		return;
+	CHECK_EQ(write_file(TRACING "current_tracer", "function"), 0, "function tracer");
+	usleep(rnd(r) % 100000);
+	function_tracer(NULL);
+}
+
+/* ---------------------------------------------------------------- profiling --- */
+
+/* Samples with call stacks, of all CPUs, as a profiler takes them: interrupts anywhere. */
+static void profile_step(uint64_t *r)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1, .sample_freq = 200,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_INTR,
+		.sample_regs_intr = 1ULL << PERF_REG_X86_SP,
+	};
+	size_t size = 9 * sysconf(_SC_PAGESIZE);
+	int cpu, fd[MAX_PROFILED];
+	void *ring[MAX_PROFILED];
+
+	for (cpu = 0; cpu < MAX_PROFILED; cpu++) {
+		fd[cpu] = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		/* A CPU that is away at the moment, or has never been there. */
+		CHECK(fd[cpu] >= 0 || errno == ENODEV || errno == EINVAL, "profiling: %s",
+		      strerror(errno));
+		ring[cpu] = fd[cpu] < 0 ? MAP_FAILED :
+			    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd[cpu], 0);
+	}
+	usleep(rnd(r) % 500000);
+	for (cpu = 0; cpu < MAX_PROFILED; cpu++) {
+		if (ring[cpu] != MAP_FAILED)
+			munmap(ring[cpu], size);
+		if (fd[cpu] >= 0)
+			close(fd[cpu]);
+	}
+}
+
+/* --------------------------------------------------------------------- CPUs --- */
+
+static char last_cpu[64];
+
+static void hotplug_begin(void)
+{
+	snprintf(last_cpu, sizeof(last_cpu), "/sys/devices/system/cpu/cpu%d/online", nr_cpus() - 1);
+}
+
+static void hotplug_step(uint64_t *r)
+{
+	/* The work has yet to be put on it. */
+	if (!my_counts->steps)
+		sleep(3);
+	CHECK_EQ(write_file(last_cpu, "0"), 0, "a CPU goes");
+	usleep(rnd(r) % 500000);
+	CHECK_EQ(write_file(last_cpu, "1"), 0, "a CPU comes");
+	usleep(rnd(r) % 2000000);
+}
+
+/* ---------------------------------------------------------------- observers --- */
+
+static int look_at(const struct tramp_link_info *info, void *ctx)
+{
+	(void)info;
+	return ++*(unsigned int *)ctx > 200;
+}
+
+static void observer_step(uint64_t *r)
+{
+	unsigned int seen = 0;
+
+	switch (rnd(r) % 4) {
+	case 0:
+		CHECK(tramp_for_each(look_at, &seen) >= 0, "%s", tramp_last_error()->message);
+		break;
+	case 1:
+		free(read_file("/sys/kernel/debug/trampoline/list"));
+		break;
+	case 2:
+		ksym_images();
+		break;
+	default:
+		/* Somebody has the device open, always. */
+		CHECK(module_unload("trampoline"), "our module is gone");
+	}
+}
+
+const struct actor surrounding_actors[] = {
+	{ "kernel kprobes", NULL, kprobes_step, NULL, 10000 },
+	{ "kernel fentry", fentry_begin, fentry_step, NULL, 10000 },
+	{ "function tracer", NULL, tracer_step, NULL, 100000 },
+	{ "profiler", NULL, profile_step, NULL, 300000 },
+	{ "hotplug", hotplug_begin, hotplug_step, NULL, 0 },
+	{ "memory", NULL, pressure_step, NULL, 20000 },
+	{ "observer", NULL, observer_step, NULL, 50000 },
+};
+const unsigned int nr_surrounding_actors =
+	sizeof(surrounding_actors) / sizeof(surrounding_actors[0]);
