@@ -105,7 +105,8 @@ static void func_release(struct tramp_image *base)
 	/* Before the code goes: another image may be at that address next. */
 	tramp_died_forget(&image->inside->died);
 	free_percpu(image->inside->inflight);
-	kfree(image->inside);
+	/* A task that dies on another CPU may be at it, on its way to others of the table. */
+	kfree_rcu(image->inside, rcu);
 }
 
 /* Where in an image's set the programs of a kind begin. */

@@ -27,6 +27,7 @@ enum tramp_exit_state {
  * @inflight: calls that are inside (up: in, down: out; the sum over all CPUs counts)
  * @died: calls that are counted as inside for ever
  * @older: in its target's list of images that calls may still be in
+ * @rcu: for its free: who walks past @died may still be at it
  * @after_call: where the original returns to in it, 0 for an entry image
  * @nr_exits: how many of its programs run when the original has returned: the last ones
  * @exit_state: enum tramp_exit_state of each exit program
@@ -38,7 +39,10 @@ struct tramp_func_inside {
 	struct tramp_func_image *image;
 	u64 __percpu *inflight;
 	struct tramp_died died;
-	struct hlist_node older;
+	union {
+		struct hlist_node older;
+		struct rcu_head rcu;
+	};
 	u32 after_call;
 	u32 nr_exits;
 	u32 *exit_state;
