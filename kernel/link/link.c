@@ -48,7 +48,7 @@ void tramp_link_describe(const struct tramp_link *link, struct tramp_described *
 	d->prog_id = prog->aux->id;
 	d->prog_name = prog->aux->name;
 	d->sleepable = tramp_prog_sleepable(prog);
-	d->cookie = member->slot->cookie;
+	d->cookie = tramp_slot_cookie(member->slot);
 	d->key = member->key;
 	d->mode_name = "NONE";
 	d->module = "";
@@ -146,7 +146,7 @@ static int replace_prog(struct tramp_link *link, struct bpf_prog *new, struct tr
 	    new->aux->attach_btf_id != old->aux->attach_btf_id ||
 	    link->ops->check_prog(new, &kind, NULL))
 		return -EINVAL;
-	slot->cookie = link->member.slot->cookie;
+	slot->cookie = tramp_slot_cookie(link->member.slot);
 	err = link->ops->replace(&link->member, slot, &why);
 	if (err)
 		return err;

@@ -78,6 +78,12 @@ struct tramp_slot {
 	struct tramp_slot_user *user;	/* may be NULL */
 };
 
+/* What bpf_get_attach_cookie() returns; 0 where each function has one of its own. */
+static inline u64 tramp_slot_cookie(const struct tramp_slot *slot)
+{
+	return slot->session ? 0 : slot->cookie;
+}
+
 /* New counters at zero, with one reference; NULL if out of memory. May sleep. */
 struct tramp_counts *tramp_counts_alloc(void);
 void tramp_counts_put(struct tramp_counts *counts);
