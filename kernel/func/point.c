@@ -29,7 +29,8 @@ static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusa
 	return 0;
 }
 
-static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
+static int prepare(struct tramp_member *member, const struct tramp_attach *req,
+		   struct tramp_refusal *why)
 {
 	if (!req->addr && !*req->symbol && !req->offset && !*req->module)
 		return 0;

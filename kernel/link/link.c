@@ -316,7 +316,7 @@ struct tramp_link *tramp_link_open(const struct tramp_point_ops *ops,
 		err = PTR_ERR(link);
 		goto put_prog;
 	}
-	err = link->ops->prepare(req, why);
+	err = link->ops->prepare(&link->member, req, why);
 	if (err)
 		goto free_link;
 	/* An fd and an id, which nobody can see before bpf_link_settle(). */

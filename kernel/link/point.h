@@ -108,7 +108,8 @@ struct tramp_join {
  * @check_prog: whether a program can be attached, wherever; tells its kind. No locks;
  *	must not sleep. Return: 0 or a negative errno
  * @prepare: check the place in a request, and do what must be done before tramp_mutex is
- *	taken. May sleep. Return: 0 or a negative errno
+ *	taken. Nobody has the member but the caller; its @slot, @counts and @kind are set. May
+ *	sleep. Return: 0 or a negative errno
  * @attach: attach a member, whose @slot, @counts, @kind and @link_id are set. On success its
  *	@point and @key are. tramp_mutex held, may sleep. Return: 0 or a negative errno; then
  *	nothing has changed
@@ -137,7 +138,8 @@ struct tramp_point_ops {
 	bool returns;
 	enum bpf_link_type link_type;
 	int (*check_prog)(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why);
-	int (*prepare)(const struct tramp_attach *req, struct tramp_refusal *why);
+	int (*prepare)(struct tramp_member *member, const struct tramp_attach *req,
+		       struct tramp_refusal *why);
 	int (*attach)(struct tramp_member *member, const struct tramp_attach *req,
 		      struct tramp_refusal *why);
 	void (*detach)(struct tramp_member *member);

@@ -40,7 +40,6 @@
 #include "hooked.h"
 #include "layout.h"
 #include "multi.h"
-#include "prog/session.h"
 #include "prog/slot.h"
 
 /* How many parts come or go before others get tramp_mutex. Each may take an update of ftrace. */
@@ -453,24 +452,6 @@ static int make_slot(struct tramp_multi *multi, struct tramp_slot *slot,
 	return 0;
 }
 
-/* When the program runs: at entries, returns, or both. */
-static int set_kind(struct tramp_member *member, const struct tramp_multi_req *req,
-		    struct tramp_refusal *why)
-{
-	bool session = member->kind == TRAMP_KIND_KPROBE_SESSION;
-
-	if (req->by_map && !session) {
-		member->kind = TRAMP_KIND_KPROBE_SESSION;
-		return tramp_session_make(member->slot, why);
-	}
-	if (session != req->session)
-		return tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0,
-				    "another program than a moment ago");
-	if (req->returns)
-		member->kind = TRAMP_KIND_KRETPROBE_MULTI;
-	return 0;
-}
-
 int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *attach_req,
 		       struct tramp_refusal *why)
 {
@@ -481,9 +462,6 @@ int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *a
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
-	err = set_kind(member, req, why);
-	if (err)
-		return err;
 	multi = kzalloc(struct_size(multi, sites, chunks), GFP_KERNEL);
 	if (!multi)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);

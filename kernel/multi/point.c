@@ -13,6 +13,7 @@
 #include "layout.h"
 #include "multi.h"
 #include "prog/runtime.h"
+#include "prog/session.h"
 
 static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why)
 {
@@ -59,9 +60,25 @@ int tramp_multi_check_prog(struct tramp_multi_req *req, struct tramp_refusal *wh
 	return err;
 }
 
-/* The functions have been checked when the request was made. */
-static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
+/*
+ * When the program runs: at entries, returns, or both. The functions have been checked when the
+ * request was made.
+ */
+static int prepare(struct tramp_member *member, const struct tramp_attach *req,
+		   struct tramp_refusal *why)
 {
+	const struct tramp_multi_req *multi = container_of(req, struct tramp_multi_req, attach);
+	bool session = member->kind == TRAMP_KIND_KPROBE_SESSION;
+
+	if (multi->by_map && !session) {
+		member->kind = TRAMP_KIND_KPROBE_SESSION;
+		return tramp_session_make(member->slot, why);
+	}
+	if (session != multi->session)
+		return tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0,
+				    "another program than a moment ago");
+	if (multi->returns)
+		member->kind = TRAMP_KIND_KRETPROBE_MULTI;
 	return 0;
 }
 

@@ -88,6 +88,12 @@ static int find_words(struct tramp_slot *slot, struct tramp_refusal *why)
 		tail_calls |= map->map_type == BPF_MAP_TYPE_PROG_ARRAY;
 		if (strcmp(map->name, TRAMP_SESSION_MAP))
 			continue;
+		/* BPF_PROG_BIND_MAP adds maps: the program looks into one of them only. */
+		if (slot->words) {
+			err = tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "two maps %s",
+					   TRAMP_SESSION_MAP);
+			break;
+		}
 		if (map->map_type != BPF_MAP_TYPE_PERCPU_ARRAY ||
 		    map->value_size != sizeof(struct tramp_session_words)) {
 			err = tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,

@@ -14,12 +14,14 @@ struct pt_regs;
  * tramp_session_make() - have a slot's program run as a session by map
  * @slot: of a kprobe program; nobody has it but the caller
  * @why: MISSING_SYMBOL, ATTACH_TYPE, SYNTAX (its TRAMP_SESSION_MAP is
- *	something else, or it has none and tail-calls other programs)
+ *	something else, there are two, or it has none and tail-calls other
+ *	programs)
  *
  * From then on images and callbacks are to run it as a program with TRAMP_X86_CALL_MULTI whose
  * @link is the struct tramp_funcs.
  *
- * Context: process, may sleep.
+ * Context: process, may sleep. Not with tramp_mutex: it takes the program's used_maps_mutex,
+ * and the kernel writes to user space with that held (bpf_prog_get_info_by_fd()).
  * Return: 0 or a negative errno.
  */
 int tramp_session_make(struct tramp_slot *slot, struct tramp_refusal *why);

@@ -27,9 +27,10 @@ static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusa
 	return err;
 }
 
-static int prepare(const struct tramp_attach *req, struct tramp_refusal *why)
+static int prepare(struct tramp_member *member, const struct tramp_attach *req,
+		   struct tramp_refusal *why)
 {
-	return tramp_probe_ops.prepare(req, why);
+	return tramp_probe_ops.prepare(member, req, why);
 }
 
 /* At its return no kprobe of the kernel is running, which alone tells the function. */

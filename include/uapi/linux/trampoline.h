@@ -586,8 +586,9 @@ struct tramp_explain_code {
  * A program of any kernel can be a session: with F_SESSION one that has no attach type. It asks
  * nothing of the kernel, but has a map named TRAMP_SESSION_MAP: a BPF_MAP_TYPE_PERCPU_ARRAY of
  * this struct with one entry. While the program runs that entry has the words of its call, on
- * the CPU that it runs on. As with the kernel's sessions a program that returns other than 0 at
- * the entry does not run at the return.
+ * the CPU that it runs on. Programs that it tail-calls find them there if they use the same map.
+ * As with the kernel's sessions a program that returns other than 0 at the entry does not run at
+ * the return.
  */
 struct tramp_session_words {
 	__aligned_u64 is_return;

@@ -3,11 +3,17 @@
  * Sessions by map: plain kprobe programs with TRAMP_MULTI_F_SESSION, on every kernel. That
  * objects for kprobe.session work where the kernel has none is for test_multi_session.c.
  */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "fixture.h"
 #include "many.h"
+#include "probe.h"
+#include "stuck_page.h"
 #include "selftests/vm/func/session_map.skel.h"
 
 #define LEVELS	20
@@ -87,6 +93,74 @@ static void test_runs(void)
 	runs(skel->progs.negative, TRAMP_MULTI_F_SESSION, 1);
 }
 
+/* Each function has its own: the link shows none, and no address of ours in its place. */
+static void test_no_cookie(void)
+{
+	struct many *m;
+	char path[64], *text;
+
+	setup();
+	m = attach(skel->progs.one, TRAMP_MULTI_F_SESSION);
+	CHECK_EQ(tramp_query_link(m->cmd.link_id).cookie, 0, "cookie of the link");
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", m->cmd.link_fd);
+	text = read_file(path);
+	CHECK_EQ(number_after(text, "cookie:", 1), 0, "cookie in fdinfo: %s", text);
+	free(text);
+	many_detach(m);
+}
+
+static void *ask_for_maps(void *page)
+{
+	struct bpf_prog_info info = { .nr_map_ids = 8, .map_ids = (uintptr_t)page };
+	uint32_t len = sizeof(info);
+
+	CHECK_EQ(bpf_obj_get_info_by_fd(bpf_program__fd(skel->progs.one), &info, &len), 0, "info");
+	return NULL;
+}
+
+static void *attach_session(void *m)
+{
+	many_attach(m, bpf_program__fd(skel->progs.one), TRAMP_MULTI_F_SESSION);
+	return NULL;
+}
+
+static void *attach_another(void *done)
+{
+	many_detach(attach(skel->progs.no_map, 0));
+	__atomic_store_n((bool *)done, true, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/*
+ * The kernel tells a program's maps to user space with a mutex held that a session needs, too.
+ * User space may take its time. A session of that program waits for it, but nobody else does.
+ */
+static void test_stuck_maps(void)
+{
+	struct many *m = many_new();
+	pthread_t asks, session, other;
+	struct stuck_page stuck;
+	bool done = false;
+	int i;
+
+	setup();
+	stuck_page_make(&stuck);
+	many_add_name(m, "tt_hot0");
+	REQUIRE(!pthread_create(&asks, NULL, ask_for_maps, stuck.page), "thread");
+	stuck_page_wait(&stuck);
+	REQUIRE(!pthread_create(&session, NULL, attach_session, m), "thread");
+	usleep(500000);
+	REQUIRE(!pthread_create(&other, NULL, attach_another, &done), "thread");
+	for (i = 0; i < 200 * time_scale() && !__atomic_load_n(&done, __ATOMIC_RELAXED); i++)
+		usleep(50000);
+	CHECK(__atomic_load_n(&done, __ATOMIC_RELAXED), "another attach waits for user space");
+	stuck_page_release(&stuck, NULL);
+	pthread_join(asks, NULL);
+	pthread_join(session, NULL);
+	pthread_join(other, NULL);
+	many_detach(m);
+}
+
 static void refused(const struct bpf_program *prog, uint32_t flags, uint32_t reason)
 {
 	struct many *m = many_new();
@@ -117,10 +191,19 @@ static void bad_program(enum bpf_map_type type, uint32_t value_size, enum bpf_at
 
 static void test_errors(void)
 {
+	struct session_map *other;
+
 	setup();
 	refused(skel->progs.one, TRAMP_MULTI_F_SESSION | TRAMP_MULTI_F_RETURN, TRAMP_REASON_SYNTAX);
 	refused(skel->progs.one, TRAMP_MULTI_F_SESSION << 1, TRAMP_REASON_SYNTAX);
 	refused(skel->progs.tail_calls, TRAMP_MULTI_F_SESSION, TRAMP_REASON_SYNTAX);
+	/* The other object's map, which the program never looks into. */
+	other = session_map__open_and_load();
+	REQUIRE(other, "%s", strerror(errno));
+	CHECK_EQ(bpf_prog_bind_map(bpf_program__fd(skel->progs.two),
+				   bpf_map__fd(other->maps.tramp_session), NULL), 0, "bind");
+	refused(skel->progs.two, TRAMP_MULTI_F_SESSION, TRAMP_REASON_SYNTAX);
+	session_map__destroy(other);
 	bad_program(BPF_MAP_TYPE_ARRAY, 16, 0, TRAMP_REASON_SYNTAX);
 	bad_program(BPF_MAP_TYPE_PERCPU_ARRAY, 24, 0, TRAMP_REASON_SYNTAX);
 	/* Before, such a program is refused for its helpers. */
@@ -132,6 +215,8 @@ static void test_errors(void)
 static const struct ktap_test tests[] = {
 	{ "pairs", test_pairs, 60 },
 	{ "runs", test_runs, 60 },
+	{ "no_cookie", test_no_cookie, 60 },
+	{ "stuck_maps", test_stuck_maps, 60 },
 	{ "errors", test_errors, 60 },
 };
 

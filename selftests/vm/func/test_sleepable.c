@@ -8,18 +8,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
-#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include "../../kmod/trampoline_test.h"
 #include "fixture.h"
 #include "sleepable.h"
+#include "stuck_page.h"
 #include "selftests/vm/func/sleepable.skel.h"
 
 static struct sleepable *skel;
@@ -143,33 +141,18 @@ static void *call_it(void *page)
  */
 static void test_detached_asleep(void)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-	struct uffdio_copy copy = { .len = 4096 };
 	static uint64_t words[512] = { 4242 };
 	struct tt_reply *r;
-	struct uffd_msg msg;
+	struct stuck_page stuck;
 	struct attachment a, b;
 	pthread_t thread;
-	void *page;
-	int fd;
 
 	setup();
-	fd = syscall(SYS_userfaultfd, O_CLOEXEC);
-	if (fd < 0)
-		ktap_skip("userfaultfd: %s", strerror(errno));
-	REQUIRE(!ioctl(fd, UFFDIO_API, &api), "UFFDIO_API: %s", strerror(errno));
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	REQUIRE(page != MAP_FAILED, "mmap: %s", strerror(errno));
-	reg.range.start = (uintptr_t)page;
-	reg.range.len = 4096;
-	REQUIRE(!ioctl(fd, UFFDIO_REGISTER, &reg), "UFFDIO_REGISTER: %s", strerror(errno));
-
+	stuck_page_make(&stuck);
 	a = attach_func(OURS, FD(sleep_entry), NULL);
 	b = attach_func(OURS, FD(sleep_exit), NULL);
-	REQUIRE(!pthread_create(&thread, NULL, call_it, page), "thread");
-	REQUIRE(read(fd, &msg, sizeof(msg)) == sizeof(msg), "userfaultfd: %s", strerror(errno));
-	CHECK_EQ(msg.event, UFFD_EVENT_PAGEFAULT, "event");
+	REQUIRE(!pthread_create(&thread, NULL, call_it, stuck.page), "thread");
+	stuck_page_wait(&stuck);
 	/* It sleeps in the entry program now. */
 	detach(&a);
 	detach(&b);
@@ -181,12 +164,10 @@ static void test_detached_asleep(void)
 		CHECK(info.images, "the image a task sleeps in was freed");
 		CHECK(module_unload("trampoline") < 0, "the module let itself be unloaded");
 	}
-	copy.dst = (uintptr_t)page;
-	copy.src = (uintptr_t)words;
-	REQUIRE(!ioctl(fd, UFFDIO_COPY, &copy), "UFFDIO_COPY: %s", strerror(errno));
+	stuck_page_release(&stuck, words);
 	pthread_join(thread, (void **)&r);
 	CHECK_EQ(skel->bss->on_entry.value, 4242, "what the program read in the end");
-	CHECK_EQ((int)r->result, (int)TT_MIX(TT_MIX(0ULL, 3), (unsigned long)page), "result");
+	CHECK_EQ((int)r->result, (int)TT_MIX(TT_MIX(0ULL, 3), (unsigned long)stuck.page), "result");
 	CHECK_EQ(r->ran, 1, "the function");
 }
 
