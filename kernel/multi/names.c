@@ -101,6 +101,8 @@ static int find_in_modules(struct search *s, u32 nr)
 			continue;
 		if (signal_pending(current))
 			return -EINTR;
+		/* It walks all symbols of the modules; before 6.2 those of the kernel, too. */
+		cond_resched();
 		item->addr = tramp_ksym_lookup(s->names->name[i]);
 		if (!item->addr)
 			item->reason = TRAMP_REASON_NO_SUCH_FUNCTION;

@@ -175,6 +175,10 @@ static int take_module_names(struct protos *p, bool *any)
 		if (!mod || !tramp_text_name(p->items[i].addr, name, NULL))
 			continue;
 		*any = true;
+		/* A lookup may take milliseconds: see find_in_modules() in names.c. */
+		if (signal_pending(current))
+			return -EINTR;
+		cond_resched();
 		snprintf(full, sizeof(full), "%s:%s", mod->name, name);
 		if (tramp_ksym_lookup(full) == p->items[i].addr)
 			err = take_name(p, name, p->items[i].addr);
