@@ -205,6 +205,7 @@ int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tra
  */
 static struct {
 	struct tramp_target *target;
+	struct tramp_site *site;		/* when it left; not to be followed */
 	struct tramp_slot *slot;
 	struct tramp_func_image *image;	/* for those that are left */
 } leaving[TRAMP_BATCH_MANY];					/* tramp_mutex */
@@ -302,13 +303,15 @@ void tramp_target_detach_many(struct tramp_member **members, u32 nr)
 		}
 		leaving[n].slot = members[i]->slot;
 		leaving[n].target = tramp_target_leave(members[i]);
+		leaving[n].site = leaving[n].target->site;
 		leaving[n].target->leaving = n;
 		n++;
 	}
 	for (i = 0; i < n; i++) {
-		site = leaving[i].target->site;
+		/* Functions without programs have none any more. */
+		site = leaving[i].site;
 		for (k = 0; k < i && site; k++) {
-			if (is_at(k, site))
+			if (leaving[k].site == site)
 				site = NULL;
 		}
 		if (!site)

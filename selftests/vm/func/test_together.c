@@ -302,6 +302,32 @@ static void test_returns(void)
 	come_and_go(TRAMP_ATTACH_F_RETURN, NR, GROUPS * FEW);
 }
 
+/* Of two functions of a group one has no program left, and the other one more: one new image. */
+static void test_some_stay(void)
+{
+	struct tramp_detach_batch d = { .size = sizeof(d), .count = 2 };
+	bool on[NR] = {};
+	uint32_t index, i;
+	int gone[2];
+
+	setup(0);
+	must_attach();
+	memset(on, true, sizeof(on));
+	attach_one(6);
+	index = tramp_query_link(at[6].link_id).index;
+	gone[0] = fds[5];
+	gone[1] = fds[6];
+	d.fds = (uintptr_t)gone;
+	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &d), "detach: %s", strerror(errno));
+	CHECK_EQ(tramp_query_link(at[6].link_id).index, index + 1, "images of %s", name_of(6));
+	on[5] = false;
+	expect_hits(on, "two have left");
+	detach(&at[6]);
+	for (i = 0; i < NR; i++)
+		close(fds[i]);
+	check_nothing_left();
+}
+
 /* An instruction behind the entry. */
 static uint64_t inside(const char *func)
 {
@@ -379,6 +405,7 @@ static const struct ktap_test tests[] = {
 	{ "changing", test_changing, 120 },
 	{ "entries", test_entries, 60 },
 	{ "returns", test_returns, 60 },
+	{ "some_stay", test_some_stay, 60 },
 	{ "mixed", test_mixed, 60 },
 	{ "entries_refused", test_entries_refused, 60 },
 	{ "returns_refused", test_returns_refused, 60 },
