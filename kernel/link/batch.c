@@ -7,9 +7,9 @@
  * as many at a time as their kind can (attach_many). The mutex is dropped after each
  * TRAMP_BATCH_TIME.
  *
- * Nobody can use or see a link yet: its file descriptor and id are reserved. They become visible,
- * in our index and in the core's, when all are attached and their results are with the caller
- * (tramp_link_enter(), bpf_link_settle()).
+ * Nobody can use or see a link yet (link.c). When all are attached and their results are with the
+ * caller, they become visible, in our index and in the core's, all under one hold of the mutex
+ * (publish_all()). Then their descriptors are open.
  *
  * A signal is looked for before each link and each step. Then, and at any failure, all are detached
  * together. After that the kernel may call again for the task, as after any signal whose handler
@@ -161,7 +161,7 @@ static int reply_all(const struct work *w)
 	return err;
 }
 
-static int enter_all(const struct work *w, struct tramp_refusal *why)
+static int publish_all(const struct work *w, struct tramp_refusal *why)
 {
 	int err = 0;
 	u32 i;
@@ -169,6 +169,12 @@ static int enter_all(const struct work *w, struct tramp_refusal *why)
 	mutex_lock(&tramp_mutex);
 	for (i = 0; !err && i < w->nr; i++)
 		err = tramp_link_enter(link_of(w, i), why);
+	for (i = 0; i < w->nr; i++) {
+		if (err)
+			tramp_link_forget(link_of(w, i));
+		else
+			tramp_link_show(link_of(w, i));
+	}
 	mutex_unlock(&tramp_mutex);
 	return err;
 }
@@ -181,8 +187,6 @@ static void undo(struct work *w)
 	tramp_parting_begin(&p);
 	for (i = 0; i < w->nr; i++)
 		tramp_parting_take(&p, link_of(w, i));
-	for (i = 0; i < w->nr; i++)
-		tramp_link_forget(link_of(w, i));
 	tramp_parting_end(&p);
 	for (i = 0; i < w->nr; i++) {
 		tramp_link_abandon(&w->born[i].primer);
@@ -205,7 +209,7 @@ int tramp_link_attach_batch(struct tramp_batch *b, struct tramp_refusal *why)
 	while (!err && w.nr < b->count)
 		err = open_part(&w, why) ?: attach_part(&w, why);
 	if (!err)
-		err = reply_all(&w) ?: enter_all(&w, why);
+		err = reply_all(&w) ?: publish_all(&w, why);
 	if (err && w.nr)
 		undo(&w);
 	for (i = 0; !err && i < w.nr; i++)

@@ -58,19 +58,26 @@ extern const struct bpf_link_ops tramp_link_ops;
  * @primer: (out) its file
  * @why: why not
  *
- * The next is attaching it, then bpf_link_settle() or tramp_link_abandon().
+ * The next is attaching it, then tramp_link_enter(), tramp_link_show() and bpf_link_settle(), or
+ * tramp_link_abandon().
  * Context: process, no locks, may sleep.
  * Return: the link or an ERR_PTR().
  */
 struct tramp_link *tramp_link_open(const struct tramp_point_ops *ops,
 				   const struct tramp_attach *req,
 				   struct bpf_link_primer *primer, struct tramp_refusal *why);
-/* Give up a link that is not attached, and was forgotten if it was entered. No locks. */
+/* Give up a link that is not attached and was not shown. No locks. */
 void tramp_link_abandon(struct bpf_link_primer *primer);
 
 /* Put it into the index by id, take it out. tramp_mutex held. Return: 0 or a negative errno. */
 int tramp_link_enter(struct tramp_link *link, struct tramp_refusal *why);
 void tramp_link_forget(struct tramp_link *link);
+
+/*
+ * Let the core give it to whoever asks for its id. It was entered under the same hold of
+ * tramp_mutex, and cannot be given up any more.
+ */
+void tramp_link_show(struct tramp_link *link);
 
 /*
  * Take the program off the places that it is at. tramp_mutex held; if they are many it is dropped

@@ -3,6 +3,21 @@
  * Links: attaching through a file descriptor, detaching when the last one goes.
  *
  * How many are attached together is in batch.c, how they go in release.c.
+ *
+ * Who may see a link, step by step:
+ *
+ * - tramp_link_open() reserves a file descriptor and an id (bpf_link_prime()). The core's index has
+ *   the link from now on. It answers EAGAIN for the id of a link that is not settled, and bpftool
+ *   takes that as the end of all links. An attach may wait long, for syncs or for the caller's
+ *   memory. So the link's count of references is 0 meanwhile (hide()), as that of a link that goes:
+ *   BPF_LINK_GET_FD_BY_ID answers ENOENT, which everybody passes over, and iterators leave it out.
+ * - Attached: hits run the program. Its image has a name, and INFO counts the link. Nobody has the
+ *   link itself, so nobody can detach or update it.
+ * - The reply goes to the caller; its descriptor is not open yet. A fault undoes all of it. Hits of
+ *   the meantime have run the program, and their counts go with the link.
+ * - tramp_link_enter() and tramp_link_show(), behind which nothing can fail: QUERY and debugfs list
+ *   the link, and whoever sees it there gets it from the core by its id.
+ * - bpf_link_settle(): the caller's descriptor is open.
  */
 #include <linux/cred.h>
 #include <linux/module.h>
@@ -115,6 +130,29 @@ int tramp_link_enter(struct tramp_link *link, struct tramp_refusal *why)
 	if (xa_err(xa_store(&links, link->member.link_id, link, GFP_KERNEL)))
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	return 0;
+}
+
+/*
+ * Nobody can get the link by its id, which it is about to have; the core asks for a reference if
+ * @id is not 0. The file that bpf_link_prime() makes has one, which nobody drops before show().
+ */
+static void hide(struct bpf_link *link)
+{
+	link->id = U32_MAX;
+	atomic64_set(&link->refcnt, 0);
+}
+
+/* Who finds the reference finds the id as well. */
+static void show(struct bpf_link *link, u32 id)
+{
+	WRITE_ONCE(link->id, id);
+	atomic64_set_release(&link->refcnt, 1);
+}
+
+void tramp_link_show(struct tramp_link *link)
+{
+	lockdep_assert_held(&tramp_mutex);
+	show(&link->link, link->member.link_id);
 }
 
 void tramp_link_free(struct tramp_link *link)
@@ -319,7 +357,7 @@ struct tramp_link *tramp_link_open(const struct tramp_point_ops *ops,
 	err = link->ops->prepare(&link->member, req, why);
 	if (err)
 		goto free_link;
-	/* An fd and an id, which nobody can see before bpf_link_settle(). */
+	hide(&link->link);
 	err = KSYM(bpf_link_prime)(&link->link, primer);
 	if (err)
 		goto free_link;
@@ -337,9 +375,15 @@ put_prog:
 void tramp_link_abandon(struct bpf_link_primer *primer)
 {
 	struct bpf_prog *prog = primer->link->prog;
+	struct bpf_link *link = primer->link;
+	struct file *file = primer->file;
 
-	/* Drops fd and file; the file's release calls dealloc() only. */
+	/* Drops fd, id and file; the release of the file calls dealloc() only. */
+	get_file(file);
 	KSYM(bpf_link_cleanup)(primer);
+	/* Nobody finds it any more, and its id may be that of another link. */
+	show(link, 0);
+	fput(file);
 	bpf_prog_put(prog);
 }
 
@@ -350,13 +394,23 @@ static int attach(struct tramp_link *link, const struct tramp_attach *req,
 	int err;
 
 	mutex_lock(&tramp_mutex);
-	err = tramp_link_enter(link, why) ?: link->ops->attach(&link->member, req, why);
-	if (err) {
-		tramp_link_detach_member(link);
-	} else {
+	err = link->ops->attach(&link->member, req, why);
+	if (!err) {
 		nr_attached++;
 		tramp_link_describe(link, d);
 	}
+	mutex_unlock(&tramp_mutex);
+	return err;
+}
+
+static int publish(struct tramp_link *link, struct tramp_refusal *why)
+{
+	int err;
+
+	mutex_lock(&tramp_mutex);
+	err = tramp_link_enter(link, why);
+	if (!err)
+		tramp_link_show(link);
 	mutex_unlock(&tramp_mutex);
 	return err;
 }
@@ -374,14 +428,13 @@ int tramp_link_attach(const struct tramp_point_ops *ops, const struct tramp_atta
 		return PTR_ERR(link);
 	err = attach(link, req, &d, why);
 	if (!err)
-		err = reply(&d, primer.fd, arg);
+		err = reply(&d, primer.fd, arg) ?: publish(link, why);
 	if (!err) {
 		KSYM(bpf_link_settle)(&primer);
 		return 0;
 	}
 	mutex_lock(&tramp_mutex);
 	detach_locked(link);
-	tramp_link_forget(link);
 	mutex_unlock(&tramp_mutex);
 	tramp_link_abandon(&primer);
 	return err;
