@@ -4,7 +4,7 @@
  *
  * How many are attached together is in batch.c, how they go in release.c.
  *
- * Who may see a link, step by step:
+ * This is who may see a link, step by step:
  *
  * - tramp_link_open() reserves a file descriptor and an id (bpf_link_prime()). The core's index has
  *   the link from now on. It answers EAGAIN for the id of a link that is not settled, and bpftool
@@ -142,7 +142,7 @@ static void hide(struct bpf_link *link)
 	atomic64_set(&link->refcnt, 0);
 }
 
-/* Who finds the reference finds the id as well. */
+/* A reader that finds the reference finds the id as well. */
 static void show(struct bpf_link *link, u32 id)
 {
 	WRITE_ONCE(link->id, id);
