@@ -140,6 +140,8 @@ static void print_text(const struct findings *f)
 	if (ex->nr_progs)
 		printf("  now       %u program%s of ours\n", ex->nr_progs,
 		       ex->nr_progs == 1 ? "" : "s");
+	if (ex->nr_progs && !ex->holder[0])
+		puts("  others    the kernel's own fentry and fexit (bpftrace: kfunc) get EBUSY meanwhile");
 	if (ex->can & TRAMP_CAN_FENTRY)
 		snprintf(mode, sizeof(mode), "%s", ex->mode == TRAMP_MODE_FTRACE_OPS ?
 			 "through ftrace (slower)" : "by a direct call");
