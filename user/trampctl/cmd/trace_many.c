@@ -29,9 +29,6 @@
 /* Calls of one tree; of more, those that came first are shown as a tree of their own. */
 #define MAX_TREE 16384
 
-/* How long to show what is left at the end. */
-#define LEFTOVER_NS 250000000ULL
-
 /* Trees that are under way, by task: a table with lists. */
 #define TREE_SLOTS 1024
 
@@ -76,32 +73,42 @@ static void show_call(struct trace_many *run, const struct traced_call *call, in
 	run->shown++;
 }
 
+/* Forgets the calls of a tree from number @i on. */
+static void drop_calls(struct tree *t, size_t i)
+{
+	while (i < t->nr)
+		free(t->calls[i++]);
+	t->nr = 0;
+}
+
 /* Shows a tree, and forgets it. */
 static void show_tree(struct trace_many *run, struct tree *t)
 {
 	uint64_t ends[MANY_MAX_DEPTH];
 	size_t i, depth = 0;
+	bool over = run->events.blocked;
 
 	qsort(t->calls, t->nr, sizeof(*t->calls), earlier_first);
-	for (i = 0; i < t->nr; i++) {
+	for (i = 0; i < t->nr && !over; i++) {
 		const struct traced_call *c = t->calls[i];
 
+		errno = 0;
 		while (depth && ends[depth - 1] <= c->start)
 			depth--;
 		show_call(run, c, depth);
 		if (depth < MANY_MAX_DEPTH)
 			ends[depth++] = c->end;
+		over = events_give_up(&run->events);
 		free(t->calls[i]);
 	}
-	t->nr = 0;
+	/* The line that a signal interrupted is lost, too. */
+	run->events.unread += t->nr - i + (i && run->events.blocked);
+	drop_calls(t, i);
 }
 
 static void free_tree(struct tree *t)
 {
-	size_t i;
-
-	for (i = 0; i < t->nr; i++)
-		free(t->calls[i]);
+	drop_calls(t, 0);
 	free(t->calls);
 	free(t);
 }
@@ -112,13 +119,13 @@ static void free_tree(struct tree *t)
  */
 static void show_trees(struct trace_many *run)
 {
-	const uint64_t end = now_ns() + LEFTOVER_NS;
 	struct tree *t;
 	size_t i;
 
+	run->events.end = now_ns() + LEFTOVER_NS;
 	for (i = 0; i < TREE_SLOTS; i++)
 		for (t = run->trees[i]; t; t = t->next) {
-			if (output_failed() || run->events.blocked || now_ns() > end)
+			if (run->events.blocked || output_failed() || now_ns() > run->events.end)
 				run->events.unread += t->nr;
 			else
 				show_tree(run, t);

@@ -40,5 +40,5 @@ int output_finish(int rc)
 	if (!output_failed())
 		return rc;
 	p.err = output_errno;
-	return fail(&p, "cannot write the output: %s", strerror(output_errno));
+	return fail(&p, "cannot write to standard output: %s", strerror(output_errno));
 }

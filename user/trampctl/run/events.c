@@ -23,9 +23,6 @@
 /* How often to look for a signal or the end of the time if nothing happens. */
 #define POLL_MS 100
 
-/* How long to show what came before the end. */
-#define LEFTOVER_NS 250000000ULL
-
 static volatile sig_atomic_t stopped;
 
 static void on_signal(int sig)
@@ -114,6 +111,28 @@ static bool interrupted(struct events *ev)
 static bool over(const struct events *ev)
 {
 	return stopped || enough(ev) || now_ns() >= ev->end;
+}
+
+/**
+ * events_give_up() - shall the rest be counted instead of shown?
+ * @ev: being collected, or finished
+ *
+ * To be asked right behind each line by those who keep events and write many lines at once.
+ * Nobody may read them, or the end may have come some time ago. With @ev->blocked, the line was
+ * dropped.
+ */
+bool events_give_up(struct events *ev)
+{
+	uint64_t now;
+
+	if (interrupted(ev) || ev->blocked || output_failed())
+		return true;
+	now = now_ns();
+	if (ev->leftovers)
+		return now >= ev->end;
+	if (!ev->give_up && (stopped || now >= ev->end))
+		ev->give_up = now + LEFTOVER_NS;
+	return ev->give_up && now >= ev->give_up;
 }
 
 /* libbpf's callback: an error ends ring_buffer__poll() behind this event. */

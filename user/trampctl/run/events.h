@@ -19,6 +19,9 @@
 
 #include "filter.h"
 
+/* How long to show what came before the end. */
+#define LEFTOVER_NS 250000000ULL
+
 /**
  * struct event_options - which events, until when
  * @max: end after so many; 0: never
@@ -74,6 +77,7 @@ struct event_head {
  * @unread: how many were left over at the end, and not shown
  * @ring: where they come from
  * @end: when to end, on now_ns()'s clock
+ * @give_up: until when lines are written after the end, once it has come; 0
  * @leftovers: nothing more can come; what is there is shown until @end and counted then
  * @blocked: nobody reads what we write: a signal had to interrupt it
  *
@@ -87,6 +91,7 @@ struct events {
 	uint64_t unread;
 	struct ring_buffer *ring;
 	uint64_t end;
+	uint64_t give_up;
 	bool leftovers;
 	bool blocked;
 };
@@ -98,6 +103,7 @@ void events_catch_signals(void);
 bool events_stopped(void);
 int events_open(struct events *ev, int map_fd);
 int events_collect(struct events *ev);
+bool events_give_up(struct events *ev);
 void events_finish(struct events *ev);
 void events_close(struct events *ev);
 
