@@ -167,6 +167,14 @@ static void print_start(const struct probe_run *run)
 	json_print(j);
 }
 
+static uint64_t lost_hits(void *arg)
+{
+	const struct probe_run *run = arg;
+	const volatile struct probe_counts *c = &run->skel->bss->counts;
+
+	return c->lost_ring;
+}
+
 /* Says what was not seen, and how hits arrived in the end. */
 static void summarize(const struct probe_run *run, const struct tramp_link_info *info)
 {
@@ -220,7 +228,8 @@ static int collect(struct probe_run *run)
 static int probe_run(int argc, char **argv)
 {
 	TRAMP_OPTS(tramp_place, place);
-	struct probe_run run = { .events = { .opts = &opts, .show = show_hit, .arg = &run } };
+	struct probe_run run = { .events = { .opts = &opts, .show = show_hit, .things = "hits",
+					   .lost = lost_hits, .arg = &run } };
 	int rc;
 
 	if (tramp_place__parse(argv[0], &place))

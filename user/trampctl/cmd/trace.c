@@ -244,12 +244,9 @@ static bool show_call(void *arg, const void *data, size_t size)
 	return true;
 }
 
-/* Says what was not seen. */
-static void summarize(const struct trace_run *run)
+static struct trace_counts sum_up(const struct trace_run *run)
 {
 	struct trace_counts sum = { 0 };
-	uint64_t inflight;
-	json_object *j;
 	size_t i;
 
 	for (i = 0; i < run->nr; i++) {
@@ -260,6 +257,23 @@ static void summarize(const struct trace_run *run)
 		sum.lost_inflight += c->lost_inflight;
 		sum.lost_ring += c->lost_ring;
 	}
+	return sum;
+}
+
+static uint64_t lost_calls(void *arg)
+{
+	const struct trace_counts sum = sum_up(arg);
+
+	return sum.lost_ring + sum.lost_inflight;
+}
+
+/* Says what was not seen. */
+static void summarize(const struct trace_run *run)
+{
+	struct trace_counts sum = sum_up(run);
+	uint64_t inflight;
+	json_object *j;
+
 	inflight = sum.entered - sum.reported - sum.lost_ring;
 	/* Reported to us, but not shown. */
 	sum.lost_ring += run->events.unread;
@@ -356,7 +370,8 @@ static bool for_many(int argc, char **argv)
 
 static int trace_run(int argc, char **argv)
 {
-	struct trace_run run = { .events = { .opts = &opts, .show = show_call, .arg = &run } };
+	struct trace_run run = { .events = { .opts = &opts, .show = show_call, .things = "calls",
+					   .lost = lost_calls, .arg = &run } };
 	int rc;
 
 	if (many.tree && entry_only)

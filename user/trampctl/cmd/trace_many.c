@@ -263,6 +263,13 @@ static void summarize(const struct trace_many *run)
 		     run->many.missed ? ", or the return was missed" : "");
 }
 
+static uint64_t lost_so_far(void *arg)
+{
+	struct trace_many *run = arg;
+
+	return many_lost(&run->many);
+}
+
 static int collect(struct trace_many *run)
 {
 	const uint64_t max = run->opts->many.events->max;
@@ -296,7 +303,8 @@ int trace_many(const struct trace_many_options *opts, int argc, char **argv)
 		.opts = opts,
 		.many = { .opts = &opts->many, .mode = MANY_TRACE, .exits = !opts->entry_only,
 			  .flags = opts->stack ? MANY_F_STACK : 0, .configure = configure },
-		.events = { .opts = opts->many.events, .show = show_event },
+		.events = { .opts = opts->many.events, .show = show_event, .things = "calls",
+			    .lost = lost_so_far },
 	};
 	size_t i;
 	int rc;

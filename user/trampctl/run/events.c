@@ -18,6 +18,7 @@
 #include "../out/text.h"
 #include "args.h"
 #include "events.h"
+#include "progress.h"
 #include "signals.h"
 
 /* How often to look for a signal or the end of the time if nothing happens. */
@@ -180,17 +181,22 @@ void events_close(struct events *ev)
 int events_collect(struct events *ev)
 {
 	const uint64_t ns = ev->opts->duration_ns, now = now_ns();
-	int n;
+	int n, rc = 0;
 
 	ev->end = ns && ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
-	while (!output_failed() && !over(ev)) {
+	/* The first line may have failed: its errno is still there. */
+	if (output_failed())
+		return 0;
+	progress_begin_losses(NULL, ev->things, ev->lost, ev->arg);
+	while (!rc && !output_failed() && !over(ev)) {
 		uint64_t left = (ev->end - now_ns()) / 1000000 + 1;
 
 		n = ring_buffer__poll(ev->ring, left < POLL_MS ? left : POLL_MS);
 		if (n < 0 && n != -EINTR && n != -ECANCELED)
-			return fail_bpf(n, "cannot read the ring buffer");
+			rc = fail_bpf(n, "cannot read the ring buffer");
 	}
-	return 0;
+	progress_end();
+	return rc;
 }
 
 /**

@@ -72,7 +72,9 @@ struct event_head {
  * struct events - the events of a run
  * @opts: which, until when
  * @show: shows one; returns false if it is none, or does not count
- * @arg: for @show
+ * @things: what they are: "calls"
+ * @lost: how many were lost so far; another thread calls it
+ * @arg: for @show and @lost
  * @shown: how many were shown
  * @unread: how many were left over at the end, and not shown
  * @ring: where they come from
@@ -81,11 +83,13 @@ struct event_head {
  * @leftovers: nothing more can come; what is there is shown until @end and counted then
  * @blocked: nobody reads what we write: a signal had to interrupt it
  *
- * The first three are the command's to set.
+ * The first five are the command's to set.
  */
 struct events {
 	const struct event_options *opts;
 	bool (*show)(void *arg, const void *data, size_t size);
+	const char *things;
+	uint64_t (*lost)(void *arg);
 	void *arg;
 	uint64_t shown;
 	uint64_t unread;

@@ -318,6 +318,20 @@ int many_start(struct many_run *run, int argc, char **argv)
 
 /* ----------------------------------------------------------------- time -- */
 
+static uint64_t lost_calls(const volatile struct many_counts *c)
+{
+	return c->lost_tasks + c->lost_depth + c->lost_inflight;
+}
+
+/* How many calls were lost so far, whatever the cause. : struct many_run. */
+uint64_t many_lost(void *arg)
+{
+	const struct many_run *run = arg;
+	const volatile struct many_counts *c = &run->skel->bss->counts;
+
+	return lost_calls(c) + c->lost_exit + c->lost_stacks + c->lost_ring;
+}
+
 /**
  * many_wait() - let the programs run
  * @run: started
@@ -337,12 +351,12 @@ int many_wait(struct many_run *run, uint64_t interval_ns, int (*show)(void *arg)
 	uint64_t now = now_ns(), next = interval_ns ? now + interval_ns : UINT64_MAX, until;
 	int rc = 0;
 
-	progress_begin("running");
+	progress_begin_losses("running", "calls", many_lost, run);
 	while (!rc && !events_stopped() && !output_failed() && now < end) {
 		if (now >= next) {
 			progress_end();
 			rc = show(arg);
-			progress_begin("running");
+			progress_begin_losses("running", "calls", many_lost, run);
 			next += interval_ns;
 		}
 		until = now + POLL_NS;
@@ -407,11 +421,6 @@ void many_put_name(json_object *j, const struct many_run *run, size_t nr)
 	json_put_str(j, "function", sym->name);
 	if (sym->module[0])
 		json_put_str(j, "module", sym->module);
-}
-
-static uint64_t lost_calls(const volatile struct many_counts *c)
-{
-	return c->lost_tasks + c->lost_depth + c->lost_inflight;
 }
 
 /* All that was not seen, as an object. @unread: events that were left over at the end. */

@@ -129,6 +129,7 @@ int sum_option(struct sum_options *o, int opt, const char *arg);
 int many_start(struct many_run *run, int argc, char **argv);
 int many_wait(struct many_run *run, uint64_t interval_ns, int (*show)(void *arg), void *arg);
 void many_halt(struct many_run *run);
+uint64_t many_lost(void *arg);
 void many_free(struct many_run *run);
 
 const char *many_name(const struct many_run *run, size_t nr);
