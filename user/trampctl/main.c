@@ -18,6 +18,7 @@
 
 #include "out/error.h"
 #include "out/json.h"
+#include "out/log.h"
 #include "out/output.h"
 #include "trampctl.h"
 
@@ -33,12 +34,13 @@ static const char *const later_cmds[] = { "stats", "run" };
 static const struct cmd_opt global_opts[] = {
 	{ "json", 'j', NULL, "print JSON, errors included" },
 	{ "pretty", 'p', NULL, "print JSON, indented" },
+	{ "verbose", 'v', NULL, "show the whole log of the verifier if it rejects a program" },
 	{ "debug", 0, NULL, "show the messages of libbpf and of the verifier" },
 	{ "help", 'h', NULL, "describe the command" },
 	{ "version", 'V', NULL, "show versions, as the command of that name" },
 	{ NULL }
 };
-enum { OPT_JSON, OPT_PRETTY, OPT_DEBUG, OPT_HELP, OPT_VERSION };
+enum { OPT_JSON, OPT_PRETTY, OPT_VERBOSE, OPT_DEBUG, OPT_HELP, OPT_VERSION };
 
 /* getopt_long() returns one of these plus i for entry i of the two tables. */
 #define VAL_GLOBAL 0x1000
@@ -270,6 +272,9 @@ static int global_option(int i, const struct cmd *cmd)
 		/* fall through */
 	case OPT_JSON:
 		json_output = true;
+		break;
+	case OPT_VERBOSE:
+		verbose_output = true;
 		break;
 	case OPT_DEBUG:
 		debug_output = true;

@@ -8,6 +8,7 @@
 
 #include "../out/error.h"
 #include "../out/json.h"
+#include "../out/log.h"
 #include "../trampctl.h"
 
 static int version_run(int argc, char **argv)

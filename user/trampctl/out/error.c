@@ -2,10 +2,6 @@
 /*
  * How errors look: one line that says what failed, one with what to do about it,
  * and under -j an object with the same in members. All on stderr.
- *
- * While a command runs, we keep libbpf's own messages aside: most of them repeat
- * what trampctl says better. --debug shows them. An error shows them too where
- * nothing else explains it, as with what the verifier found.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -20,51 +16,11 @@
 #include "../../remedies.h"
 #include "error.h"
 #include "json.h"
+#include "log.h"
 #include "text.h"
 
 bool debug_output;
 const char *current_command;
-
-/* --------------------------------------------------- libbpf's messages -- */
-
-#define LOG_MAX (64 * 1024)
-
-static char log_text[LOG_MAX];
-static size_t log_len;
-
-static int keep_message(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	size_t room = sizeof(log_text) - log_len;
-	int n;
-
-	if (debug_output)
-		return vfprintf(stderr, fmt, ap);
-	if (level != LIBBPF_WARN || room <= 1)
-		return 0;
-	n = vsnprintf(log_text + log_len, room, fmt, ap);
-	if (n > 0)
-		log_len += (size_t)n < room ? (size_t)n : room - 1;
-	return n;
-}
-
-static int show_message(enum tramp_print_level level, const char *fmt, va_list ap)
-{
-	(void)level;
-	return vfprintf(stderr, fmt, ap);
-}
-
-/* From here on libbpf and the library keep quiet, unless --debug. */
-void log_capture_init(void)
-{
-	libbpf_set_print(keep_message);
-	tramp_set_print(debug_output ? show_message : NULL);
-}
-
-/* libbpf's warnings so far; empty if none. */
-const char *log_captured(void)
-{
-	return log_text;
-}
 
 /* --------------------------------------------------------------- errors -- */
 
@@ -110,8 +66,8 @@ static void print_json(const struct problem *p, const char *reason, const char *
 			json_object_array_add(list, json_bytes(*s, strlen(*s)));
 		json_object_object_add(j, "similar", list);
 	}
-	if (log_len)
-		json_put_bytes(j, "log", log_text, log_len);
+	if (log_captured()[0])
+		json_put_bytes(j, "log", log_captured(), strlen(log_captured()));
 	json_object_object_add(top, "error", j);
 	json_print_to(stderr, top);
 }
@@ -284,7 +240,7 @@ int fail_bpf(int err, const char *fmt, ...)
 	struct problem p = {
 		.exit_code = EXIT_FAILED, .err = err < 0 ? -err : err, .reason = "system",
 	};
-	char why[128], *what = NULL;
+	char why[128], *what = NULL, *verdict = log_verdict();
 	va_list ap;
 
 	if (p.err == EPERM || p.err == EACCES) {
@@ -294,8 +250,8 @@ int fail_bpf(int err, const char *fmt, ...)
 	} else if (p.err == ENOENT) {
 		p.exit_code = EXIT_NOT_FOUND;
 	}
-	/* The verifier says EACCES, too, when it does not like a program. */
-	if (p.err == EACCES && log_len) {
+	/* It says EACCES when it does not like a program, and other things. */
+	if (verdict) {
 		p.exit_code = EXIT_FAILED;
 		p.reason = "verifier";
 		p.remedy = NULL;
@@ -310,9 +266,10 @@ int fail_bpf(int err, const char *fmt, ...)
 	if (vasprintf(&what, fmt, ap) < 0)
 		what = NULL;
 	va_end(ap);
-	if (!json_output && log_len)
-		fputs(log_text, stderr);
-	fail(&p, "%s: %s", what ? what : fmt, why);
+	if (!json_output)
+		log_print();
+	fail(&p, "%s: %s", what ? what : fmt, verdict ? verdict : why);
+	free(verdict);
 	free(what);
 	return p.exit_code;
 }

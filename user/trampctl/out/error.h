@@ -43,8 +43,6 @@ int fail(const struct problem *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_capture_init(void);
-const char *log_captured(void);
 
 int fail_lib(const struct tramp_syms *syms, const char *what);
 int fail_place(const struct tramp_syms *syms, const char *spec);
