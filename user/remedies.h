@@ -138,6 +138,9 @@
 	X(LIB_DENY_LIST, REFUSED, \
 	  "name it in full, outside of a file, or do without the built-in deny list") \
 	X(LIB_CANCELLED, FAILED, "start again, and let it end") \
-	X(LIB_TOO_MANY, USAGE, "ask for fewer, in several steps")
+	X(LIB_TOO_MANY, USAGE, "ask for fewer, in several steps") \
+	X(LIB_BAD_SECTION, FAILED, \
+	  "use SEC(\"fentry/FUNC\"), SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") or SEC(\"kprobe/FUNC+OFFSET\")") \
+	X(LIB_INLINED, NOT_FOUND, "attach to a function that calls it")
 
 #endif /* TRAMPOLINE_REMEDIES_H */

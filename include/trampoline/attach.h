@@ -152,6 +152,26 @@ struct tramp_object_attach_opts {
 #define tramp_object_attach_opts__last_field maxactive
 
 /**
+ * tramp_object__check() - find out before it is loaded why an object could not be attached
+ * @obj: opened by libbpf, not loaded
+ * @opts: as for the attach to come, or NULL
+ *
+ * A wrong function of a tracing program shows when libbpf loads it, as an errno alone. This asks
+ * before: is the section's name right, is there such a function, can the module
+ * attach to it? Programs whose autoload is off are passed over, and so is what cannot be asked.
+ *
+ * The names in the sections count. Do not call it if bpf_program__set_attach_target() has given
+ * another function to a program whose section names one.
+ *
+ * Errors: as tramp_attach(); -EINVAL with TRAMP_LIB_BAD_SECTION if libbpf knows no such section,
+ * -ENOENT with TRAMP_REASON_NO_SUCH_FUNCTION or TRAMP_LIB_INLINED.
+ *
+ * Return: 0; negative errno, and tramp_last_error()->subject names the program.
+ */
+TRAMP_API int tramp_object__check(const struct bpf_object *obj,
+				  const struct tramp_object_attach_opts *opts);
+
+/**
  * tramp_object__attach() - attach all programs of an object, all or nothing
  * @obj: loaded by libbpf; of a skeleton: skel->obj
  * @opts: options, or NULL

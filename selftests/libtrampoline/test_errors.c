@@ -283,6 +283,8 @@ static void test_object_args(void)
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 	libbpf_set_print(NULL);
 	CHECK(!tramp_object__open_file("/nowhere", NULL) && errno == ENOENT, "no file");
+	CHECK_EQ(tramp_object__check(NULL, NULL), -EINVAL, "NULL");
+	CHECK_EQ(tramp_object__check(skel->obj, &flags), -EINVAL, "flags");
 	CHECK(!tramp_object__attach(NULL, NULL), "NULL");
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 	CHECK(!tramp_object__attach(skel->obj, &flags), "flags");

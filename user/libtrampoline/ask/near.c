@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "../core/error.h"
+#include "../syms/internal.h"
 #include "ask.h"
 
 /* The module said that there is no such function: say which there are. */
@@ -21,7 +22,9 @@ static int fail_unknown(const struct libtramp_failure *f, const struct tramp_pla
 		syms = own = tramp_syms__load(NULL);
 	snprintf(spec, sizeof(spec), "%s%s%s", place->module, place->module[0] ? ":" : "",
 		 place->symbol);
-	if (syms && !tramp_syms__find(syms, spec)) {
+	if (syms && !place->module[0] && libtramp_is_inlined(syms, place->symbol)) {
+		err = LIBTRAMP_FAIL(f->err, TRAMP_LIB_INLINED, f->subject, NO_DETAIL);
+	} else if (syms && !tramp_syms__find(syms, spec)) {
 		better.remedy = tramp_last_error()->remedy;
 		err = libtramp_fail(&better, "%s", tramp_last_error()->detail);
 	} else {

@@ -202,12 +202,11 @@ static void set_opts(struct libtramp_request *r, const struct tramp_attach_opts 
 	r->maxactive = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, maxactive, 0);
 }
 
-int libtramp_request(struct libtramp_request *r, const struct bpf_program *prog,
-		     const struct tramp_attach_opts *opts)
+int libtramp_request_check(struct libtramp_request *r, const struct bpf_program *prog,
+			   const struct tramp_attach_opts *opts)
 {
 	struct libtramp_failure unsupported = { .err = -EOPNOTSUPP,
 						.reason = TRAMP_REASON_NOT_BUILT };
-	char text[LIBTRAMP_PLACE_LEN];
 	const char *why, *section, *pattern;
 	uint32_t multi;
 	bool returns;
@@ -236,6 +235,21 @@ int libtramp_request(struct libtramp_request *r, const struct bpf_program *prog,
 			 check_no_place(opts, r->subject);
 	if (err)
 		return err;
+	r->name = bpf_program__name(prog);
+	set_opts(r, opts);
+	if (returns)
+		r->flags |= TRAMP_ATTACH_F_RETURN;
+	return 0;
+}
+
+int libtramp_request(struct libtramp_request *r, const struct bpf_program *prog,
+		     const struct tramp_attach_opts *opts)
+{
+	char text[LIBTRAMP_PLACE_LEN];
+	int err = libtramp_request_check(r, prog, opts);
+
+	if (err || r->multi)
+		return err;
 	r->prog_fd = bpf_program__fd(prog);
 	if (r->prog_fd < 0)
 		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_LOADED, r->subject, NO_DETAIL);
@@ -244,10 +258,6 @@ int libtramp_request(struct libtramp_request *r, const struct bpf_program *prog,
 		snprintf(r->subject, sizeof(r->subject), "program '%s' at %s",
 			 bpf_program__name(prog),
 			 libtramp_place_text(&r->place, text, sizeof(text)));
-	r->name = bpf_program__name(prog);
-	set_opts(r, opts);
-	if (returns)
-		r->flags |= TRAMP_ATTACH_F_RETURN;
 	return 0;
 }
 

@@ -68,6 +68,21 @@ struct libtramp_request {
 int libtramp_request(struct libtramp_request *r, const struct bpf_program *prog,
 		     const struct tramp_attach_opts *opts);
 
+/* The same of a program that need not be loaded: without its descriptor. */
+int libtramp_request_check(struct libtramp_request *r, const struct bpf_program *prog,
+			   const struct tramp_attach_opts *opts);
+
+/**
+ * libtramp_check() - find out why a program that is not loaded could not be attached
+ * @syms: a snapshot, taken when it is needed first; the caller's to free
+ * @ours: it will be attached by the module; otherwise it needs only to be loaded
+ * @opts: of the attach to come
+ *
+ * Return: 0 or negative errno with the last error filled.
+ */
+int libtramp_check(struct tramp_syms **syms, const struct bpf_program *prog, bool ours,
+		   const struct tramp_attach_opts *opts);
+
 /* The module's command for it. */
 void libtramp_request_cmd(const struct libtramp_request *r, struct tramp_attach *cmd);
 

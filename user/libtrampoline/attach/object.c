@@ -67,8 +67,9 @@ static int check_object_opts(const struct bpf_object *obj,
 	return 0;
 }
 
-static int request_one(struct libtramp_request *r, const struct bpf_program *prog,
-		       const struct tramp_object_attach_opts *opts)
+/* Of the options for all programs, those for one. */
+static struct tramp_attach_opts opts_of(const struct bpf_program *prog,
+					const struct tramp_object_attach_opts *opts)
 {
 	TRAMP_OPTS(tramp_attach_opts, o);
 	size_t i;
@@ -84,7 +85,54 @@ static int request_one(struct libtramp_request *r, const struct bpf_program *pro
 		o.cookie = opts->cookies[i].cookie;
 		o.flags |= TRAMP_ATTACH_F_COOKIE;
 	}
+	return o;
+}
+
+static int request_one(struct libtramp_request *r, const struct bpf_program *prog,
+		       const struct tramp_object_attach_opts *opts)
+{
+	const struct tramp_attach_opts o = opts_of(prog, opts);
+
 	return libtramp_request(r, prog, &o);
+}
+
+static int check_object(const struct bpf_object *obj, const struct tramp_object_attach_opts *opts)
+{
+	char subject[LIBTRAMP_SUBJECT_LEN];
+	struct tramp_syms *syms = NULL;
+	struct tramp_attach_opts o;
+	struct bpf_program *prog;
+	uint32_t flags;
+	int err;
+
+	if (!obj)
+		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_object__check()",
+				     "obj is NULL");
+	snprintf(subject, sizeof(subject), "object '%s'", bpf_object__name(obj));
+	err = check_object_opts(obj, opts, subject);
+	if (err)
+		return err;
+	flags = LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts, flags, 0);
+	bpf_object__for_each_program(prog, obj) {
+		o = opts_of(prog, opts);
+		if (bpf_program__autoload(prog))
+			err = libtramp_check(&syms, prog, is_meant(prog, flags), &o);
+		if (err)
+			break;
+	}
+	tramp_syms__free(syms);
+	if (err)
+		errno = -err;
+	return err;
+}
+
+int tramp_object__check(const struct bpf_object *obj, const struct tramp_object_attach_opts *opts)
+{
+	int err = check_object(obj, opts);
+
+	if (err)
+		libtramp_warn_last();
+	return err;
 }
 
 static struct tramp_links *attach_object(const struct bpf_object *obj,

@@ -27,6 +27,7 @@
 #include "../out/table.h"
 #include "../run/args.h"
 #include "../run/module.h"
+#include "../run/progress.h"
 #include "../run/signals.h"
 #include "../trampctl.h"
 
@@ -139,40 +140,27 @@ static int make_cookies(const struct bpf_object *obj, struct tramp_prog_cookie *
 }
 
 /*
- * libbpf reports a function it cannot find as ESRCH and leaves the rest to its
- * log. Find the program that names it and say it the way trace does. Returns 0
- * if all functions are there.
+ * Nothing but its section can name the function of a program here, so one that does not is at
+ * fault. libbpf would say EINVAL.
  */
-static int check_targets(const struct bpf_object *obj)
+static int check_names(const struct bpf_object *obj)
 {
-	struct tramp_syms *syms = NULL;
+	struct problem p = {
+		.exit_code = EXIT_FAILED, .err = EINVAL,
+		.reason = tramp_reason_name(TRAMP_LIB_BAD_SECTION),
+		.remedy = "write the function behind it, as in SEC(\"fentry/do_unlinkat\")",
+	};
 	struct bpf_program *prog;
-	int rc;
 
-	rc = load_syms(&syms);
-	if (rc)
-		return rc;
 	bpf_object__for_each_program(prog, obj) {
-		const char *func = strchr(bpf_program__section_name(prog), '/');
-		const struct tramp_sym *sym;
-		struct tramp_proto *proto;
+		const char *section = bpf_program__section_name(prog);
 
-		if (!func || !func[1] || !bpf_program__autoload(prog) ||
-		    bpf_program__type(prog) != BPF_PROG_TYPE_TRACING)
-			continue;
-		sym = tramp_syms__find(syms, func + 1);
-		/* Several of one name are libbpf's to choose from. */
-		if (!sym && tramp_last_error()->reason == TRAMP_REASON_AMBIGUOUS)
-			continue;
-		proto = sym ? tramp_syms__proto(syms, sym) : NULL;
-		if (!proto) {
-			rc = fail_lib(syms, func + 1);
-			break;
-		}
-		tramp_proto__free(proto);
+		if (bpf_program__autoload(prog) && !strchr(section, '/') &&
+		    bpf_program__type(prog) == BPF_PROG_TYPE_TRACING)
+			return fail(&p, "program '%s' (SEC(\"%s\")): its section names no function",
+				    bpf_program__name(prog), section);
 	}
-	tramp_syms__free(syms);
-	return rc;
+	return 0;
 }
 
 /* Names the file and its errno before libbpf, which would log three lines. */
@@ -199,8 +187,11 @@ static int check_file(const char *path)
 		    p.err == EINVAL ? "it is not a file" : strerror(p.err));
 }
 
-static int open_and_load(const char *path, struct bpf_object **objp)
+/* @opts: of the attach to come; their cookies are filled in here. */
+static int open_and_load(const char *path, struct tramp_object_attach_opts *opts,
+			 struct bpf_object **objp)
 {
+	static struct tramp_prog_cookie cookies[MAX_COOKIES];
 	struct bpf_object *obj;
 	int err, rc;
 
@@ -213,19 +204,28 @@ static int open_and_load(const char *path, struct bpf_object **objp)
 		return fail_lib(NULL, NULL);
 	if (!obj)
 		return fail_bpf(errno, "cannot open the BPF object %s", path);
-	rc = need_module(NULL);
+	opts->cookies = cookies;
+	rc = make_cookies(obj, cookies, &opts->cookie_cnt);
+	if (!rc)
+		rc = need_module(NULL);
+	if (!rc)
+		rc = check_names(obj);
 	if (rc)
 		goto err;
+	progress_begin("checking functions");
+	err = tramp_object__check(obj, opts);
+	progress_end();
+	if (err) {
+		rc = fail_lib(NULL, NULL);
+		goto err;
+	}
 	tramp_clear_error();
 	err = bpf_object__load(obj);
 	if (err) {
-		rc = 0;
-		if (err == -ESRCH || err == -ENOENT)
-			rc = check_targets(obj);
 		/* tramp_register_sections() has a say. */
 		if (err == -EOPNOTSUPP && tramp_last_error()->reason)
 			rc = fail_lib(NULL, NULL);
-		if (!rc)
+		else
 			rc = fail_bpf(err, "cannot load %s", path);
 		goto err;
 	}
@@ -302,7 +302,6 @@ static void wait_for_end(const sigset_t *set)
 static int attach_run(int argc, char **argv)
 {
 	TRAMP_OPTS(tramp_object_attach_opts, opts);
-	static struct tramp_prog_cookie cookies[MAX_COOKIES];
 	struct bpf_object *obj = NULL;
 	struct tramp_links *links;
 	sigset_t set;
@@ -315,15 +314,11 @@ static int attach_run(int argc, char **argv)
 	end_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 
-	rc = open_and_load(argv[0], &obj);
-	if (rc)
-		return rc;
-	rc = make_cookies(obj, cookies, &opts.cookie_cnt);
-	if (rc)
-		goto close;
-	opts.cookies = cookies;
 	opts.attach_flags = attach_flags;
 	opts.maxactive = maxactive;
+	rc = open_and_load(argv[0], &opts, &obj);
+	if (rc)
+		return rc;
 
 	links = tramp_object__attach(obj, &opts);
 	if (!links) {

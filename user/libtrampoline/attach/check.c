@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1 OR BSD-2-Clause
+/*
+ * Why the programs of an object could not be attached, asked before libbpf loads it.
+ *
+ * libbpf resolves the function of a tracing program, and the kernel binds the program to it, when
+ * it is loaded. Whatever is wrong with the function shows there, as an errno and a line in
+ * libbpf's log. So it is asked here by the names in the sections, as tramp_explain() would be.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../core/error.h"
+#include "../core/sized.h"
+#include "../syms/internal.h"
+#include "internal.h"
+
+/* The first part of a section's name: what is there for. */
+#define MAX_KIND	64
+
+/* Sections of programs that we attach; others are right as well, and libbpf's. */
+static const char *const kinds[] = {
+	"fentry", "fexit", "fmod_ret", "fentry.s", "fexit.s", "fmod_ret.s", "kprobe", "kretprobe",
+	"kprobe.multi", "kretprobe.multi", "kprobe.session",
+};
+
+/* libbpf does not know the section: which is the nearest one that it does? */
+static int fail_section(const struct bpf_program *prog, const char *subject)
+{
+	struct libtramp_failure f = { .err = -EINVAL, .reason = TRAMP_LIB_BAD_SECTION,
+				      .subject = subject };
+	const char *section = bpf_program__section_name(prog), *near = NULL;
+	const size_t len = strcspn(section, "/");
+	unsigned int best = 3, d;
+	char kind[MAX_KIND];
+	size_t i;
+
+	snprintf(kind, sizeof(kind), "%.*s", (int)(len < MAX_KIND ? len : MAX_KIND - 1), section);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		d = libtramp_distance(kind, kinds[i], best);
+		if (d < best) {
+			best = d;
+			near = kinds[i];
+		}
+	}
+	if (!near)
+		return libtramp_fail(&f, NO_DETAIL);
+	f.remedy = "use that one, if it was meant, and compile the object again";
+	return libtramp_fail(&f, "the nearest: SEC(\"%s%s\")", near, section + len);
+}
+
+/* tramp_syms__find() has failed: the same about the program. */
+static int fail_function(struct tramp_syms *syms, const char *name, const char *subject)
+{
+	const struct tramp_error e = *tramp_last_error();
+	struct libtramp_failure f = { .err = e.err, .reason = e.reason, .subject = subject };
+	char detail[512], remedy[384];
+
+	snprintf(detail, sizeof(detail), "%s", e.detail);
+	snprintf(remedy, sizeof(remedy), "%s", e.remedy);
+	if (e.reason == TRAMP_REASON_NO_SUCH_FUNCTION && libtramp_is_inlined(syms, name))
+		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_INLINED, subject, NO_DETAIL);
+	f.remedy = remedy;
+	return libtramp_fail(&f, "%s", detail);
+}
+
+/* Is it attached at a function's return? Then it needs an exit image. */
+static bool needs_exit(const struct bpf_program *prog)
+{
+	return bpf_program__expected_attach_type(prog) != BPF_TRACE_FENTRY;
+}
+
+/* The module's verdict. It is no failure if the module cannot be asked. */
+static int check_verdict(struct tramp_syms *syms, const struct bpf_program *prog,
+			 const char *name, const char *subject)
+{
+	TRAMP_OPTS(tramp_explanation, ex);
+	const struct tramp_error *e;
+	uint32_t reason;
+
+	if (tramp_explain(syms, name, &ex)) {
+		e = tramp_last_error();
+		return e->reason == TRAMP_REASON_PERMISSION ? 0 : e->err;
+	}
+	if (!(ex.can & TRAMP_CAN_FENTRY))
+		reason = ex.fentry_reason;
+	else if (needs_exit(prog) && !(ex.can & TRAMP_CAN_FEXIT))
+		reason = ex.fexit_reason;
+	else
+		return 0;
+	return LIBTRAMP_FAIL(-EOPNOTSUPP, reason, subject, "%s", ex.holder);
+}
+
+/* @ours: it will be attached by the module. */
+static int check_tracing(struct tramp_syms *syms, const struct bpf_program *prog, bool ours,
+			 const char *subject)
+{
+	const char *name = strchr(bpf_program__section_name(prog), '/');
+	const struct tramp_sym *sym;
+	int err;
+
+	/* Without a name, bpf_program__set_attach_target() gives one. */
+	if (!name || !*++name)
+		return 0;
+	sym = tramp_syms__find(syms, name);
+	if (!sym) {
+		/* Several of one name are libbpf's to choose from. */
+		if (tramp_last_error()->reason == TRAMP_REASON_AMBIGUOUS)
+			return 0;
+		return fail_function(syms, name, subject);
+	}
+	err = ours ? check_verdict(syms, prog, name, subject) : 0;
+	if (err)
+		return err;
+	err = tramp_syms__btf_id(syms, sym, NULL);
+	return err < 0 ? fail_function(syms, name, subject) : 0;
+}
+
+int libtramp_check(struct tramp_syms **syms, const struct bpf_program *prog, bool ours,
+		   const struct tramp_attach_opts *opts)
+{
+	struct libtramp_request r = {};
+	const char *remedy;
+	int err;
+
+	libtramp_prog_subject(r.subject, sizeof(r.subject), prog);
+	if (bpf_program__type(prog) == BPF_PROG_TYPE_UNSPEC)
+		return fail_section(prog, r.subject);
+	err = ours ? libtramp_request_check(&r, prog, opts) : 0;
+	if (err)
+		return err;
+	/*
+	 * The module looks up where probes go, when they are attached. Of the other kinds of
+	 * tracing programs, as SEC("tp_btf/NAME"), the name is not that of a function.
+	 */
+	if (bpf_program__type(prog) != BPF_PROG_TYPE_TRACING ||
+	    libtramp_prog_unsupported(prog, &remedy))
+		return 0;
+	if (!*syms)
+		*syms = tramp_syms__load(NULL);
+	/* Without symbols nothing can be asked, so nothing is refused. */
+	if (!*syms)
+		return 0;
+	return check_tracing(*syms, prog, ours, r.subject);
+}
