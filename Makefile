@@ -134,8 +134,10 @@ demo: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMP
 test: $(ALL) $(UNIT_TESTS) $(HOST_TESTS) $(VM_READY)
 	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS) -- host $(HOST_LONGEST_FIRST) $(VM_SECTIONS)
 
+# Packages first: the kernels are unpacked by tools that they bring.
 deps:
 	$(Q)tools/deps --update build vm check fuzz
+	$(Q)for k in $(MODULE_KERNELS); do tools/kernel --update $$k $(O)/kernels/$$k || exit 1; done
 
 install: $(INSTALL_DEPS) install-hooks
 install-hooks::

@@ -13,4 +13,4 @@ $(DOCS_REASONS): $(O)/selftests/docs/reasons.o $(LIBTRAMP_A)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS_BPF)
 
 # test_pages asks them all.
-selftests/docs/test_pages: | $(DOCS_REASONS) $(TRAMPCTL) $(O)/selftests/vm/fuzz/syzkaller
+selftests/docs/test_pages: | $(O)/kernels/6.1/vmlinux $(O)/kernels/6.12/vmlinux $(DOCS_REASONS) $(TRAMPCTL) $(O)/selftests/vm/fuzz/syzkaller

@@ -3,10 +3,11 @@
 # Kernels and modules: the images that the VMs boot, and trampoline.ko and
 # trampoline_test.ko for each of them.
 #
-#   $(O)/kernels/K/release   "release package-version", rewritten when the
-#                            installed headers move to another version
+#   $(O)/kernels/K/release   "release package-version", rewritten when `make deps` moves the
+#                            kernel to another version
 #   $(O)/kernels/K/vmlinuz   the bzImage of the very same version
-#   $(O)/kernels/K/vmlinux   the ELF file inside it (BTF, no symbols)
+#   $(O)/kernels/K/headers   what modules for it are built with
+#   $(O)/kernels/K/vmlinux   the ELF file inside the bzImage (BTF, no symbols)
 #   $(O)/modules/K/*.ko      modules with BTF
 #
 # kbuild writes beside the sources, and four kernels are built from the same
@@ -17,11 +18,9 @@
 .PRECIOUS: $(O)/kernels/%/release $(O)/kernels/%/vmlinuz $(O)/kernels/%/vmlinux
 
 $(O)/kernels/%/release: FORCE
-	$(Q)tools/kernel release $* $@
+	$(Q)tools/kernel $* $(@D)
 
-$(O)/kernels/%/vmlinuz: $(O)/kernels/%/release
-	$(call msg,FETCH,$@)
-	$(Q)tools/kernel fetch $* $@
+$(O)/kernels/%/vmlinuz: $(O)/kernels/%/release ;
 
 $(O)/kernels/%/vmlinux: $(O)/kernels/%/vmlinuz tools/vmlinux-elf
 	$(call msg,ELF,$@)

@@ -8,7 +8,11 @@
 
 HOST_TESTS	+= selftests/tools/test_vm selftests/tools/test_demo
 UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner selftests/tools/test_abi \
-		   selftests/tools/test_check selftests/tools/test_kbuild
+		   selftests/tools/test_check selftests/tools/test_kbuild \
+		   selftests/tools/test_deps
+
+# Scripts: they look at what is there.
+selftests/tools/test_kbuild selftests/tools/test_deps: | $(O)/kernels/6.1/release $(O)/kernels/6.12/release
 
 # Files that the guest gets besides modules and trampctl, as tools/vm --add-from reads them.
 GUEST_ADD	= $(foreach f,$(GUEST_BINS),$(f):/usr/bin/$(notdir $(f))) $(GUEST_FILES)
