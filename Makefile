@@ -9,7 +9,8 @@
 #
 #   O                 build folder; every output goes below it, at its source's path
 #   Q, msg            $(Q) hides a command unless V=1; $(call msg,CC,$@) is its quiet line
-#   CC, CFLAGS        user code; CPPFLAGS has -Iinclude -Iinclude/uapi in CFLAGS already
+#   CC, ALL_CFLAGS    user code. OWN_CFLAGS are those it needs, and take more by +=; CFLAGS, CPPFLAGS
+#                     and LDFLAGS belong to whoever types make, and nobody else sets them
 #   LDLIBS_BPF        libbpf and what it needs
 #   LIBTRAMP_A, LIBTRAMP_SO, TRAMPCTL    the library and the command
 #   $(O)/%.bpf.o, $(O)/%.skel.h, $(O)/%.o    pattern rules (tools/build/user.mk)
@@ -20,7 +21,8 @@
 #   GUEST_BINS        += files for the guest's /usr/bin
 #   GUEST_FILES       += HOST:GUEST pairs, any other file for the guest
 #   INSTALL_DEPS      += files that `make install` needs
-#   install-hooks     a double-colon goal: `install-hooks::` recipes are run by `make install`
+#   install-hooks     a double-colon goal: `install-hooks::` recipes are run by `make install`, and
+#                     put files where they go by $(PUT) and its like (tools/build/install.mk)
 
 MAKEFLAGS += --no-builtin-rules --no-builtin-variables
 .DELETE_ON_ERROR:
@@ -46,6 +48,7 @@ VMLINUX_H_KERNEL = 6.1
 VERSION := $(shell sed -n 's/^\#define TRAMP_VERSION "\(.*\)"/\1/p' kernel/base/tramp.h)
 PREFIX	?= /usr/local
 DESTDIR	?=
+GOALS	:= $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
 
 # ------------------------------------------------------------ quiet output --
 
@@ -61,19 +64,33 @@ endif
 
 # ------------------------------------------------------------------- tools --
 
+# make has defaults for these, which are not meant. Elsewhere they come from the environment
+# or the command line.
+ifneq ($(filter default undefined,$(origin CC)),)
 CC	= gcc
+endif
+ifneq ($(filter default undefined,$(origin AR)),)
 AR	= ar
+endif
 # bpftool and modinfo are in sbin, which a plain user's PATH lacks.
 export PATH := $(PATH):/usr/sbin:/sbin
 BPFTOOL	= bpftool
 
-CFLAGS	= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -Iinclude/uapi
-LDFLAGS	=
+# Warnings are errors to those who develop: .ci/run says so, and whoever tests or checks.
+# To others a compiler that is newer than ours must not end the build.
+WERROR	?= $(if $(filter test% check fuzz bench% stress%,$(GOALS)),1,0)
+WERROR_CFLAGS = $(if $(filter 1,$(WERROR)),-Werror)
+
+CFLAGS	?= -O2 -g
+CPPFLAGS ?=
+LDFLAGS	?=
+OWN_CFLAGS = -std=gnu11 -Wall -Wextra $(WERROR_CFLAGS) -Iinclude -Iinclude/uapi
+ALL_CFLAGS = $(OWN_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 LDLIBS_BPF = -lbpf -lelf -lz
 
 BPF_CLANG	= clang
 # clang -target bpf does not look into the multiarch folder, where asm/ is.
-BPF_CFLAGS	= -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Wno-unused-parameter -Werror \
+BPF_CFLAGS	= -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Wno-unused-parameter $(WERROR_CFLAGS) \
 		  -D__TARGET_ARCH_x86 \
 		  -I$(O) -Ibpf -Iinclude/uapi -I/usr/include/$(shell $(CC) -print-multiarch)
 
@@ -84,23 +101,30 @@ TRAMPCTL	= $(O)/user/trampctl/trampctl
 # ------------------------------------------------------------ dependencies --
 
 # Goals that must work on a machine where nothing is installed.
-NO_DEPS_GOALS = help deps clean uninstall install-dkms
-GOALS := $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
+NO_DEPS_GOALS = help deps clean uninstall install-dkms uninstall-dkms
+# The packages of a goal: installing takes no machines and no kernels.
+LIB_GOALS	= install install-hooks
+DEPS_GOALS	:= $(filter-out $(NO_DEPS_GOALS),$(GOALS))
+DEPS_GROUPS	= $(if $(filter $(LIB_GOALS),$(DEPS_GOALS)),lib) \
+		  $(if $(filter-out $(LIB_GOALS) dkms,$(DEPS_GOALS)),build vm) \
+		  $(filter check fuzz dkms,$(DEPS_GOALS)) \
+		  $(if $(filter debug-kernel test-debug fuzz-ioctl,$(DEPS_GOALS)),debug)
 
-# Look for missing packages before any rule runs: a no-op of a few
-# milliseconds when all are there. Not under `make -n`, which must change
-# nothing.
-ifneq ($(filter-out $(NO_DEPS_GOALS),$(GOALS)),)
+# Look for missing packages before any rule runs: a no-op of a few milliseconds when all are
+# there. NO_DEPS=1 looks for commands and headers only, and installs nothing. Not under `make -n`,
+# which must change nothing.
+ifneq ($(DEPS_GOALS),)
 ifeq ($(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS)))),)
-$(shell tools/deps build vm $(filter check fuzz,$(GOALS)) \
-	$(if $(filter debug-kernel test-debug fuzz-ioctl,$(GOALS)),debug) >&2)
+$(shell CC='$(CC)' $(if $(filter 1,$(NO_DEPS)),tools/missing,tools/deps) $(DEPS_GROUPS) >&2)
 ifneq ($(.SHELLSTATUS),0)
-$(error Debian packages are missing, see above)
+$(error something is missing, see above)
 endif
 endif
 endif
 
 # --------------------------------------------------------------- fragments --
+
+comma		:= ,
 
 ALL		:=
 UNIT_TESTS	:=
@@ -121,10 +145,11 @@ include tools/build/probes.mk
 include tools/build/bench.mk
 include tools/build/debug.mk
 include tools/build/check.mk
+include tools/build/install.mk
 
 # ------------------------------------------------------------------- goals --
 
-.PHONY: all demo test deps install uninstall install-hooks uninstall-hooks clean help FORCE
+.PHONY: all demo test deps clean help FORCE
 
 all: $(ALL) modules
 
@@ -138,21 +163,6 @@ test: $(ALL) $(UNIT_TESTS) $(HOST_TESTS) $(VM_READY)
 deps:
 	$(Q)tools/deps --update build vm check fuzz
 	$(Q)for k in $(MODULE_KERNELS); do tools/kernel --update $$k $(O)/kernels/$$k || exit 1; done
-
-install: $(INSTALL_DEPS) install-hooks
-install-hooks::
-uninstall: uninstall-hooks
-uninstall-hooks::
-
-# Sources of the module where dkms looks for them, and nothing else.
-DKMS_DIR = $(DESTDIR)/usr/src/trampoline-$(VERSION)
-.PHONY: install-dkms
-install-dkms:
-	$(call msg,INSTALL,$(DKMS_DIR))
-	$(Q)rm -rf $(DKMS_DIR)
-	$(Q)find kernel include/uapi -type f \( -name '*.[ch]' -o -name Kbuild \) \
-		-exec install -D -m 644 '{}' '$(DKMS_DIR)/{}' ';'
-	$(Q)sed 's/^PACKAGE_VERSION=.*/PACKAGE_VERSION="$(VERSION)"/' dkms.conf >$(DKMS_DIR)/dkms.conf
 
 clean:
 	$(call msg,CLEAN,$(O))

@@ -19,24 +19,18 @@ ALL		+= $$(O)/$(BPF_EX_DIR)/$(1)/$(1)
 GUEST_BINS	+= $$(O)/$(BPF_EX_DIR)/$(1)/$(1)
 GUEST_FILES	+= $$(O)/$(BPF_EX_DIR)/$(1)/$(1).bpf.o:/opt/trampoline/$(1).bpf.o
 
-$$(O)/$(BPF_EX_DIR)/$(1)/$(1).o: CFLAGS += -I$$(O)/$(BPF_EX_DIR)/$(1)
+$$(O)/$(BPF_EX_DIR)/$(1)/$(1).o: OWN_CFLAGS += -I$$(O)/$(BPF_EX_DIR)/$(1)
 $$(O)/$(BPF_EX_DIR)/$(1)/$(1).o: $$(O)/$(BPF_EX_DIR)/$(1)/$(1).skel.h
 
 $$(O)/$(BPF_EX_DIR)/$(1)/$(1): $$(O)/$(BPF_EX_DIR)/$(1)/$(1).o $$(LIBTRAMP_A)
 	$$(call msg,LINK,$$@)
-	$$(Q)$$(CC) $$(CFLAGS) $$(LDFLAGS) -static -o $$@ $$^ $$(LDLIBS_BPF)
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(LDFLAGS) -static -o $$@ $$^ $$(LDLIBS_BPF)
 endef
 $(foreach e,$(BPF_EXAMPLES),$(eval $(call bpf_example,$(e))))
 
 # Examples are installed as sources, to be copied.
-BPF_EX_DOC	= $(DESTDIR)$(PREFIX)/share/doc/libtrampoline/examples
-
 install-hooks::
 	$(call msg,INSTALL,examples)
 	$(Q)for e in $(BPF_EXAMPLES); do \
-		install -d $(BPF_EX_DOC)/$$e && \
-		install -m 644 $(BPF_EX_DIR)/$$e/* $(BPF_EX_DOC)/$$e/ || exit 1; \
+		$(PUT) 644 $(DATADIR)/doc/libtrampoline/examples/$$e $(BPF_EX_DIR)/$$e/* || exit 1; \
 	done
-
-uninstall-hooks::
-	$(Q)rm -rf $(BPF_EX_DOC)

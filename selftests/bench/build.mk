@@ -14,13 +14,13 @@ BENCH_SHARED	= $(O)/selftests/vm/lib/libvm.a \
 # Of one program at many functions.
 BENCH_OBJS	+= $(patsubst %,$(O)/$(BENCH_DIR)/%.o,links_multi multi multi_memory)
 
-$(BENCH_OBJS): CFLAGS += -I$(O)
+$(BENCH_OBJS): OWN_CFLAGS += -I$(O)
 $(O)/$(BENCH_DIR)/load.o: $(O)/$(BENCH_DIR)/bench.skel.h
 $(O)/$(BENCH_DIR)/bench.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
 
 $(BENCH_GUEST): $(BENCH_OBJS) $(BENCH_SHARED) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-Bstatic $(LDLIBS_BPF) -Wl,-Bdynamic -lZydis
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-Bstatic $(LDLIBS_BPF) -Wl,-Bdynamic -lZydis
 
 BENCH_KMOD_SRC	= $(wildcard $(BENCH_DIR)/kmod/*.[chS] $(BENCH_DIR)/kmod/Kbuild)
 
@@ -37,7 +37,7 @@ BENCH_REPORT_OBJS += $(O)/$(BENCH_DIR)/report_multi.o
 
 $(BENCH_REPORT): $(BENCH_REPORT_OBJS)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
 # Executes images here. Code in the unit tests' machine calls functions of the program
 # by rel32, so it must be where it was linked to.

@@ -11,7 +11,7 @@ CLI_HELPERS	= $(O)/selftests/cli/plain-libbpf $(O)/selftests/cli/bad-pointer
 
 $(CLI_HELPERS): $(O)/selftests/cli/%: $(O)/selftests/cli/%.o
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LDLIBS_BPF)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LDLIBS_BPF)
 
 ALL		+= $(CLI_OBJECTS) $(CLI_HELPERS)
 GUEST_TESTS	+= $(sort $(wildcard selftests/cli/test_*))

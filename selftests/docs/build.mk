@@ -10,7 +10,7 @@ ALL		+= $(DOCS_REASONS)
 
 $(DOCS_REASONS): $(O)/selftests/docs/reasons.o $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS_BPF)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS_BPF)
 
 # test_pages asks them all.
 selftests/docs/test_pages: | $(O)/kernels/6.1/vmlinux $(O)/kernels/6.12/vmlinux $(DOCS_REASONS) $(TRAMPCTL) $(O)/selftests/vm/fuzz/syzkaller

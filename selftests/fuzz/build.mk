@@ -9,7 +9,7 @@
 
 RUNS		?= 500000
 FUZZ_CC		= clang
-FUZZ_CFLAGS	= -std=gnu11 -O1 -g -Wall -Wextra -Werror -fno-omit-frame-pointer \
+FUZZ_CFLAGS	= -std=gnu11 -O1 -g -Wall -Wextra $(WERROR_CFLAGS) -fno-omit-frame-pointer \
 		  -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_DIR	= $(O)/selftests/fuzz
 FUZZ_TARGETS	= $(patsubst selftests/fuzz/%.c,$(FUZZ_DIR)/%,$(wildcard selftests/fuzz/fuzz_*.c))

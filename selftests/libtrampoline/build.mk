@@ -14,13 +14,13 @@ LTT_VMLINUX	:= $(O)/kernels/$(VMLINUX_H_KERNEL)/vmlinux
 UNIT_TESTS	+= $(LTT_UNIT) $(LTT)/install.sh $(LTT)/reasons.sh
 GUEST_TESTS	+= $(LTT_GUEST) $(LTT)/test_example
 
-$(O)/$(LTT)/test_proto.o: CFLAGS += -DVMLINUX='"$(abspath $(LTT_VMLINUX))"'
+$(O)/$(LTT)/test_proto.o: OWN_CFLAGS += -DVMLINUX='"$(abspath $(LTT_VMLINUX))"'
 $(O)/$(LTT)/test_proto: | $(LTT_VMLINUX)
 
 # The skeletons that each program includes.
 LTT_KINDS	:= $(O)/$(LTT)/test_errors.o $(O)/$(LTT)/guest.o $(LTT_GUEST:%=%.o)
 LTT_PROBES	:= $(O)/$(LTT)/test_places.o $(O)/$(LTT)/test_lib_probes.o
-$(LTT_KINDS) $(LTT_PROBES): CFLAGS += -I$(O)/$(LTT)
+$(LTT_KINDS) $(LTT_PROBES): OWN_CFLAGS += -I$(O)/$(LTT)
 $(O)/$(LTT)/test_lib_multi.o: $(O)/$(LTT)/sections.skel.h
 $(LTT_KINDS): $(O)/$(LTT)/kinds.skel.h
 $(LTT_PROBES): $(O)/$(LTT)/probes.skel.h
@@ -39,7 +39,7 @@ $(filter-out %_memory,$(LTT_UNIT)) $(LTT_GUEST): LTT_LINK = -static
 
 $(LTT_UNIT) $(LTT_GUEST): $(O)/$(LTT)/test_%: $(O)/$(LTT)/test_%.o $(LTT_COMMON) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LTT_LINK) -pthread -o $@ $(filter %.o,$^) $(LIBTRAMP_A) $(LDLIBS_BPF)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(LTT_LINK) -pthread -o $@ $(filter %.o,$^) $(LIBTRAMP_A) $(LDLIBS_BPF)
 
 # A script: what it looks at has to be there.
 $(LTT)/install.sh: | $(LIBTRAMP_A) $(LIBTRAMP_SO) $(O)/vmlinux.h

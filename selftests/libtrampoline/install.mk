@@ -9,8 +9,10 @@ DESTDIR		?=
 VERSION		:= $(shell sed -n 's/^\#define TRAMP_VERSION "\(.*\)"/\1/p' kernel/base/tramp.h)
 LIBTRAMP_A	= $(O)/user/libtrampoline/libtrampoline.a
 LIBTRAMP_SO	= $(O)/user/libtrampoline/libtrampoline.so
+CC		?= gcc
 Q		= @
 msg		=
 
 include user/libtrampoline/build.mk
+include tools/build/install.mk
 

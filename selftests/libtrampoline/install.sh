@@ -110,8 +110,8 @@ t_install() {
 
 t_uninstall() {
 	installed install-hooks
-	installed uninstall-hooks
-	[ -z "$(find "$PREFIX" ! -type d)" ] || fail "left behind: $(find "$PREFIX" ! -type d | tr "\n" " ")"
+	installed uninstall-user
+	[ ! -e "$PREFIX" ] || fail "left behind: $(find "$PREFIX" | tr "\n" " ")"
 }
 
 t_use_shared() {

@@ -17,9 +17,8 @@ UNIT_TESTS	+= $(UNIT_X86_TESTS)
 UNIT_GOLDEN_TESTS = $(filter-out %/test_fentry_abi,$(UNIT_X86_TESTS))
 UNIT_GOLDEN	= $(O)/selftests/unit/golden.o
 UNIT_WRAP	= $(patsubst %,-Wl$(comma)--wrap=tramp_x86_%,emit_fentry emit_detour emit_lookup relocate)
-comma		= ,
 
-$(UNIT_X86_CORE): CFLAGS += -fsanitize=undefined -fno-sanitize-recover=undefined
+$(UNIT_X86_CORE): OWN_CFLAGS += -fsanitize=undefined -fno-sanitize-recover=undefined
 
 $(O)/selftests/unit/%.o: selftests/unit/%.S
 	$(call msg,AS,$@)

@@ -25,7 +25,7 @@ $(VM_DIR)/system/kexec: $(O)/$(VM_DIR)/system/test_kexec
 VM_LIB		= $(O)/$(VM_DIR)/lib/libvm.a
 VM_LIB_OBJS	= $(patsubst %.c,$(O)/%.o,$(filter-out %.bpf.c,$(wildcard $(VM_DIR)/lib/*.c)))
 
-$(O)/$(VM_DIR)/%.o: CFLAGS += -I$(O) -I$(VM_DIR)/lib
+$(O)/$(VM_DIR)/%.o: OWN_CFLAGS += -I$(O) -I$(VM_DIR)/lib
 
 $(VM_LIB): $(VM_LIB_OBJS)
 	$(call msg,AR,$@)
@@ -48,7 +48,7 @@ $(VM_ZYDIS): LDLIBS_BPF += -lZydis
 
 $(VM_ALL_TESTS): %: %.o $(VM_LIB) $(O)/selftests/lib/ktap.o $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(VM_LINK) -pthread -o $@ $(filter %.o,$^) $(VM_LIB) $(LIBTRAMP_A) \
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(VM_LINK) -pthread -o $@ $(filter %.o,$^) $(VM_LIB) $(LIBTRAMP_A) \
 		$(LDLIBS_BPF)
 
 $(addprefix $(O)/$(VM_DIR)/system/,test_failnth test_failnth_many): $(O)/$(VM_DIR)/system/failnth.o
@@ -61,4 +61,4 @@ $(O)/$(VM_DIR)/probe/test_probe_gate: $(patsubst %,$(O)/$(VM_DIR)/probe/gate_%.o
 ALL		+= $(O)/$(VM_DIR)/fuzz/syzkaller
 $(O)/$(VM_DIR)/fuzz/syzkaller: $(O)/$(VM_DIR)/fuzz/syzkaller.o $(O)/$(VM_DIR)/fuzz/uapi.o
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^

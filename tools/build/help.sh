@@ -33,10 +33,15 @@ Goals:
   bench-check  fail if a ratio of instructions is worse than committed; a minute or two
   check        format, linters, sparse; sees what differs from BASE (default: HEAD~1)
   abi          accept a change of sizes, numbers or symbols: write docs/abi anew
-  install      library, headers, trampctl, man pages below PREFIX
-  install-dkms sources of the module where dkms finds them
-  uninstall    remove what install has put there
-  deps         install or update the Debian packages needed (root, or sudo)
+  install      library, headers, trampctl, man pages below PREFIX; takes no kernel and no QEMU
+  install-dkms sources of the module where dkms finds them; what loads the module at boot, a
+               udev rule with a group, a sample for modprobe.d
+  dkms         that, and build it for every kernel here that has its headers
+  uninstall    remove what install, install-dkms and dkms have put there, folders included
+  uninstall-user  of these, what install has put there
+  uninstall-dkms  of these, what install-dkms and dkms have put there
+  kernels      download and unpack the kernels that tests boot, below the build folder
+  deps         install or update the Debian packages needed (root, or sudo), and the kernels
   clean        remove the build folder
 
 Variables:
@@ -50,6 +55,15 @@ Variables:
   O=DIR        build folder, default build
   DEBUG_DIR=D  sources and objects of the debug kernels, 3 GB each, default O/debug-kernel
   PREFIX=DIR   where install goes, default /usr/local; DESTDIR is put before it
+  LIBDIR=DIR   libraries, default PREFIX/lib; with PREFIX=/usr the folder of the architecture, or
+               lib64. Likewise INCLUDEDIR, SBINDIR, DATADIR, MANDIR, and CONFDIR (/etc) for:
+  AUTOLOAD=0 UDEV=0 MODPROBE=0  leave out of install-dkms what loads the module at boot, the udev
+               rule with its group, the sample of modprobe.d
+  NO_DEPS=1    install no packages; name what is missing, with its packages on Debian, Ubuntu,
+               Fedora and Arch
+  CC, CFLAGS, CPPFLAGS, LDFLAGS  as everywhere; what the project needs is added
+  WERROR=1     warnings are errors; default for tests and checks
+  STATIC=0     link trampctl with shared libraries, default where there are no static ones
 
 One command in a guest:  tools/vm run --kernel 6.12 -- trampctl trace do_unlinkat -n 3
                          tools/vm --help

@@ -6,14 +6,22 @@
 $(O)/%.o: %.c
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Programs are CO-RE: one object for every kernel, compiled against the types
 # of the oldest.
-$(O)/%.bpf.o: %.bpf.c $(O)/vmlinux.h
+define bpf-object
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(BPF_CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@ $<
+endef
+
+$(O)/%.bpf.o: %.bpf.c $(O)/vmlinux.h
+	$(bpf-object)
+
+# Programs that are installed bring the types they need (kernel.bpf.h), and take no kernel.
+$(O)/user/%.bpf.o: user/%.bpf.c
+	$(bpf-object)
 
 # foo.skel.h declares struct foo and foo__open() and so on; a name with a hyphen gets
 # an underscore there.

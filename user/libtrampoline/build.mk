@@ -18,7 +18,7 @@ LT_MAN		:= $(sort $(wildcard docs/man/libtrampoline.7 docs/man/tramp_*.3))
 ALL		+= $(LIBTRAMP_A) $(LIBTRAMP_SO) $(O)/$(LT)/exports.checked
 INSTALL_DEPS	+= $(LIBTRAMP_A) $(LIBTRAMP_SO)
 
-$(LT_OBJ) $(LT_PIC): CFLAGS += -fvisibility=hidden -I$(O)
+$(LT_OBJ) $(LT_PIC): OWN_CFLAGS += -fvisibility=hidden -I$(O)
 
 # A generated header, which is there before what includes it is compiled.
 $(patsubst %,$(O)/$(LT)/attach/open.%,o pic.o): $(O)/$(LT)/attach/session_map.skel.h
@@ -27,7 +27,7 @@ $(patsubst %,$(O)/$(LT)/attach/open.%,o pic.o): $(O)/$(LT)/attach/session_map.sk
 $(O)/$(LT)/%.pic.o: $(LT)/%.c
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -fPIC -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
 # Built anew: ar would keep members whose source is gone.
 $(LIBTRAMP_A): $(LT_OBJ)
@@ -38,7 +38,7 @@ $(LIBTRAMP_A): $(LT_OBJ)
 # The soname's link beside it lets programs run from the build folder.
 $(LIBTRAMP_SO): $(LT_PIC) $(LT)/libtrampoline.map
 	$(call msg,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LT_SONAME) -Wl,-z,defs \
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LT_SONAME) -Wl,-z,defs \
 		-Wl,--version-script=$(LT)/libtrampoline.map -o $@ $(LT_PIC) -lbpf
 	$(Q)ln -sf $(@F) $(@D)/$(LT_SONAME)
 
@@ -60,25 +60,14 @@ $(O)/$(LT)/exports.checked: $(LIBTRAMP_SO) $(LT_HEADERS) include/uapi/linux/tram
 
 install-hooks:: $(LIBTRAMP_A) $(LIBTRAMP_SO)
 	$(call msg,INSTALL,libtrampoline)
-	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/trampoline \
-		$(DESTDIR)$(PREFIX)/include/linux \
-		$(DESTDIR)$(PREFIX)/share/man/man3 $(DESTDIR)$(PREFIX)/share/man/man7
-	$(Q)install -m 644 $(LIBTRAMP_A) $(DESTDIR)$(PREFIX)/lib/
-	$(Q)install -m 755 $(LIBTRAMP_SO) $(DESTDIR)$(PREFIX)/lib/$(LT_FILE)
-	$(Q)ln -sf $(LT_FILE) $(DESTDIR)$(PREFIX)/lib/$(LT_SONAME)
-	$(Q)ln -sf $(LT_SONAME) $(DESTDIR)$(PREFIX)/lib/libtrampoline.so
-	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $(LT)/libtrampoline.pc.in \
-		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/libtrampoline.pc
-	$(Q)install -m 644 $(LT_HEADERS) $(LT_BPF_HEADER) $(DESTDIR)$(PREFIX)/include/trampoline/
-	$(Q)install -m 644 include/uapi/linux/trampoline.h $(DESTDIR)$(PREFIX)/include/linux/
-	$(Q)install -m 644 $(filter %.3,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man3/
-	$(Q)install -m 644 $(filter %.7,$(LT_MAN)) $(DESTDIR)$(PREFIX)/share/man/man7/
-
-uninstall-hooks::
-	$(Q)rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,libtrampoline.a libtrampoline.so \
-		$(LT_SONAME) $(LT_FILE) pkgconfig/libtrampoline.pc)
-	$(Q)rm -f $(LT_HEADERS:%=$(DESTDIR)$(PREFIX)/%) \
-		$(LT_BPF_HEADER:bpf/%=$(DESTDIR)$(PREFIX)/include/trampoline/%) \
-		$(DESTDIR)$(PREFIX)/include/linux/trampoline.h
-	$(Q)rm -f $(patsubst docs/man/%.3,$(DESTDIR)$(PREFIX)/share/man/man3/%.3,$(filter %.3,$(LT_MAN))) \
-		$(patsubst docs/man/%.7,$(DESTDIR)$(PREFIX)/share/man/man7/%.7,$(filter %.7,$(LT_MAN)))
+	$(Q)$(PUT) 644 $(LIBDIR) $(LIBTRAMP_A)
+	$(Q)$(PUT_AS) 755 $(LIBDIR)/$(LT_FILE) $(LIBTRAMP_SO)
+	$(Q)$(PUT_LINK) $(LT_FILE) $(LIBDIR)/$(LT_SONAME)
+	$(Q)$(PUT_LINK) $(LT_SONAME) $(LIBDIR)/libtrampoline.so
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
+		-e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
+		-e 's|@VERSION@|$(VERSION)|' $(LT)/libtrampoline.pc.in | $(PUT_AS) 644 $(LIBDIR)/pkgconfig/libtrampoline.pc -
+	$(Q)$(PUT) 644 $(INCLUDEDIR)/trampoline $(LT_HEADERS) $(LT_BPF_HEADER)
+	$(Q)$(PUT) 644 $(INCLUDEDIR)/linux include/uapi/linux/trampoline.h
+	$(Q)$(PUT) 644 $(MANDIR)/man3 $(filter %.3,$(LT_MAN))
+	$(Q)$(PUT) 644 $(MANDIR)/man7 $(filter %.7,$(LT_MAN))

@@ -14,7 +14,7 @@
  * sends it. Strings are read at entry since the function may free them
  * (do_unlinkat() drops its struct filename).
  */
-#include "vmlinux.h"
+#include "kernel.bpf.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>

@@ -21,7 +21,7 @@
  * of waiting where they find themselves interrupted. A task that dies inside leaves its
  * entry; its address is the key, and it is removed when the task is freed.
  */
-#include "vmlinux.h"
+#include "kernel.bpf.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>

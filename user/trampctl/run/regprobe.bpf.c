@@ -3,7 +3,7 @@
  * The program behind `trampctl probe`: sends all registers of each hit. Its section
  * names no place; user space says where it goes when it attaches it.
  */
-#include "vmlinux.h"
+#include "kernel.bpf.h"
 #include <bpf/bpf_helpers.h>
 #include "filter.bpf.h"
 #include "regprobe.h"
