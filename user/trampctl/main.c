@@ -16,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "near.h"
 #include "out/error.h"
 #include "out/json.h"
 #include "out/log.h"
 #include "out/output.h"
+#include "out/text.h"
 #include "trampctl.h"
 
 static const struct cmd *const cmds[] = {
@@ -191,7 +193,7 @@ const struct cmd cmd_help = {
 const struct cmd *cmd_find(const char *word, int *exit_code)
 {
 	const struct cmd *found = NULL;
-	const char *names[NR_CMDS + 1];
+	const char *names[NR_CMDS + NEAR_MAX + 1];
 	size_t len = strlen(word), i;
 	int n = 0;
 
@@ -229,8 +231,10 @@ const struct cmd *cmd_find(const char *word, int *exit_code)
 	{
 		struct problem p = { .exit_code = EXIT_USAGE, .err = EINVAL,
 				     .reason = "unknown-command",
-				     .remedy = "trampctl help shows all commands" };
+				     .remedy = "trampctl help shows all commands",
+				     .similar = names };
 
+		near_commands(word, names);
 		fail(&p, "there is no command \"%s\"", word);
 	}
 	return NULL;
@@ -288,6 +292,25 @@ static int global_option(int i, const struct cmd *cmd)
 	return -1;
 }
 
+/* A long option that getopt_long() does not take. */
+static int no_such_option(const struct cmd_opt *own, const char *word)
+{
+	const struct cmd_opt *const tables[] = { own ?: global_opts, own ? global_opts : NULL, NULL };
+	const char *near[NEAR_MAX + 1];
+	char *dashed[NEAR_MAX + 1] = { NULL };
+	size_t i, nr = near_options(word + 2, tables, near);
+	bool several = nr && !strncmp(near[0], word + 2, strcspn(word + 2, "="));
+	int rc;
+
+	for (i = 0; i < nr; i++)
+		dashed[i] = xasprintf("--%s", near[i]);
+	rc = usage_error_similar((const char *const *)dashed, several ? "option %s can mean several" :
+				 "there is no option %s", word);
+	for (i = 0; i < nr; i++)
+		free(dashed[i]);
+	return rc;
+}
+
 /*
  * Handles the options of @cmd, or those before the command if it is NULL, and
  * leaves optind at the first argument. Returns -1, or the exit code.
@@ -312,9 +335,10 @@ static int take_options(const struct cmd *cmd, int argc, char **argv)
 		if (c == '?') {
 			if (optopt && optopt < VAL_GLOBAL)
 				return usage_error("there is no option -%c", optopt);
-			return usage_error(optopt ? "option %s takes no argument" :
-					   "there is no option %s, or it is ambiguous",
-					   argv[optind - 1]);
+			if (optopt)
+				return usage_error("option %s takes no argument",
+						   argv[optind - 1]);
+			return no_such_option(own, argv[optind - 1]);
 		}
 		if (c < VAL_GLOBAL) {
 			i = by_letter(own, c);

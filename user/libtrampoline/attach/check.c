@@ -13,6 +13,7 @@
 
 #include "../core/error.h"
 #include "../core/sized.h"
+#include "../syms/distance.h"
 #include "../syms/internal.h"
 #include "internal.h"
 

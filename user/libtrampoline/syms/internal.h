@@ -117,14 +117,6 @@ bool libtramp_is_inlined(const struct tramp_syms *syms, const char *name);
 const char *libtramp_near_misses(const struct tramp_syms *syms, const char *name,
 				 char *buf, size_t len);
 
-/**
- * libtramp_distance() - edits between two strings, two swapped letters being one
- * @max: give up beyond it
- *
- * Return: the distance, or @max + 1.
- */
-unsigned int libtramp_distance(const char *a, const char *b, unsigned int max);
-
 /* BTF of a snapshot: where to read it; NULL: the running kernel's. */
 struct libtramp_btfs *libtramp_btfs_new(const char *vmlinux, const char *module_dir);
 void libtramp_btfs_free(struct libtramp_btfs *btfs);

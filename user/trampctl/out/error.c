@@ -94,24 +94,45 @@ int fail(const struct problem *p, const char *fmt, ...)
 	return p->exit_code;
 }
 
-/* Reports a command line that makes no sense. Returns EXIT_USAGE. */
-int usage_error(const char *fmt, ...)
+static int usage_problem(const char *const *similar, const char *fmt, va_list ap)
 {
-	struct problem p = { .exit_code = EXIT_USAGE, .err = EINVAL, .reason = "usage" };
+	struct problem p = { .exit_code = EXIT_USAGE, .err = EINVAL, .reason = "usage",
+			     .similar = similar };
 	char *msg, *remedy;
-	va_list ap;
 
 	remedy = current_command ? xasprintf("trampctl help %s", current_command) :
 			       xasprintf("trampctl help");
 	p.remedy = remedy;
-	va_start(ap, fmt);
 	if (vasprintf(&msg, fmt, ap) < 0)
 		msg = NULL;
-	va_end(ap);
 	fail(&p, "%s", msg ? msg : fmt);
 	free(remedy);
 	free(msg);
 	return EXIT_USAGE;
+}
+
+/* Reports a command line that makes no sense. Returns EXIT_USAGE. */
+int usage_error(const char *fmt, ...)
+{
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	rc = usage_problem(NULL, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+/* The same where words are known that may have been meant: a list ended by NULL. */
+int usage_error_similar(const char *const *similar, const char *fmt, ...)
+{
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	rc = usage_problem(similar, fmt, ap);
+	va_end(ap);
+	return rc;
 }
 
 /* Something the user should know that is no reason to stop. */

@@ -42,6 +42,8 @@ struct problem {
 int fail(const struct problem *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int usage_error_similar(const char *const *similar, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 int fail_lib(const struct tramp_syms *syms, const char *what);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What was probably meant by the name of a command or of an option that does not exist.
+ */
+#ifndef TRAMPCTL_NEAR_H
+#define TRAMPCTL_NEAR_H
+
+#include "trampctl.h"
+
+/* At most so many of them, besides the NULL behind the last. */
+#define NEAR_MAX 3
+
+/* Fills @out with names of commands; returns how many. */
+size_t near_commands(const char *word, const char *out[NEAR_MAX + 1]);
+
+/**
+ * near_options() - options like a word
+ * @word: without its dashes; what stands behind a = does not count
+ * @tables: the tables of options that there are, ended by NULL
+ * @out: (out) their names, without dashes
+ *
+ * A word that is the beginning of several means these. Return: how many.
+ */
+size_t near_options(const char *word, const struct cmd_opt *const *tables,
+		    const char *out[NEAR_MAX + 1]);
+
+#endif /* TRAMPCTL_NEAR_H */
