@@ -10,10 +10,14 @@
  * trampctl refuses a STATUS that is not one of its EXIT_*.
  *
  * A remedy is an instruction that a person can follow. It stands behind a semicolon or
- * in a line of its own, so it begins with a small letter and has no full stop.
+ * in a line of its own, so it begins with a small letter and has no full stop. FUNCTION in it
+ * is for remedy_for() to replace.
  */
 #ifndef TRAMPOLINE_REMEDIES_H
 #define TRAMPOLINE_REMEDIES_H
+
+#include <stdio.h>
+#include <string.h>
 
 #define TRAMP_REMEDIES(X) \
 	X(REASON_NONE, FAILED, "") \
@@ -81,7 +85,7 @@
 	  "remove the kernel's kprobe (see /sys/kernel/debug/kprobes/list)") \
 	X(REASON_KPROBE_REFUSED, REFUSED, \
 	  "choose an instruction nearby (trampctl explain --code FUNCTION)") \
-	X(REASON_PROG_OVERRIDE, REFUSED, "attach it with libbpf, or use SEC(\"fmod_ret/FUNC\")") \
+	X(REASON_PROG_OVERRIDE, REFUSED, "attach it with libbpf, or use SEC(\"fmod_ret/FUNCTION\")") \
 	X(REASON_RCU_IDLE, REFUSED, \
 	  "choose an instruction nearby (trampctl explain --code FUNCTION)") \
 	X(REASON_OPT_PENDING, REFUSED, \
@@ -142,5 +146,23 @@
 	X(LIB_BAD_SECTION, FAILED, \
 	  "use SEC(\"fentry/FUNC\"), SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") or SEC(\"kprobe/FUNC+OFFSET\")") \
 	X(LIB_INLINED, NOT_FOUND, "attach to a function that calls it")
+
+/* Writes @remedy with @func for each FUNCTION in it; NULL or "": the word stays. */
+static inline void remedy_for(const char *remedy, const char *func, char *buf, size_t len)
+{
+	static const char word[] = "FUNCTION";
+	const char *at;
+	size_t pos = 0;
+	int n;
+
+	buf[0] = '\0';
+	while (func && func[0] && (at = strstr(remedy, word)) != NULL && pos < len) {
+		n = snprintf(buf + pos, len - pos, "%.*s%s", (int)(at - remedy), remedy, func);
+		pos += n < 0 ? 0 : (size_t)n;
+		remedy = at + sizeof(word) - 1;
+	}
+	if (pos < len)
+		snprintf(buf + pos, len - pos, "%s", remedy);
+}
 
 #endif /* TRAMPOLINE_REMEDIES_H */

@@ -58,7 +58,7 @@ static void test_all_or_nothing(void)
 	bpf_program__set_autoload(skel->progs.on_raw_tp, true);
 	need_loaded(skel);
 	CHECK(!tramp_object__attach(skel->obj, NULL), "a kind we do not attach");
-	CHECK_ERROR(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT);
+	CHECK_ERROR(-EOPNOTSUPP, TRAMP_REASON_PROG_TYPE);
 	CHECK(last_error_says("program 'on_raw_tp'"), "which");
 	CHECK_EQ(links_now(), 0, "nothing is left");
 	call_target(CALLS);

@@ -316,7 +316,7 @@ static void test_programs(void)
 	CHECK(!tramp_attach_multi(skel->progs.on_many, NULL), "by the pattern");
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_NOT_LOADED);
 	CHECK(!tramp_attach(skel->progs.on_user, NULL), "uprobe");
-	CHECK_ERROR(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT);
+	CHECK_ERROR(-EOPNOTSUPP, TRAMP_REASON_PROG_TYPE);
 	CHECK(!tramp_attach(skel->progs.on_octal, NULL), "octal");
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_PLACE);
 	CHECK(last_error_says("kprobe/do_unlinkat+010"), "which");

@@ -53,9 +53,14 @@ int libtramp_fail_place(int dev, int err, const struct tramp_refusal *refusal,
 			const char *command, const struct tramp_place *place,
 			const struct tramp_syms *syms, const char *subject)
 {
-	const struct libtramp_failure f = libtramp_failure_of(err, refusal, subject);
+	struct libtramp_failure f = libtramp_failure_of(err, refusal, subject);
+	char func[TRAMP_MOD_LEN + TRAMP_SYM_LEN + 1];
 	struct tramp_code *code;
 	uint64_t offset;
+
+	snprintf(func, sizeof(func), "%s%s%s", place->module, place->module[0] ? ":" : "",
+		 place->symbol);
+	f.func = place->addr ? NULL : func;
 
 	switch (refusal->reason) {
 	case TRAMP_REASON_NO_SUCH_FUNCTION:
@@ -72,11 +77,15 @@ int libtramp_fail_place(int dev, int err, const struct tramp_refusal *refusal,
 			break;
 		}
 		offset = place->addr ? place->addr - code->func_addr : place->offset;
+		if (place->addr)
+			f.func = code->func_name;
 		err = fail_between(&f, code, offset);
 		tramp_code__free(code);
 		return err;
 	default:
 		break;
 	}
+	if (refusal->reason)
+		return libtramp_fail(&f, "%.*s", (int)sizeof(refusal->detail), refusal->detail);
 	return libtramp_fail_ioctl(err, refusal, command, subject);
 }

@@ -25,11 +25,6 @@
 #define PROBE_FLAGS	(TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE | TRAMP_ATTACH_F_RETURN)
 #define ATTACH_FLAGS	(TRAMP_ATTACH_F_COOKIE | TRAMP_ATTACH_F_NO_OPS | PROBE_FLAGS)
 
-static const char kinds_text[] =
-	"this version attaches fentry/, fexit/ and fmod_ret/ programs, their sleepable forms, "
-	"kprobe/ and kretprobe/ programs, and kprobe.multi/, kretprobe.multi/ and kprobe.session/ "
-	"programs";
-
 const char *libtramp_prog_subject(char *buf, size_t len, const struct bpf_program *prog)
 {
 	snprintf(buf, len, "program '%s' (SEC(\"%s\"))", bpf_program__name(prog),
@@ -37,20 +32,63 @@ const char *libtramp_prog_subject(char *buf, size_t len, const struct bpf_progra
 	return buf;
 }
 
-const char *libtramp_prog_unsupported(const struct bpf_program *prog, const char **remedy)
+/* Types that have a place of their own, with what attaches them there. */
+static const struct {
+	enum bpf_prog_type type;
+	const char *goes, *remedy;
+} elsewhere[] = {
+	{ BPF_PROG_TYPE_XDP, "an XDP program goes to a network device",
+	  "attach it by ip link set dev DEVICE xdp, or bpf_program__attach_xdp()" },
+	{ BPF_PROG_TYPE_SCHED_CLS, "a tc program goes to a network device",
+	  "attach it by tc filter add, or bpf_program__attach_tcx()" },
+	{ BPF_PROG_TYPE_LSM, "an LSM program goes to a hook of the security modules",
+	  "attach it with libbpf (bpf_program__attach_lsm())" },
+	{ BPF_PROG_TYPE_TRACEPOINT, "its section names a tracepoint",
+	  "attach it with libbpf (bpf_program__attach_tracepoint())" },
+	{ BPF_PROG_TYPE_RAW_TRACEPOINT, "its section names a tracepoint",
+	  "attach it with libbpf (bpf_program__attach_raw_tracepoint())" },
+	{ BPF_PROG_TYPE_PERF_EVENT, "it goes to a counter of perf",
+	  "attach it with libbpf (bpf_program__attach_perf_event())" },
+	{ BPF_PROG_TYPE_CGROUP_SKB, "it goes to a control group",
+	  "attach it with libbpf (bpf_program__attach_cgroup())" },
+	{ BPF_PROG_TYPE_STRUCT_OPS, "it goes into a struct of functions",
+	  "attach its map with libbpf (bpf_map__attach_struct_ops())" },
+};
+
+static const char *where_else(enum bpf_prog_type type, const char **remedy)
 {
-	*remedy = "attach it with libbpf (bpf_program__attach())";
-	if (bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE)
-		return libtramp_not_a_probe(bpf_program__section_name(prog), remedy);
-	if (bpf_program__type(prog) != BPF_PROG_TYPE_TRACING)
-		return kinds_text;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(elsewhere); i++) {
+		if (elsewhere[i].type != type)
+			continue;
+		*remedy = elsewhere[i].remedy;
+		return elsewhere[i].goes;
+	}
+	return "it goes to no function of the kernel";
+}
+
+const char *libtramp_prog_unsupported(const struct bpf_program *prog, struct libtramp_failure *f)
+{
+	const enum bpf_prog_type type = bpf_program__type(prog);
+
+	*f = (struct libtramp_failure){
+		.err = -EOPNOTSUPP,
+		.reason = TRAMP_REASON_PROG_TYPE,
+		.remedy = "attach it with libbpf (bpf_program__attach())",
+	};
+	if (type == BPF_PROG_TYPE_KPROBE)
+		return libtramp_not_a_probe(bpf_program__section_name(prog), f);
+	if (type != BPF_PROG_TYPE_TRACING)
+		return where_else(type, &f->remedy);
 	switch (bpf_program__expected_attach_type(prog)) {
 	case BPF_TRACE_FENTRY:
 	case BPF_TRACE_FEXIT:
 	case BPF_MODIFY_RETURN:
 		return NULL;
 	default:
-		return kinds_text;
+		f->reason = TRAMP_REASON_ATTACH_TYPE;
+		return "tracing programs of its section go to no function";
 	}
 }
 
@@ -205,8 +243,7 @@ static void set_opts(struct libtramp_request *r, const struct tramp_attach_opts 
 int libtramp_request_check(struct libtramp_request *r, const struct bpf_program *prog,
 			   const struct tramp_attach_opts *opts)
 {
-	struct libtramp_failure unsupported = { .err = -EOPNOTSUPP,
-						.reason = TRAMP_REASON_NOT_BUILT };
+	struct libtramp_failure unsupported;
 	const char *why, *section, *pattern;
 	uint32_t multi;
 	bool returns;
@@ -219,7 +256,7 @@ int libtramp_request_check(struct libtramp_request *r, const struct bpf_program 
 	err = check_opts(opts, r->subject);
 	if (err)
 		return err;
-	why = libtramp_prog_unsupported(prog, &unsupported.remedy);
+	why = libtramp_prog_unsupported(prog, &unsupported);
 	if (why) {
 		unsupported.subject = r->subject;
 		return libtramp_fail(&unsupported, "%s", why);

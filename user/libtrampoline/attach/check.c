@@ -122,7 +122,7 @@ int libtramp_check(struct tramp_syms **syms, const struct bpf_program *prog, boo
 		   const struct tramp_attach_opts *opts)
 {
 	struct libtramp_request r = {};
-	const char *remedy;
+	struct libtramp_failure unsupported;
 	int err;
 
 	libtramp_prog_subject(r.subject, sizeof(r.subject), prog);
@@ -136,7 +136,7 @@ int libtramp_check(struct tramp_syms **syms, const struct bpf_program *prog, boo
 	 * tracing programs, as SEC("tp_btf/NAME"), the name is not that of a function.
 	 */
 	if (bpf_program__type(prog) != BPF_PROG_TYPE_TRACING ||
-	    libtramp_prog_unsupported(prog, &remedy))
+	    libtramp_prog_unsupported(prog, &unsupported))
 		return 0;
 	if (!*syms)
 		*syms = tramp_syms__load(NULL);

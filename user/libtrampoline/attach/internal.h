@@ -34,11 +34,11 @@ const char *libtramp_prog_subject(char *buf, size_t len, const struct bpf_progra
 
 /**
  * libtramp_prog_unsupported() - why this version does not attach a program's kind
- * @remedy: (out) what to do instead
+ * @f: (out) the failure that this is, without its subject
  *
- * Return: NULL if it does.
+ * Return: the detail; NULL if it does.
  */
-const char *libtramp_prog_unsupported(const struct bpf_program *prog, const char **remedy);
+const char *libtramp_prog_unsupported(const struct bpf_program *prog, struct libtramp_failure *f);
 
 /**
  * struct libtramp_request - one program to attach, checked
@@ -133,7 +133,7 @@ uint32_t libtramp_flags_for(const struct bpf_program *prog, uint32_t flags);
 void libtramp_place_to_cmd(const struct tramp_place *place, struct tramp_attach *cmd);
 
 /* Like libtramp_prog_unsupported(), by the section name, for BPF_PROG_TYPE_KPROBE. */
-const char *libtramp_not_a_probe(const char *section, const char **remedy);
+const char *libtramp_not_a_probe(const char *section, struct libtramp_failure *f);
 
 /* Does a section name say that its program is a return probe? */
 bool libtramp_is_return(const char *section);

@@ -20,12 +20,12 @@
 /* Which programs an attach is about: those that libbpf would attach by itself. */
 static bool is_meant(const struct bpf_program *prog, uint32_t flags)
 {
-	const char *remedy;
+	struct libtramp_failure why;
 
 	if (!bpf_program__autoload(prog) || !bpf_program__autoattach(prog) ||
 	    libtramp_names_no_place(prog))
 		return false;
-	return !libtramp_prog_unsupported(prog, &remedy) || !(flags & TRAMP_OBJECT_F_SKIP_OTHER);
+	return !libtramp_prog_unsupported(prog, &why) || !(flags & TRAMP_OBJECT_F_SKIP_OTHER);
 }
 
 static size_t count_meant(const struct bpf_object *obj, uint32_t flags)
@@ -36,6 +36,28 @@ static size_t count_meant(const struct bpf_object *obj, uint32_t flags)
 	bpf_object__for_each_program(prog, obj)
 		nr += is_meant(prog, flags);
 	return nr;
+}
+
+/* None is meant: is there one that lacks a place alone? */
+static void fail_none(const struct bpf_object *obj, const char *subject)
+{
+	struct libtramp_failure f = { .err = -ENOENT, .reason = TRAMP_LIB_NO_PROGRAMS,
+				      .subject = subject };
+	char remedy[LIBTRAMP_SUBJECT_LEN];
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, obj) {
+		if (!bpf_program__autoload(prog) || !libtramp_names_no_place(prog))
+			continue;
+		snprintf(remedy, sizeof(remedy),
+			 "write SEC(\"%s/FUNCTION\"), or give tramp_attach() the place",
+			 bpf_program__section_name(prog));
+		f.remedy = remedy;
+		libtramp_fail(&f, "SEC(\"%s\") of '%s' names no function",
+			      bpf_program__section_name(prog), bpf_program__name(prog));
+		return;
+	}
+	libtramp_fail(&f, NO_DETAIL);
 }
 
 static int check_object_opts(const struct bpf_object *obj,
@@ -157,7 +179,7 @@ static struct tramp_links *attach_object(const struct bpf_object *obj,
 	flags = LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts, flags, 0);
 	room = count_meant(obj, flags);
 	if (!room) {
-		LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_PROGRAMS, subject, NO_DETAIL);
+		fail_none(obj, subject);
 		return NULL;
 	}
 	r = calloc(room, sizeof(*r));

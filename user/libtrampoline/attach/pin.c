@@ -6,7 +6,9 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <libgen.h>
+#include <limits.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,22 +41,46 @@ static bool on_bpffs(const char *path)
 	return !statfs(path, &st) && st.f_type == BPF_FS_MAGIC;
 }
 
+/* There is no folder @parent. Would one be in a BPF file system, if somebody made it? */
+static int no_parent(char *parent, const char *subject)
+{
+	struct libtramp_failure f = { .err = -ENOENT, .subject = subject };
+	char missing[PATH_MAX], remedy[PATH_MAX + 64];
+	char *dir = parent;
+
+	snprintf(missing, sizeof(missing), "%s", parent);
+	while (access(dir, F_OK) && strcmp(dir, "/") && strcmp(dir, "."))
+		dir = dirname(dir);
+	if (!on_bpffs(dir)) {
+		f.reason = TRAMP_LIB_NOT_BPFFS;
+		return libtramp_fail(&f, "there is no folder '%s', and '%s' is in none", missing,
+				     dir);
+	}
+	snprintf(remedy, sizeof(remedy), "make the folder first: mkdir -p %s", missing);
+	f.reason = TRAMP_LIB_NO_FILE;
+	f.remedy = remedy;
+	return libtramp_fail(&f, "there is no folder '%s'", missing);
+}
+
 /*
  * Make a folder, if its parent is in a BPF file system already: nothing is
  * created elsewhere.
  */
 static int make_folder(const char *dir, const char *subject)
 {
-	char *copy = strdup(dir);
-	bool ok;
+	char *copy = strdup(dir), *parent;
+	int err = 0;
 
 	if (!copy)
 		return libtramp_fail_nomem(subject);
-	ok = on_bpffs(dirname(copy));
+	parent = dirname(copy);
+	if (access(parent, F_OK))
+		err = no_parent(parent, subject);
+	else if (!on_bpffs(parent))
+		err = LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NOT_BPFFS, subject, "'%s'", parent);
 	free(copy);
-	if (!ok)
-		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NOT_BPFFS, subject,
-				     "there is no folder '%s'", dir);
+	if (err)
+		return err;
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return make_failed(-errno, dir, subject);
 	return 0;

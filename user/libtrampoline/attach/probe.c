@@ -21,18 +21,22 @@
  * their beginnings. A dot or a slash may follow ("uprobe.s/...").
  */
 static const struct {
-	const char *section, *why, *remedy;
+	const char *section;
+	unsigned int reason;
+	const char *why, *remedy;
 } others[] = {
-	{ "ksyscall", "system calls have no names of their own in this version",
+	{ "ksyscall", TRAMP_REASON_NOT_BUILT,
+	  "system calls have no names of their own in this version",
 	  "use SEC(\"kprobe/__x64_sys_NAME\"), or attach it with libbpf" },
-	{ "kretsyscall", "system calls have no names of their own in this version",
+	{ "kretsyscall", TRAMP_REASON_NOT_BUILT,
+	  "system calls have no names of their own in this version",
 	  "use SEC(\"kretprobe/__x64_sys_NAME\"), or attach it with libbpf" },
-	{ "uprobe", "it is for user space", "attach it with libbpf" },
-	{ "uretprobe", "it is for user space", "attach it with libbpf" },
-	{ "usdt", "it is for user space", "attach it with libbpf" },
+	{ "uprobe", TRAMP_REASON_PROG_TYPE, "it is for user space", "attach it with libbpf" },
+	{ "uretprobe", TRAMP_REASON_PROG_TYPE, "it is for user space", "attach it with libbpf" },
+	{ "usdt", TRAMP_REASON_PROG_TYPE, "it is for user space", "attach it with libbpf" },
 };
 
-const char *libtramp_not_a_probe(const char *section, const char **remedy)
+const char *libtramp_not_a_probe(const char *section, struct libtramp_failure *f)
 {
 	size_t i, len;
 
@@ -40,7 +44,8 @@ const char *libtramp_not_a_probe(const char *section, const char **remedy)
 		len = strlen(others[i].section);
 		if (strncmp(section, others[i].section, len) || !strchr("./", section[len]))
 			continue;
-		*remedy = others[i].remedy;
+		f->reason = others[i].reason;
+		f->remedy = others[i].remedy;
 		return others[i].why;
 	}
 	return NULL;

@@ -19,6 +19,8 @@
  * @reason: enum tramp_reason or enum tramp_lib_reason
  * @subject: what it is about; NULL: nothing
  * @remedy: what to do; NULL: the reason's general remedy
+ * @sentence: why; NULL: the reason's general sentence
+ * @func: what stands for FUNCTION in the general remedy; NULL: that is not known
  * @addr: the address it is about, 0: none
  * @from_kernel: the module refused
  */
@@ -27,6 +29,8 @@ struct libtramp_failure {
 	unsigned int reason;
 	const char *subject;
 	const char *remedy;
+	const char *sentence;
+	const char *func;
 	uint64_t addr;
 	bool from_kernel;
 };

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../remedies.h"
 #include "error.h"
 
 #define DETAIL_LEN	512
@@ -99,11 +100,14 @@ static void record(struct last_error *e, const struct libtramp_failure *f)
 	e->pub.addr = f->addr;
 	e->pub.name = tramp_reason_name(f->reason);
 	/* Without a reason of its own the errno is all there is to tell. */
-	snprintf(e->sentence, sizeof(e->sentence), "%s", f->reason == TRAMP_REASON_NONE ?
-		 strerror(-f->err) : tramp_reason_sentence(f->reason));
+	snprintf(e->sentence, sizeof(e->sentence), "%s", f->sentence ?:
+		 f->reason == TRAMP_REASON_NONE ? strerror(-f->err) :
+		 tramp_reason_sentence(f->reason));
 	snprintf(e->subject, sizeof(e->subject), "%s", f->subject ? f->subject : "");
-	snprintf(e->remedy, sizeof(e->remedy), "%s",
-		 f->remedy ? f->remedy : tramp_reason_remedy(f->reason));
+	if (f->remedy)
+		snprintf(e->remedy, sizeof(e->remedy), "%s", f->remedy);
+	else
+		remedy_for(tramp_reason_remedy(f->reason), f->func, e->remedy, sizeof(e->remedy));
 	point_at_texts(e);
 	compose(e);
 }

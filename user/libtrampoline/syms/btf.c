@@ -256,9 +256,16 @@ static int find_obj_id(const char *module, uint32_t *obj_id)
 			return 0;
 		}
 	}
-	if (err == -EPERM)
-		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, "list of BTF objects",
-				     "it needs CAP_SYS_ADMIN");
+	if (err == -EPERM) {
+		const struct libtramp_failure f = {
+			.err = err, .reason = TRAMP_REASON_PERMISSION,
+			.subject = "list of BTF objects",
+			.sentence = "the kernel shows it to CAP_SYS_ADMIN alone",
+			.remedy = "run as root, or give the program CAP_SYS_ADMIN",
+		};
+
+		return libtramp_fail(&f, NO_DETAIL);
+	}
 	return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_BTF, wanted,
 			     "the kernel has no BTF object of that name");
 }

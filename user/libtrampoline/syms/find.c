@@ -8,7 +8,10 @@
 
 #include "../core/error.h"
 #include "../core/sized.h"
+#include "distance.h"
 #include "internal.h"
+
+#define WILDCARDS	"*?["
 
 int libtramp_spec_parse(const char *spec, struct libtramp_spec *out)
 {
@@ -50,32 +53,125 @@ static int fail_near(const struct tramp_syms *syms, const char *name, unsigned i
 	return f.remedy ? libtramp_fail(&f, "%s", near) : libtramp_fail(&f, NO_DETAIL);
 }
 
-static int fail_unknown(const struct tramp_syms *syms, const struct libtramp_spec *spec,
-			const char *subject)
+/* What is at most a pattern: how many functions it matches, and how to ask for these. */
+static int fail_pattern(const struct tramp_syms *syms, const char *text, const char *subject)
 {
+	struct libtramp_failure f = {
+		.err = -ENOENT, .reason = TRAMP_REASON_NO_SUCH_FUNCTION, .subject = subject,
+		.sentence = "it is a pattern, where the name of one function is needed",
+	};
+	char remedy[TRAMP_SYM_LEN * 2 + 64];
+	const struct tramp_sym *first = NULL;
+	struct libtramp_pattern p;
+	size_t i, nr = 0;
+
+	if (libtramp_pattern_parse(text, &p))
+		return tramp_last_error()->err;
+	for (i = libtramp_pattern_next(syms, &p, 0); i < syms->nr;
+	     i = libtramp_pattern_next(syms, &p, i + 1)) {
+		if (!nr++)
+			first = &syms->syms[i];
+	}
+	if (!nr) {
+		f.remedy = "name one function; none matches the pattern";
+		return libtramp_fail(&f, "no function matches it");
+	}
+	snprintf(remedy, sizeof(remedy), "name one of them, as %s%s%s", first->module,
+		 first->module[0] ? ":" : "", first->name);
+	f.remedy = remedy;
+	return libtramp_fail(&f, "%zu function%s match%s it", nr, nr == 1 ? "" : "s",
+			     nr == 1 ? "es" : "");
+}
+
+const char *libtramp_missing_module(const struct tramp_syms *syms, const char *module,
+				    const char *name, char *detail, size_t len, char *remedy,
+				    size_t remedy_len)
+{
+	struct libtramp_nearest near = { .max = 1 };
+	const char *last = "", *best = NULL;
 	size_t i;
 
+	near.out = &best;
+	if (!module[0] || strpbrk(module, WILDCARDS))
+		return NULL;
+	for (i = 0; i < syms->nr; i++) {
+		const char *m = syms->syms[i].module;
+
+		if (m == last || !m[0])
+			continue;
+		if (!strcmp(m, module))
+			return NULL;
+		libtramp_nearest_try(&near, module, m);
+		last = m;
+	}
+	i = libtramp_syms_lower(syms, name);
+	if (i < syms->nr && !strcmp(syms->syms[i].name, name)) {
+		snprintf(detail, len, "the module '%s' is not loaded; %s has one of that name",
+			 module, shown_module(&syms->syms[i]));
+		snprintf(remedy, remedy_len, "modprobe %s, or name %s:%s", module,
+			 shown_module(&syms->syms[i]), name);
+	} else if (best) {
+		snprintf(detail, len, "the module '%s' is not loaded; the nearest: %s", module,
+			 best);
+		snprintf(remedy, remedy_len, "modprobe %s, or name %s:%s", module, best, name);
+	} else {
+		snprintf(detail, len, "the module '%s' is not loaded", module);
+		snprintf(remedy, remedy_len, "modprobe %s", module);
+	}
+	return remedy;
+}
+
+static int fail_unknown(const struct tramp_syms *syms, const struct libtramp_spec *spec,
+			const char *text, const char *subject)
+{
+	struct libtramp_failure f = {
+		.err = -ENOENT, .reason = TRAMP_REASON_NO_SUCH_FUNCTION, .subject = subject,
+	};
+	char detail[384], remedy[384];
+	size_t i;
+
+	if (strpbrk(text, WILDCARDS))
+		return fail_pattern(syms, text, subject);
+	if (!spec->has_module)
+		return fail_near(syms, spec->name, TRAMP_REASON_NO_SUCH_FUNCTION, subject);
+	f.remedy = libtramp_missing_module(syms, spec->module, spec->name, detail, sizeof(detail),
+					   remedy, sizeof(remedy));
+	if (f.remedy)
+		return libtramp_fail(&f, "%s", detail);
 	/* The right name in the wrong module is the nearest miss of all. */
-	if (spec->has_module) {
-		i = libtramp_syms_lower(syms, spec->name);
-		if (i < syms->nr && !strcmp(syms->syms[i].name, spec->name))
-			return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION, subject,
-					     "%s has one", shown_module(&syms->syms[i]));
+	i = libtramp_syms_lower(syms, spec->name);
+	if (i < syms->nr && !strcmp(syms->syms[i].name, spec->name)) {
+		snprintf(remedy, sizeof(remedy), "name %s:%s", shown_module(&syms->syms[i]),
+			 spec->name);
+		f.remedy = remedy;
+		return libtramp_fail(&f, "%s has one", shown_module(&syms->syms[i]));
 	}
 	return fail_near(syms, spec->name, TRAMP_REASON_NO_SUCH_FUNCTION, subject);
 }
 
 static int fail_ambiguous(const struct tramp_sym *first, size_t nr, const char *subject)
 {
-	char where[256] = "";
-	size_t i, pos = 0;
+	struct libtramp_failure f = {
+		.err = -EINVAL, .reason = TRAMP_REASON_AMBIGUOUS, .subject = subject,
+	};
+	char where[256] = "", remedy[384];
+	size_t i, pos = 0, modules = 0;
 
-	for (i = 0; i < nr && pos < sizeof(where); i++)
-		if (!i || strcmp(first[i].module, first[i - 1].module))
-			pos += snprintf(where + pos, sizeof(where) - pos, "%s%s", i ? ", " : "",
-					shown_module(&first[i]));
-	return LIBTRAMP_FAIL(-EINVAL, TRAMP_REASON_AMBIGUOUS, subject, "%zu of them, in %s", nr,
-			     where);
+	for (i = 0; i < nr && pos < sizeof(where); i++) {
+		if (i && !strcmp(first[i].module, first[i - 1].module))
+			continue;
+		modules++;
+		pos += snprintf(where + pos, sizeof(where) - pos, "%s%s", i ? ", " : "",
+				shown_module(&first[i]));
+	}
+	if (modules > 1)
+		snprintf(remedy, sizeof(remedy), "say which, as %s:%s", shown_module(first),
+			 first->name);
+	else
+		snprintf(remedy, sizeof(remedy),
+			 "only addresses tell them apart: grep -w %s /proc/kallsyms", first->name);
+	f.remedy = remedy;
+	return libtramp_fail(&f, "%zu of them, in %s", nr, where);
 }
 
 const struct tramp_sym *tramp_syms__find(const struct tramp_syms *syms, const char *spec)
@@ -100,7 +196,7 @@ const struct tramp_sym *tramp_syms__find(const struct tramp_syms *syms, const ch
 	if (nr)
 		fail_ambiguous(&syms->syms[first], nr, subject);
 	else
-		fail_unknown(syms, &s, subject);
+		fail_unknown(syms, &s, spec, subject);
 	return NULL;
 }
 
@@ -138,8 +234,6 @@ const struct tramp_sym *tramp_syms__find_addr(const struct tramp_syms *syms, uin
 }
 
 /* -------------------------------------------------------------- patterns -- */
-
-#define WILDCARDS	"*?["
 
 int libtramp_pattern_parse(const char *text, struct libtramp_pattern *p)
 {
@@ -204,7 +298,10 @@ size_t libtramp_pattern_next(const struct tramp_syms *syms, const struct libtram
 static int fail_no_match(const struct tramp_syms *syms, const struct libtramp_pattern *p,
 			 const char *pattern, size_t untraceable, size_t denied)
 {
-	char subject[LIBTRAMP_SUBJECT_LEN];
+	char subject[LIBTRAMP_SUBJECT_LEN], detail[384], remedy[384];
+	struct libtramp_failure f = {
+		.err = -ENOENT, .reason = TRAMP_LIB_NO_MATCH, .subject = subject,
+	};
 
 	snprintf(subject, sizeof(subject), "pattern '%s'", pattern);
 	if (untraceable && !denied)
@@ -214,6 +311,10 @@ static int fail_no_match(const struct tramp_syms *syms, const struct libtramp_pa
 	if (denied)
 		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject,
 				     "all %zu that match are left out by deny patterns", denied);
+	f.remedy = libtramp_missing_module(syms, p->spec.module, p->spec.name, detail,
+					   sizeof(detail), remedy, sizeof(remedy));
+	if (f.remedy)
+		return libtramp_fail(&f, "%s", detail);
 	if (p->plain)
 		return fail_near(syms, p->spec.name, TRAMP_LIB_NO_MATCH, subject);
 	return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject, NO_DETAIL);

@@ -117,6 +117,18 @@ bool libtramp_is_inlined(const struct tramp_syms *syms, const char *name);
 const char *libtramp_near_misses(const struct tramp_syms *syms, const char *name,
 				 char *buf, size_t len);
 
+/**
+ * libtramp_missing_module() - what is known of a module that the snapshot has nothing of
+ * @module, @name: as they were asked for; a pattern for @module says nothing
+ * @detail, @len: (out) why
+ * @remedy, @remedy_len: (out) what to do
+ *
+ * Return: @remedy; NULL if the module is there, or none was named.
+ */
+const char *libtramp_missing_module(const struct tramp_syms *syms, const char *module,
+				    const char *name, char *detail, size_t len, char *remedy,
+				    size_t remedy_len);
+
 /* BTF of a snapshot: where to read it; NULL: the running kernel's. */
 struct libtramp_btfs *libtramp_btfs_new(const char *vmlinux, const char *module_dir);
 void libtramp_btfs_free(struct libtramp_btfs *btfs);

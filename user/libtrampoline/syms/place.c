@@ -91,6 +91,9 @@ int libtramp_place_parse(const char *text, bool section, struct tramp_place *pla
 		place->has_offset = true;
 	} else if (!wrong && *rest == '-') {
 		wrong = "an offset is not negative";
+	} else if (!wrong && strchr("*?[", *rest) && *rest) {
+		wrong = section ? "it is a pattern, which goes into SEC(\"kprobe.multi/PATTERN\")" :
+				  "it is a pattern, and a probe goes to one place";
 	} else if (!wrong && *rest) {
 		wrong = "only letters, digits, '_' and '.' make up a function's name";
 	}

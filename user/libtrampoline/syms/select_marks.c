@@ -20,11 +20,14 @@ static int no_match(struct libtramp_select *w, uint32_t pattern)
 	const struct libtramp_item *item = &w->sel->patterns.items[pattern];
 	const struct libtramp_pattern *p = &item->pattern;
 	const char *detail = "", *remedy = NULL;
-	char near[384];
+	char near[384], way[384];
 	int err;
 
-	if (p->plain && w->nr_near++ < MAX_NEAR) {
-		remedy = libtramp_near_misses(w->syms, p->spec.name, near, sizeof(near));
+	if (w->nr_near++ < MAX_NEAR) {
+		remedy = libtramp_missing_module(w->syms, p->spec.module, p->spec.name, near,
+						 sizeof(near), way, sizeof(way));
+		if (!remedy && p->plain)
+			remedy = libtramp_near_misses(w->syms, p->spec.name, near, sizeof(near));
 		if (remedy)
 			detail = libtramp_select_keep(w->sel, near);
 		if (!detail)
