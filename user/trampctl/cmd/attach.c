@@ -166,7 +166,8 @@ static int check_names(const struct bpf_object *obj)
 /* Names the file and its errno before libbpf, which would log three lines. */
 static int check_file(const char *path)
 {
-	struct problem p = { .exit_code = EXIT_FAILED, .reason = "no-file" };
+	struct problem p = { .exit_code = EXIT_FAILED, .reason = "no-file",
+			     .remedy = tramp_reason_remedy(TRAMP_LIB_NO_FILE) };
 	struct stat st;
 	int fd;
 
@@ -320,7 +321,9 @@ static int attach_run(int argc, char **argv)
 	if (rc)
 		return rc;
 
+	progress_begin("attaching");
 	links = tramp_object__attach(obj, &opts);
+	progress_end();
 	if (!links) {
 		rc = fail_lib(NULL, NULL);
 		goto close;

@@ -57,7 +57,9 @@ struct findings {
 	const struct tramp_sym *sym;
 	struct tramp_proto *proto;
 	bool knows_traceable;
+	int btf_id;
 	struct tramp_explanation *ex;
+	uint32_t unasked;	/* reason why @ex says nothing; 0: it does */
 };
 
 static const char *symbol_kind(const struct tramp_sym *sym)
@@ -114,23 +116,21 @@ static void print_return(const struct tramp_explanation *ex)
 	print_verdict("kretprobe", can_return(ex), ex->fexit_reason, text);
 }
 
-static void print_text(const struct findings *f)
+static void print_remedy(uint32_t reason, const char *func)
+{
+	char *remedy = remedy_text(tramp_reason_remedy(reason), func);
+
+	if (remedy[0])
+		printf("  remedy    %s\n", remedy);
+	free(remedy);
+}
+
+/* What the module says. */
+static void print_answer(const struct findings *f, const char *func)
 {
 	const struct tramp_explanation *ex = f->ex;
-	char *func = func_text(ex->module, ex->name), mode[64] = "";
+	char mode[64] = "";
 
-	printf("%s\n", func);
-	if (f->proto)
-		printf("  prototype %s\n", f->proto->text);
-	else
-		printf("  prototype unknown: BTF does not describe it\n");
-	printf("  symbol    %s function in /proc/kallsyms", symbol_kind(f->sym));
-	if (ex->func_addr || f->sym->addr)
-		printf(", at 0x%" PRIx64, ex->func_addr ? ex->func_addr : f->sym->addr);
-	printf("\n  entry     %s", entry_text(f));
-	if (ex->site_addr)
-		printf("; the site is at +0x%" PRIx64, ex->site_addr - ex->func_addr);
-	putchar('\n');
 	if (ex->btf_id)
 		printf("  BTF       object %u, type %u: %u argument%s in %u slot%s, result of %u bytes\n",
 		       ex->btf_obj_id, ex->btf_id, ex->nr_args, ex->nr_args == 1 ? "" : "s",
@@ -148,10 +148,41 @@ static void print_text(const struct findings *f)
 	print_verdict("fentry", ex->can & TRAMP_CAN_FENTRY, ex->fentry_reason, mode);
 	print_verdict("fexit", ex->can & TRAMP_CAN_FEXIT, ex->fexit_reason, "");
 	print_return(ex);
-	if (!(ex->can & TRAMP_CAN_FENTRY) && tramp_reason_remedy(ex->fentry_reason)[0])
-		printf("  remedy    %s\n", tramp_reason_remedy(ex->fentry_reason));
-	else if (!(ex->can & TRAMP_CAN_FEXIT) && tramp_reason_remedy(ex->fexit_reason)[0])
-		printf("  remedy    %s\n", tramp_reason_remedy(ex->fexit_reason));
+	if (!(ex->can & TRAMP_CAN_FENTRY))
+		print_remedy(ex->fentry_reason, func);
+	else if (!(ex->can & TRAMP_CAN_FEXIT))
+		print_remedy(ex->fexit_reason, func);
+}
+
+static void print_text(const struct findings *f)
+{
+	const struct tramp_explanation *ex = f->ex;
+	char *func = func_text(f->sym->module, f->sym->name);
+
+	printf("%s\n", func);
+	if (f->proto)
+		printf("  prototype %s\n", f->proto->text);
+	else
+		printf("  prototype unknown: BTF does not describe it\n");
+	printf("  symbol    %s function in /proc/kallsyms", symbol_kind(f->sym));
+	if (ex->func_addr || f->sym->addr)
+		printf(", at 0x%" PRIx64, ex->func_addr ? ex->func_addr : f->sym->addr);
+	printf("\n  entry     %s", entry_text(f));
+	if (ex->site_addr)
+		printf("; the site is at +0x%" PRIx64, ex->site_addr - ex->func_addr);
+	putchar('\n');
+	if (f->unasked) {
+		if (f->btf_id > 0)
+			printf("  BTF       type %d: %u argument%s in %u slot%s\n", f->btf_id,
+			       f->proto ? f->proto->nr_args : 0,
+			       f->proto && f->proto->nr_args == 1 ? "" : "s",
+			       f->proto ? f->proto->nr_slots : 0,
+			       f->proto && f->proto->nr_slots == 1 ? "" : "s");
+		printf("  module    could not be asked: %s [%s]\n",
+		       tramp_reason_sentence(f->unasked), tramp_reason_name(f->unasked));
+	} else {
+		print_answer(f, func);
+	}
 	free(func);
 }
 
@@ -170,13 +201,22 @@ static json_object *to_json(const struct findings *f)
 	const struct tramp_explanation *ex = f->ex;
 	json_object *j = json_object_new_object();
 
-	json_put_func(j, ex->module, ex->name, ex->func_addr);
+	json_put_func(j, f->sym->module, f->sym->name,
+		      ex->func_addr ? ex->func_addr : f->sym->addr);
 	if (f->proto)
 		json_put_str(j, "prototype", f->proto->text);
 	json_put_str(j, "binding", symbol_kind(f->sym));
-	json_put_hex(j, "site_address", ex->site_addr);
 	if (f->knows_traceable)
 		json_put_bool(j, "ftrace_can_patch", f->sym->flags & TRAMP_SYM_TRACEABLE);
+	if (f->unasked) {
+		if (f->proto) {
+			json_put_u64(j, "args", f->proto->nr_args);
+			json_put_u64(j, "slots", f->proto->nr_slots);
+		}
+		json_put_str(j, "module_not_asked", tramp_reason_name(f->unasked));
+		return j;
+	}
+	json_put_hex(j, "site_address", ex->site_addr);
 	json_put_btf(j, ex->btf_obj_id, ex->btf_id, ex->key);
 	if (ex->btf_id) {
 		json_put_u64(j, "args", ex->nr_args);
@@ -207,7 +247,8 @@ static int not_found(struct tramp_syms *syms, const char *spec)
 	char *module = colon ? strndup(spec, colon - spec) : NULL;
 	const struct btf *btf;
 
-	if (tramp_last_error()->reason == TRAMP_REASON_NO_SUCH_FUNCTION) {
+	if (tramp_last_error()->reason == TRAMP_REASON_NO_SUCH_FUNCTION &&
+	    !strpbrk(name, "*?[")) {
 		btf = tramp_syms__btf(syms, module);
 		if (btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0) {
 			struct problem p = {
@@ -227,8 +268,27 @@ static int not_found(struct tramp_syms *syms, const char *spec)
 	return fail_lib(syms, spec);
 }
 
-/* Returns 0, with @can as the answer, or the exit code of an error that was reported. */
-static int explain_one(struct tramp_syms *syms, const char *spec, json_object *all, bool *can)
+/* Is there no module to ask? Symbols and BTF say much of a function all the same. */
+static bool is_unreachable(uint32_t reason)
+{
+	switch (reason) {
+	case TRAMP_REASON_PERMISSION:
+	case TRAMP_REASON_LOCKDOWN:
+	case TRAMP_LIB_NO_DEVICE:
+	case TRAMP_LIB_NO_NODE:
+	case TRAMP_LIB_ABI_MISMATCH:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Returns 0, with @can as the answer, or the exit code of an error that was reported. Sets
+ * @unasked if the module cannot be asked.
+ */
+static int explain_one(struct tramp_syms *syms, const char *spec, json_object *all, bool *can,
+		       bool *unasked)
 {
 	TRAMP_OPTS(tramp_explanation, ex);
 	struct findings f = { .ex = &ex };
@@ -236,8 +296,13 @@ static int explain_one(struct tramp_syms *syms, const char *spec, json_object *a
 	f.sym = tramp_syms__find(syms, spec);
 	if (!f.sym)
 		return not_found(syms, spec);
-	if (tramp_explain(syms, spec, &ex))
-		return fail_lib(syms, spec);
+	if (tramp_explain(syms, spec, &ex)) {
+		f.unasked = tramp_last_error()->reason;
+		if (!is_unreachable(f.unasked))
+			return fail_lib(syms, spec);
+		*unasked = true;
+	}
+	f.btf_id = tramp_syms__btf_id(syms, f.sym, NULL);
 	f.knows_traceable = tramp_syms__knows_traceable(syms);
 	f.proto = tramp_syms__proto(syms, f.sym);
 	if (all)
@@ -259,7 +324,7 @@ static int explain_run(int argc, char **argv)
 {
 	json_object *all = json_output ? json_object_new_array() : NULL;
 	struct tramp_syms *syms = NULL;
-	bool all_can = true, can;
+	bool all_can = true, can, unasked = false;
 	int i, rc;
 
 	rc = load_syms(&syms);
@@ -269,7 +334,7 @@ static int explain_run(int argc, char **argv)
 		if (code_opts.whole || is_place(argv[i]))
 			rc = explain_code(syms, argv[i], &code_opts, all, &can);
 		else
-			rc = explain_one(syms, argv[i], all, &can);
+			rc = explain_one(syms, argv[i], all, &can, &unasked);
 		if (rc)
 			goto out;
 		all_can &= can;
@@ -277,6 +342,9 @@ static int explain_run(int argc, char **argv)
 	rc = all_can ? EXIT_OK : EXIT_REFUSED;
 	if (all)
 		json_print(json_object_get(argc == 1 ? json_object_array_get_idx(all, 0) : all));
+	/* The error comes last, once for all of them. */
+	if (unasked)
+		rc = need_module(NULL);
 out:
 	json_object_put(all);
 	tramp_syms__free(syms);

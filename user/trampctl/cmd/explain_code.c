@@ -21,6 +21,7 @@
 #include "../out/table.h"
 #include "../out/text.h"
 #include "../run/module.h"
+#include "../run/progress.h"
 #include "explain.h"
 
 /* A function, and how to show it. */
@@ -175,7 +176,7 @@ static void print_insn(const struct view *v)
 	const struct tramp_code *c = v->code;
 	const struct tramp_insn_info *insn = &c->insns[0];
 	char text[DISASM_TEXT], bytes[DISASM_BYTES];
-	char *func = func_text(c->module, c->func_name);
+	char *func = func_text(c->module, c->func_name), *remedy;
 
 	printf("%s+0x%x\n", func, insn->offset);
 	if (insn_text(v, insn, text, bytes))
@@ -189,8 +190,10 @@ static void print_insn(const struct view *v)
 	print_mode(insn);
 	if (insn->flags & TRAMP_INSN_F_PROBED)
 		printf("  now         a probe of ours is there\n");
-	if (insn->mode == TRAMP_MODE_NONE && tramp_reason_remedy(insn->reason)[0])
-		printf("  remedy      %s\n", tramp_reason_remedy(insn->reason));
+	remedy = remedy_text(tramp_reason_remedy(insn->reason), func);
+	if (insn->mode == TRAMP_MODE_NONE && remedy[0])
+		printf("  remedy      %s\n", remedy);
+	free(remedy);
 	free(func);
 }
 
@@ -257,10 +260,15 @@ int explain_code(const struct tramp_syms *syms, const char *spec, const struct c
 {
 	struct disasm_opts dopts = { .intel = opts->intel };
 	TRAMP_OPTS(tramp_code_opts, copts, .whole = opts->whole);
-	struct tramp_code *code = tramp_explain_code(syms, spec, &copts);
-	struct view v = { .code = code, .opts = opts };
 	struct tramp_names *ks = NULL;
+	struct tramp_code *code;
+	struct view v;
 
+	/* The first time, the module reads the kernel's text. */
+	progress_begin("reading the kernel's text");
+	code = tramp_explain_code(syms, spec, &copts);
+	progress_end();
+	v = (struct view){ .code = code, .opts = opts };
 	if (!code)
 		return fail_place(syms, spec);
 	if (code->code)

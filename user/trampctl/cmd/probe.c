@@ -17,6 +17,7 @@
 #include "../out/linkinfo.h"
 #include "../run/events.h"
 #include "../run/module.h"
+#include "../run/progress.h"
 #include "../run/regs.h"
 #include "../trampctl.h"
 #include "user/trampctl/run/regprobe.skel.h"
@@ -101,7 +102,10 @@ static int attach(struct probe_run *run, const struct tramp_place *place, const 
 		where.offset = place->offset;
 		where.module = place->module[0] ? place->module : NULL;
 	}
+	/* The first time, the module reads the kernel's text. */
+	progress_begin("reading the kernel's text");
 	run->link = tramp_attach(run->skel->progs.probe_registers, &where);
+	progress_end();
 	if (!run->link || tramp_link__info(run->link, &info))
 		return fail_place(NULL, spec);
 	run->place = place_text(&info);

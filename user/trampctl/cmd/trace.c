@@ -89,16 +89,19 @@ static int check_possible(struct trace_run *run, struct traced_func *f)
 
 	reason = at_entry ? ex.fexit_reason : ex.fentry_reason;
 	{
+		char *remedy = remedy_text(at_entry ? "--entry-only traces its entry alone" :
+					   tramp_reason_remedy(reason), f->spec);
 		struct problem p = {
 			.exit_code = EXIT_REFUSED, .err = EOPNOTSUPP,
-			.reason = tramp_reason_name(reason),
-			.remedy = at_entry ? "--entry-only traces its entry alone" :
-					     tramp_reason_remedy(reason),
+			.reason = tramp_reason_name(reason), .remedy = remedy,
 		};
+		int rc;
 
-		return fail(&p, "%s cannot be traced%s: %s%s%s", f->spec,
-			    at_entry ? " at exit" : "", tramp_reason_sentence(reason),
-			    ex.holder[0] ? ": " : "", ex.holder);
+		rc = fail(&p, "%s cannot be traced%s: %s%s%s", f->spec,
+			  at_entry ? " at exit" : "", tramp_reason_sentence(reason),
+			  ex.holder[0] ? ": " : "", ex.holder);
+		free(remedy);
+		return rc;
 	}
 }
 
@@ -378,6 +381,9 @@ static int trace_run(int argc, char **argv)
 		return usage_error("--tree and --entry-only exclude each other: only an exit ends a call");
 	if (entry_only && (many.many.min_ns || conditions_on_result(&many.many.conditions)))
 		return usage_error("--entry-only sees neither results nor durations");
+	rc = functions_check(argc, argv);
+	if (rc)
+		return rc;
 	events_catch_signals();
 	if (for_many(argc, argv)) {
 		many.many.events = &opts;

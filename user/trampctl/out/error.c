@@ -200,6 +200,15 @@ static char *lib_message(const struct tramp_error *e)
 			 more ? " (" : "", detail, addr, more ? ")" : "");
 }
 
+/* A remedy of the library with @func for each FUNCTION in it; to be freed. */
+char *remedy_text(const char *remedy, const char *func)
+{
+	char buf[512];
+
+	remedy_for(remedy, func, buf, sizeof(buf));
+	return xasprintf("%s", buf);
+}
+
 /**
  * fail_lib() - report the library's last error
  * @syms: to suggest names from if a function was not found; NULL: a snapshot is taken
@@ -275,13 +284,16 @@ int fail_bpf(int err, const char *fmt, ...)
 	if (verdict) {
 		p.exit_code = EXIT_FAILED;
 		p.reason = "verifier";
-		p.remedy = NULL;
+		p.remedy = "change the program where the verifier's words above point";
 	}
 	libbpf_strerror(p.err, why, sizeof(why));
+	if (!p.remedy)
+		p.remedy = tramp_reason_remedy(TRAMP_LIB_SYSTEM);
 	/* Its own numbers, which are no errnos: they are about the file. */
 	if (p.err >= __LIBBPF_ERRNO__START) {
 		p.err = EINVAL;
 		p.reason = "bad-object";
+		p.remedy = "give it what clang -g -target bpf makes";
 	}
 	va_start(ap, fmt);
 	if (vasprintf(&what, fmt, ap) < 0)

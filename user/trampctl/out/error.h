@@ -46,6 +46,7 @@ int usage_error_similar(const char *const *similar, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+char *remedy_text(const char *remedy, const char *func);
 int fail_lib(const struct tramp_syms *syms, const char *what);
 int fail_place(const struct tramp_syms *syms, const char *spec);
 int fail_bpf(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -101,6 +101,7 @@ struct events {
 };
 
 int events_option(struct event_options *o, int opt, const char *arg);
+int events_check_task(const char *option, uint32_t id, bool is_process);
 int events_leave_out_self(struct event_options *o);
 
 void events_catch_signals(void);

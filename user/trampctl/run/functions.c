@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "../out/error.h"
 #include "../out/text.h"
@@ -101,6 +102,32 @@ void functions_warn(const struct functions *f)
 	}
 }
 
+/* Places inside of functions, and addresses, are what probe takes. */
+int functions_check(int argc, char **argv)
+{
+	int i, rc;
+
+	for (i = 0; i < argc; i++) {
+		const char *word = argv[i];
+		bool addr = !strncasecmp(word, "0x", 2);
+		struct problem p = {
+			.exit_code = EXIT_USAGE, .err = EINVAL,
+			.reason = tramp_reason_name(TRAMP_LIB_BAD_PATTERN),
+		};
+		char *remedy;
+
+		if (word[0] == '@' || (!addr && !strchr(word, '+')))
+			continue;
+		remedy = xasprintf("trampctl probe %s shows each time it is reached", word);
+		p.remedy = remedy;
+		rc = fail(&p, "%s is %s, and %s takes functions", word,
+			  addr ? "an address" : "a place inside of a function", current_command);
+		free(remedy);
+		return rc;
+	}
+	return 0;
+}
+
 static int on_progress(size_t done, size_t total, void *ctx)
 {
 	(void)ctx;
@@ -187,11 +214,22 @@ static int nothing_left(struct functions *f)
 		.exit_code = EXIT_NOT_FOUND, .err = ENOENT,
 		.reason = f->nr_left ? f->left[0].reason :
 				       tramp_reason_name(TRAMP_LIB_NO_MATCH),
+		.remedy = "choose other functions; trampctl explain FUNCTION says more of one",
 	};
+	char *remedy;
+	int rc;
 
-	if (!f->nr_left)
+	if (!f->nr_left) {
+		p.remedy = "change --arg-type or --args, or choose other functions";
 		return fail(&p, "no function is of that type of argument, or number of arguments");
-	return fail(&p, "no function is left: %s: %s", f->left[0].names[0], f->left[0].sentence);
+	}
+	remedy = remedy_text(tramp_reason_remedy(tramp_reason_by_name(p.reason)),
+			     f->left[0].names[0]);
+	if (remedy[0])
+		p.remedy = remedy;
+	rc = fail(&p, "no function is left: %s: %s", f->left[0].names[0], f->left[0].sentence);
+	free(remedy);
+	return rc;
 }
 
 /**
@@ -212,7 +250,9 @@ int functions_select(struct functions *f, const struct function_options *o, bool
 	size_t i;
 	int rc;
 
-	rc = load_syms(&f->syms);
+	rc = functions_check(argc, argv);
+	if (!rc)
+		rc = load_syms(&f->syms);
 	if (rc)
 		return rc;
 	split(&w, argc, argv);

@@ -45,6 +45,7 @@ struct functions {
 	size_t nr_left;
 };
 
+int functions_check(int argc, char **argv);
 int function_args_option(struct function_options *o, const char *arg);
 int functions_select(struct functions *f, const struct function_options *o, bool need_btf,
 		     int argc, char **argv);

@@ -299,6 +299,8 @@ int many_start(struct many_run *run, int argc, char **argv)
 	if (!rc)
 		rc = events_leave_out_self(o->events);
 	if (!rc)
+		rc = events_check_task("--tid", o->tid, false);
+	if (!rc)
 		rc = functions_select(&run->funcs, &o->functions, told, argc, argv);
 	if (!rc && told)
 		run->infos = xcalloc(run->funcs.nr, sizeof(*run->infos));
