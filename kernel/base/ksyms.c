@@ -16,7 +16,7 @@ typedef unsigned long kallsyms_lookup_name_t(const char *name);
 kallsyms_lookup_name_t tramp_kallsyms_lookup_name_proto;
 DEFINE_STATIC_CALL_NULL(tramp_kallsyms_lookup_name, tramp_kallsyms_lookup_name_proto);
 
-#define DEFINE_ONE(name) DEFINE_STATIC_CALL_NULL(tramp_ks_##name, name);
+#define DEFINE_ONE(name, ...) DEFINE_STATIC_CALL_NULL(tramp_ks_##name, name);
 TRAMP_KSYM_REQUIRED(DEFINE_ONE)
 TRAMP_KSYM_OPTIONAL(DEFINE_ONE)
 TRAMP_KSYM_PROBE(DEFINE_ONE)
@@ -51,19 +51,19 @@ static int find_kallsyms(void)
 	return 0;
 }
 
-/* The address of a symbol, 0 if this kernel lacks it. */
-static unsigned long resolve(const char *name, bool required, u32 *required_missing)
+/* The address of a symbol, 0 if this kernel lacks it. @off: what that means; NULL: too much */
+static unsigned long resolve(const char *name, const char *off, u32 *required_missing)
 {
 	unsigned long addr = tramp_ksym_lookup(name);
 
 	if (addr) {
 		tramp_ksyms.found++;
-	} else if (required) {
+	} else if (!off) {
 		pr_err("this kernel lacks the symbol %s, without which nothing can be attached\n",
 		       name);
 		(*required_missing)++;
 	} else {
-		pr_info("this kernel lacks the symbol %s: a feature is off\n", name);
+		pr_info("this kernel lacks the symbol %s: %s\n", name, off);
 		if (!WARN_ON_ONCE(tramp_ksyms.missing >= ARRAY_SIZE(missing_names)))
 			missing_names[tramp_ksyms.missing++] = name;
 	}
@@ -80,24 +80,24 @@ int tramp_ksyms_init(void)
 	if (err)
 		return err;
 
-#define RESOLVE_CALL(name, required) \
-	addr = resolve(#name, required, &required_missing); \
+#define RESOLVE_CALL(name, off) \
+	addr = resolve(#name, off, &required_missing); \
 	if (addr) \
 		static_call_update(tramp_ks_##name, (typeof(&name))addr);
-#define RESOLVE_REQUIRED(name) RESOLVE_CALL(name, true)
-#define RESOLVE_OPTIONAL(name) \
-	RESOLVE_CALL(name, false) \
+#define RESOLVE_REQUIRED(name) RESOLVE_CALL(name, NULL)
+#define RESOLVE_OPTIONAL(name, off) \
+	RESOLVE_CALL(name, off) \
 	tramp_ksyms.has_##name = addr;
-#define RESOLVE_ADDR(name, required) \
-	tramp_ksyms.name = resolve(#name, required, &required_missing);
+#define RESOLVE_ADDR(name, off) \
+	tramp_ksyms.name = resolve(#name, off, &required_missing);
 
 	TRAMP_KSYM_REQUIRED(RESOLVE_REQUIRED)
 	TRAMP_KSYM_OPTIONAL(RESOLVE_OPTIONAL)
 	TRAMP_KSYM_ADDRS(RESOLVE_ADDR)
 
 	optional_missing = tramp_ksyms.missing;
-#define RESOLVE_PROBE(name) RESOLVE_CALL(name, false)
-#define RESOLVE_PROBE_ADDR(name) RESOLVE_ADDR(name, false)
+#define RESOLVE_PROBE(name) RESOLVE_CALL(name, "no probes at instructions")
+#define RESOLVE_PROBE_ADDR(name) RESOLVE_ADDR(name, "no probes at instructions")
 	TRAMP_KSYM_PROBE(RESOLVE_PROBE)
 	TRAMP_KSYM_PROBE_ADDRS(RESOLVE_PROBE_ADDR)
 	tramp_ksyms.has_probes = tramp_ksyms.missing == optional_missing;

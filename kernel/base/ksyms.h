@@ -64,25 +64,28 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 #if TRAMP_RETHOOK_HAS_NODES
 #define TRAMP_KSYM_RETHOOK_NODES(X)
 #else
-#define TRAMP_KSYM_RETHOOK_NODES(X)	X(rethook_add_node)
+#define TRAMP_KSYM_RETHOOK_NODES(X)	X(rethook_add_node, "no return probes by rethook")
 #endif
 
-/* X(name): optional functions. A missing one turns a feature off, and INFO says so. */
+/*
+ * X(name, "what is off without it"): optional functions. INFO names the missing ones, and the
+ * kernel log says what is off.
+ */
 #define TRAMP_KSYM_OPTIONAL(X) \
-	X(bpf_find_btf_id) \
-	X(bpf_trampoline_get) \
-	X(bpf_trampoline_put) \
-	X(kallsyms_on_each_match_symbol) \
-	X(kallsyms_on_each_symbol) \
-	X(perf_event_ksymbol) \
-	X(perf_event_text_poke) \
-	X(rethook_alloc) \
-	X(rethook_free) \
-	X(rethook_hook) \
-	X(rethook_try_get) \
-	X(task_work_add) \
-	X(text_poke_finish) \
-	X(text_poke_queue) \
+	X(bpf_find_btf_id, "functions cannot be asked for by BTF id") \
+	X(bpf_trampoline_get, "attaching does not wait for extensions of the program") \
+	X(bpf_trampoline_put, "attaching does not wait for extensions of the program") \
+	X(kallsyms_on_each_match_symbol, "functions of the same name are not told apart") \
+	X(kallsyms_on_each_symbol, "no functions by name for programs on many") \
+	X(perf_event_ksymbol, "perf does not learn of images") \
+	X(perf_event_text_poke, "perf does not learn of changed text") \
+	X(rethook_alloc, "no return probes by rethook") \
+	X(rethook_free, "no return probes by rethook") \
+	X(rethook_hook, "no return probes by rethook") \
+	X(rethook_try_get, "no return probes by rethook") \
+	X(task_work_add, "links that a process leaves open go one by one") \
+	X(text_poke_finish, "text is changed one place at a time") \
+	X(text_poke_queue, "text is changed one place at a time") \
 	TRAMP_KSYM_RETHOOK_NODES(X)
 
 /* X(name): functions that probes need; without any of them there are no probes. */
@@ -114,29 +117,32 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(kprobe_mutex) \
 	X(text_mutex)
 
-/* X(name, required): variables and addresses that are never called from C. */
+/*
+ * X(name, "what is off without it"): variables and addresses that are never called from C; NULL:
+ * it is required.
+ */
 #define TRAMP_KSYM_ADDRS(X) \
-	X(ftrace_enabled, true) \
-	X(direct_mutex, true) \
-	X(btf_idr, false) \
-	X(direct_functions, false) \
-	X(ftrace_regs_caller, false) \
-	X(x86_return_thunk, false) \
-	X(__x86_indirect_its_thunk_array, false) \
-	X(__cpuidle_text_start, false) \
-	X(__cpuidle_text_end, false) \
-	X(__tracepoint_notifier_run, false) \
-	X(arch_prepare_optimized_kprobe, false) \
-	X(kprobe_int3_handler, false) \
-	X(aggr_pre_handler, false) \
-	X(_sinittext, false) \
-	X(_einittext, false) \
-	X(bpf_get_attach_cookie_trace, false) \
-	X(bpf_get_func_ip_kprobe, false) \
-	X(bpf_get_attach_cookie_kprobe_multi, false) \
-	X(bpf_get_attach_cookie_tracing, false)
+	X(ftrace_enabled, NULL) \
+	X(direct_mutex, NULL) \
+	X(btf_idr, "functions cannot be asked for by BTF id") \
+	X(direct_functions, "many functions take longer") \
+	X(ftrace_regs_caller, "many functions take longer") \
+	X(x86_return_thunk, "the thunk for returns is found by another name") \
+	X(__x86_indirect_its_thunk_array, "indirect branches get kprobes if the CPU needs it") \
+	X(__cpuidle_text_start, "idle code is known by names alone") \
+	X(__cpuidle_text_end, "idle code is known by names alone") \
+	X(__tracepoint_notifier_run, "none needed: notifiers have no tracepoint here") \
+	X(arch_prepare_optimized_kprobe, "none needed: the kernel makes no jumps of kprobes") \
+	X(kprobe_int3_handler, "int3s take the kernel's longer way") \
+	X(aggr_pre_handler, "each kprobe counts as one that may become a jump") \
+	X(_sinittext, "text of the start-up is not told from other addresses") \
+	X(_einittext, "text of the start-up is not told from other addresses") \
+	X(bpf_get_attach_cookie_trace, "images set the cookie for each program") \
+	X(bpf_get_func_ip_kprobe, "programs that ask for their address are not recognised") \
+	X(bpf_get_attach_cookie_kprobe_multi, "images set the cookie for each program") \
+	X(bpf_get_attach_cookie_tracing, "images set the cookie for each program")
 
-#define TRAMP_KSYM_DECLARE(name) DECLARE_STATIC_CALL(tramp_ks_##name, name);
+#define TRAMP_KSYM_DECLARE(name, ...) DECLARE_STATIC_CALL(tramp_ks_##name, name);
 TRAMP_KSYM_REQUIRED(TRAMP_KSYM_DECLARE)
 TRAMP_KSYM_OPTIONAL(TRAMP_KSYM_DECLARE)
 TRAMP_KSYM_PROBE(TRAMP_KSYM_DECLARE)
@@ -147,14 +153,14 @@ TRAMP_KSYM_PROBE(TRAMP_KSYM_DECLARE)
 
 /* Addresses: 0 where the kernel does not have the symbol. */
 struct tramp_ksyms {
-#define TRAMP_KSYM_MEMBER(name, required) unsigned long name;
+#define TRAMP_KSYM_MEMBER(name, off) unsigned long name;
 	TRAMP_KSYM_ADDRS(TRAMP_KSYM_MEMBER)
 #undef TRAMP_KSYM_MEMBER
 #define TRAMP_KSYM_MEMBER(name) unsigned long name;
 	TRAMP_KSYM_PROBE_ADDRS(TRAMP_KSYM_MEMBER)
 #undef TRAMP_KSYM_MEMBER
 	bool has_probes;		/* nothing of TRAMP_KSYM_PROBE* is missing */
-#define TRAMP_KSYM_MEMBER(name) bool has_##name;
+#define TRAMP_KSYM_MEMBER(name, off) bool has_##name;
 	TRAMP_KSYM_OPTIONAL(TRAMP_KSYM_MEMBER)
 #undef TRAMP_KSYM_MEMBER
 	u32 found;
