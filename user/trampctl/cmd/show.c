@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * trampctl show: everything that is known of a link, the processes that hold it
- * included. Those are found the way bpftool finds them: by the link_id line in
- * the fdinfo of every open file.
+ * trampctl show: everything that is known of a link, the processes and pins that hold
+ * it included.
  */
 #include <bpf/bpf.h>
-#include <ctype.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,77 +16,8 @@
 #include "../out/linkinfo.h"
 #include "../out/text.h"
 #include "../run/args.h"
+#include "../run/holders.h"
 #include "../trampctl.h"
-
-struct holder {
-	uint32_t pid;
-	char comm[64];
-};
-
-struct holders {
-	struct holder *list;
-	size_t nr;
-};
-
-static bool fdinfo_is_link(const char *path, uint32_t id)
-{
-	FILE *f = fopen(path, "r");
-	unsigned int found;
-	bool same = false;
-	char line[256];
-
-	if (!f)
-		return false;
-	while (!same && fgets(line, sizeof(line), f))
-		same = sscanf(line, "link_id: %u", &found) == 1 && found == id;
-	fclose(f);
-	return same;
-}
-
-static bool process_holds(const char *pid, uint32_t id)
-{
-	char dir[64], path[384];
-	struct dirent *e;
-	bool holds = false;
-	DIR *d;
-
-	snprintf(dir, sizeof(dir), "/proc/%.20s/fdinfo", pid);
-	d = opendir(dir);
-	if (!d)
-		return false;
-	while (!holds && (e = readdir(d))) {
-		if (!isdigit((unsigned char)e->d_name[0]))
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-		holds = fdinfo_is_link(path, id);
-	}
-	closedir(d);
-	return holds;
-}
-
-static void find_holders(struct holders *h, uint32_t id)
-{
-	struct dirent *e;
-	char path[64];
-	DIR *d;
-
-	d = opendir("/proc");
-	if (!d)
-		return;
-	while ((e = readdir(d))) {
-		struct holder *n;
-
-		if (!isdigit((unsigned char)e->d_name[0]) || !process_holds(e->d_name, id))
-			continue;
-		h->list = xrealloc(h->list, (h->nr + 1) * sizeof(*h->list));
-		n = &h->list[h->nr++];
-		n->pid = strtoul(e->d_name, NULL, 10);
-		snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
-		if (!read_line(path, n->comm, sizeof(n->comm)))
-			strcpy(n->comm, "?");
-	}
-	closedir(d);
-}
 
 /* The program's tag and whether it was found; zero if it may not be read. */
 static bool prog_tag(uint32_t prog_id, char *text, size_t len)
@@ -200,8 +128,10 @@ static void show_text(const struct tramp_link_info *info, const struct holders *
 		print_mode(info);
 	for (i = 0; i < h->nr; i++)
 		printf("  held by    %s (pid %u)\n", h->list[i].comm, h->list[i].pid);
-	if (!h->nr)
-		printf("  held by    no process that can be seen: a pin, or another user's process\n");
+	for (i = 0; i < h->nr_pins; i++)
+		printf("  held by    the pin %s\n", h->pins[i]);
+	if (!h->nr && !h->nr_pins)
+		printf("  held by    nobody that can be seen: another user's process, or a hidden pin\n");
 	free(place);
 }
 
@@ -222,6 +152,10 @@ static json_object *show_json(const struct tramp_link_info *info, const struct h
 		json_object_array_add(list, o);
 	}
 	json_object_object_add(j, "holders", list);
+	list = json_object_new_array();
+	for (i = 0; i < h->nr_pins; i++)
+		json_object_array_add(list, json_bytes(h->pins[i], strlen(h->pins[i])));
+	json_object_object_add(j, "pins", list);
 	return j;
 }
 
@@ -243,7 +177,7 @@ static int show_run(int argc, char **argv)
 			rc = fail_lib(NULL, NULL);
 			break;
 		}
-		find_holders(&h, id);
+		holders_find(&h, id);
 		proto = info.mode == TRAMP_MODE_NONE ? NULL : prototype(&info);
 		prog_tag(info.prog_id, tag, sizeof(tag));
 		if (json_output)
@@ -251,7 +185,7 @@ static int show_run(int argc, char **argv)
 		else
 			show_text(&info, &h, proto, tag);
 		free(proto);
-		free(h.list);
+		holders_free(&h);
 	}
 	/* One id gives one object, several an array. */
 	if (json_output && !rc)
