@@ -23,6 +23,8 @@ GUEST_FILES	+= $(shell command -v gojq):/usr/bin/jq \
 		   $(addsuffix :/usr/bin/script,$(shell command -v script)) \
 		   selftests/cli/ktap.sh:/opt/trampoline/cli/ktap.sh \
 		   selftests/cli/common.sh:/opt/trampoline/cli/common.sh \
+		   selftests/cli/rows.sh:/opt/trampoline/cli/rows.sh \
+		   selftests/cli/errors.table:/opt/trampoline/cli/errors.table \
 		   $(foreach f,$(CLI_OBJECTS),$(f):/opt/trampoline/cli/$(notdir $(f)))
 
 # For test_cli_many.against_bpftrace. With its libraries it is too large for every run.

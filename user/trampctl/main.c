@@ -213,7 +213,8 @@ const struct cmd *cmd_find(const char *word, int *exit_code)
 	*exit_code = EXIT_USAGE;
 	if (n) {
 		struct problem p = { .exit_code = EXIT_USAGE, .err = EINVAL,
-				     .reason = "ambiguous-command", .similar = names };
+				     .reason = "ambiguous-command", .similar = names,
+				     .remedy = "write more of its name" };
 
 		fail(&p, "\"%s\" can mean several commands", word);
 		return NULL;
