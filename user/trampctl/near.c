@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What was probably meant: the words that are few letters off, see near.h. Those of other tools
+ * Words that are few letters off were probably meant, see near.h. Those of other tools
  * are far off by letters and near by meaning, so they have a table of their own.
  */
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What was probably meant by the name of a command or of an option that does not exist.
+ * A command or an option that does not exist: the names that were probably meant.
  */
 #ifndef TRAMPCTL_NEAR_H
 #define TRAMPCTL_NEAR_H

@@ -53,7 +53,7 @@ static int fail_near(const struct tramp_syms *syms, const char *name, unsigned i
 	return f.remedy ? libtramp_fail(&f, "%s", near) : libtramp_fail(&f, NO_DETAIL);
 }
 
-/* What is at most a pattern: how many functions it matches, and how to ask for these. */
+/* A pattern in the place of a name: say how many functions it matches, and name one. */
 static int fail_pattern(const struct tramp_syms *syms, const char *text, const char *subject)
 {
 	struct libtramp_failure f = {

@@ -125,7 +125,7 @@ static void print_remedy(uint32_t reason, const char *func)
 	free(remedy);
 }
 
-/* What the module says. */
+/* The answer of the module. */
 static void print_answer(const struct findings *f, const char *func)
 {
 	const struct tramp_explanation *ex = f->ex;
