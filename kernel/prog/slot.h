@@ -78,7 +78,7 @@ struct tramp_slot {
 	struct tramp_slot_user *user;	/* may be NULL */
 };
 
-/* What bpf_get_attach_cookie() returns; 0 where each function has one of its own. */
+/* The value of bpf_get_attach_cookie(); 0 where each function has one of its own. */
 static inline u64 tramp_slot_cookie(const struct tramp_slot *slot)
 {
 	return slot->session ? 0 : slot->cookie;

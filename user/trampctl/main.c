@@ -296,7 +296,9 @@ static int global_option(int i, const struct cmd *cmd)
 /* A long option that getopt_long() does not take. */
 static int no_such_option(const struct cmd_opt *own, const char *word)
 {
-	const struct cmd_opt *const tables[] = { own ?: global_opts, own ? global_opts : NULL, NULL };
+	const struct cmd_opt *const tables[] = {
+		own ?: global_opts, own ? global_opts : NULL, NULL
+	};
 	const char *near[NEAR_MAX + 1];
 	char *dashed[NEAR_MAX + 1] = { NULL };
 	size_t i, nr = near_options(word + 2, tables, near);

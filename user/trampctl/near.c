@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../libtrampoline/syms/distance.h"
+#include "../distance.h"
 #include "near.h"
 
 /* As bpftrace, bcc, perf, strace and retsnoop call what has another name here. */

@@ -314,12 +314,12 @@ static void test_some_stay(void)
 	must_attach();
 	memset(on, true, sizeof(on));
 	attach_one(6);
-	index = tramp_query_link(at[6].link_id).index;
+	index = tramp_query_link(at[6].reply.link_id).index;
 	gone[0] = fds[5];
 	gone[1] = fds[6];
 	d.fds = (uintptr_t)gone;
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &d), "detach: %s", strerror(errno));
-	CHECK_EQ(tramp_query_link(at[6].link_id).index, index + 1, "images of %s", name_of(6));
+	CHECK_EQ(tramp_query_link(at[6].reply.link_id).index, index + 1, "images of %s", name_of(6));
 	on[5] = false;
 	expect_hits(on, "two have left");
 	detach(&at[6]);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "../core/error.h"
-#include "../syms/internal.h"
+#include "../syms/btf.h"
 #include "ask.h"
 
 /* The module said that there is no such function: say which there are. */

@@ -13,8 +13,8 @@
 
 #include "../core/error.h"
 #include "../core/sized.h"
-#include "../syms/distance.h"
-#include "../syms/internal.h"
+#include "../../distance.h"
+#include "../syms/btf.h"
 #include "internal.h"
 
 /* The first part of a section's name: what is there for. */

@@ -138,8 +138,8 @@ struct tramp_link *tramp_link__open(const char *path)
 }
 
 /*
- * The kernel says EAGAIN while a link of its own kinds is being attached. Of ours it says so with an
- * older module only, which lists a link a moment before the kernel does.
+ * The kernel says EAGAIN while a link of its own kinds is being attached. Of ours it says so with
+ * an older module only, which lists a link a moment before the kernel does.
  */
 static int get_fd_by_id(uint32_t id)
 {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../core/error.h"
+#include "btf.h"
 #include "internal.h"
 
 /* One BTF object: an open-addressed table of its functions, made at first use. */

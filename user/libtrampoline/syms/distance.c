@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "distance.h"
+#include "../../distance.h"
 
 /*
  * Restricted Damerau-Levenshtein distance, a row at a time: besides inserting,

@@ -8,7 +8,7 @@
 
 #include "../core/error.h"
 #include "../core/sized.h"
-#include "distance.h"
+#include "../../distance.h"
 #include "internal.h"
 
 #define WILDCARDS	"*?["

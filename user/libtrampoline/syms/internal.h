@@ -103,12 +103,6 @@ struct libtramp_namesakes libtramp_syms_namesakes(const struct tramp_syms *syms,
 /* The first function not before @name in the order of names: an index, @nr at the end. */
 size_t libtramp_syms_lower(const struct tramp_syms *syms, const char *name);
 
-/*
- * Has BTF a type of a function, but the kernel no symbol? Then the compiler inlined it everywhere,
- * or dropped it. BTF describes one also if it has become NAME.isra.0: that is no such function.
- */
-bool libtramp_is_inlined(const struct tramp_syms *syms, const char *name);
-
 /**
  * libtramp_near_misses() - what is known about a name that does not exist
  *

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "../core/sized.h"
-#include "distance.h"
+#include "../../distance.h"
 #include "internal.h"
 
 size_t tramp_syms__suggest(const struct tramp_syms *syms, const char *name,

@@ -3,8 +3,8 @@
  * How far two words are apart, and which of many is nearest. For names of functions here, and
  * for those of commands and options in trampctl, which is linked with the library's objects.
  */
-#ifndef LIBTRAMPOLINE_SYMS_DISTANCE_H
-#define LIBTRAMPOLINE_SYMS_DISTANCE_H
+#ifndef USER_DISTANCE_H
+#define USER_DISTANCE_H
 
 #include <stddef.h>
 
@@ -47,4 +47,4 @@ void libtramp_nearest_add(struct libtramp_nearest *n, const char *name, unsigned
 /* Adds a candidate for @word if it is near enough. */
 void libtramp_nearest_try(struct libtramp_nearest *n, const char *word, const char *name);
 
-#endif /* LIBTRAMPOLINE_SYMS_DISTANCE_H */
+#endif /* USER_DISTANCE_H */
