@@ -276,17 +276,18 @@ static void test_other_kinds(void)
 	};
 	static const char *const ours[] = { "kprobe", "kprobe/f", "kprobe/f+1", "kretprobe", "kretprobe/f",
 					  "mine", "uprobes" };
-	const char *why, *remedy;
+	struct libtramp_failure f;
+	const char *why;
 	size_t i;
 
 	for (i = 0; i < LEN(other); i++) {
-		why = libtramp_not_a_probe(other[i].section, &remedy);
+		why = libtramp_not_a_probe(other[i].section, &f);
 		REQUIRE(why, "%s", other[i].section);
 		CHECK(strstr(why, other[i].why), "%s: %s", other[i].section, why);
-		CHECK(strstr(remedy, other[i].remedy), "%s: %s", other[i].section, remedy);
+		CHECK(strstr(f.remedy, other[i].remedy), "%s: %s", other[i].section, f.remedy);
 	}
 	for (i = 0; i < LEN(ours); i++)
-		CHECK(!libtramp_not_a_probe(ours[i], &remedy), "%s", ours[i]);
+		CHECK(!libtramp_not_a_probe(ours[i], &f), "%s", ours[i]);
 }
 
 /* The same as programs that libbpf has opened. */

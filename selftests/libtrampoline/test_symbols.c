@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../user/libtrampoline/syms/distance.h"
+#include "../../user/distance.h"
 #include "../../user/libtrampoline/syms/internal.h"
 #include "../lib/ktap.h"
 #include "fixture.h"
