@@ -122,7 +122,7 @@ TRAMP_API tramp_print_fn_t tramp_set_print(tramp_print_fn_t fn);
 	X(1024, TOO_MANY, "too-many", "there are more of them than the maximum") \
 	X(1025, BAD_SECTION, "bad-section", "libbpf knows no section of that name") \
 	X(1026, INLINED, "inlined", \
-	  "BTF has a type of it and the kernel no symbol: the compiler inlined or dropped it")
+	  "BTF has a type of it, the kernel no symbol: it was inlined or dropped")
 
 enum tramp_lib_reason {
 #define TRAMP_LIB_REASON_ENUM(value, NAME, name, sentence) TRAMP_LIB_##NAME = value,

@@ -32,6 +32,7 @@ TRAMP_API const char *tramp_link__pin_path(const struct tramp_link *link);
  *	folder is missing, that is created
  *
  * Errors: -EALREADY (TRAMP_LIB_ALREADY_PINNED), -EINVAL (TRAMP_LIB_NOT_BPFFS),
+ * -ENOENT (TRAMP_LIB_NO_FILE: the folder's own folder is missing),
  * -EEXIST (TRAMP_LIB_PIN_EXISTS), and those of bpf(BPF_OBJ_PIN).
  * Return: 0 or negative errno.
  */

@@ -37,7 +37,7 @@ static void test_pin(void)
 	CHECK_EQ(tramp_link__pin(link, BPFFS "/has.dot/entry"), -EINVAL, "dot in the folder");
 	CHECK(last_error_says("no dot: 'has.dot'"), "which");
 	CHECK_EQ(tramp_link__pin(link, BPFFS "/no/such/folder"), -ENOENT, "two are missing");
-	CHECK_ERROR(-ENOENT, TRAMP_LIB_NOT_BPFFS);
+	CHECK_ERROR(-ENOENT, TRAMP_LIB_NO_FILE);
 	CHECK_EQ(tramp_link__pin(link, path), 0, "%s", tramp_last_error()->message);
 	CHECK_EQ(tramp_link__pin(link, BPFFS "/again"), -EALREADY, "twice");
 	CHECK_ERROR(-EALREADY, TRAMP_LIB_ALREADY_PINNED);

@@ -75,7 +75,7 @@ static void test_refused(void)
 		{ "f+18446744073709551616", "too large" },
 		{ "f-1", "not negative" },
 		{ "f g", "only letters" },
-		{ "f*", "only letters" },
+		{ "f*", "it is a pattern" },
 		{ "f/g", "only letters" },
 		{ "f%ax", "only letters" },
 		{ "f@plt", "only letters" },

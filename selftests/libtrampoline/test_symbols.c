@@ -186,12 +186,12 @@ static void test_unknown(void)
 		{ "ext4:vfs_write", "vmlinux has one" },
 		{ "vmlinux:ext4_read", "ext4 has one" },
 		{ "ex4:ext4_read", "the module 'ex4' is not loaded; ext4 has one of that name" },
-		{ "xt4:no_such", "the module 'xt4' is not loaded; the nearest: ext4" },
-		{ "nosuch:no_such", "the module 'nosuch' is not loaded" },
-		{ "nosuch:no_such", "modprobe nosuch" },
+		{ "xt4:absent", "the module 'xt4' is not loaded; the nearest: ext4" },
+		{ "nosuch:absent", "the module 'nosuch' is not loaded" },
+		{ "nosuch:absent", "modprobe nosuch" },
 		{ "vfs_*", "it is a pattern, where the name of one function is needed" },
 		{ "vfs_*", "name one of them, as vfs_" },
-		{ "no_such*", "no function matches it" },
+		{ "absent*", "no function matches it" },
 		{ "some_data", "no function of that name" },
 	};
 	struct tramp_syms *syms = fixture_syms(kallsyms, filter);
