@@ -64,13 +64,27 @@ static void call_known(int dev, struct done *done)
 	}
 }
 
+/* It may be away: the test may have CPUs go and come (selftests/vm/stress). */
+static void take_cpu(int cpu)
+{
+	uint64_t limit = now_ns() + 30 * 1000000000ULL;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	while (sched_setaffinity(0, sizeof(set), &set)) {
+		REQUIRE(errno == EINVAL && now_ns() < limit, "CPU %d: %s", cpu, strerror(errno));
+		usleep(10000);
+	}
+}
+
 static void one_cpu(int cpu, uint64_t until, struct done *done)
 {
 	int dev;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	own_files(cpu);
-	pin_to_cpu(cpu);
+	take_cpu(cpu);
 	dev = tt_open();
 	do {
 		workload(1);

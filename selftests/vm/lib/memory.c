@@ -180,7 +180,7 @@ void memory_compare(const struct memory *before, const struct memory *after, int
 		  (long)(after->module_areas - before->module_areas));
 	CHECK((int64_t)(after->slab_kb - before->slab_kb) < kb + 256 + tasks_kb,
 	      "slab: %lu kB, was %lu kB", after->slab_kb, before->slab_kb);
-	CHECK((int64_t)(after->percpu_kb - before->percpu_kb) < kb, "per-CPU: %lu kB, was %lu kB",
+	CHECK((int64_t)(after->percpu_kb - before->percpu_kb) <= kb, "per-CPU: %lu kB, was %lu kB",
 	      after->percpu_kb, before->percpu_kb);
 	CHECK((int64_t)(after->vmalloc_kb - before->vmalloc_kb) < kb + 64,
 	      "vmalloc: %lu kB, was %lu kB", after->vmalloc_kb, before->vmalloc_kb);

@@ -110,9 +110,6 @@ static void hotplug_begin(void)
 
 static void hotplug_step(uint64_t *r)
 {
-	/* The work has yet to be put on it. */
-	if (!my_counts->steps)
-		sleep(3);
 	CHECK_EQ(write_file(last_cpu, "0"), 0, "a CPU goes");
 	usleep(rnd(r) % 500000);
 	CHECK_EQ(write_file(last_cpu, "1"), 0, "a CPU comes");

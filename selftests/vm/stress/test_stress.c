@@ -6,7 +6,7 @@
  * at functions that are called a known number of times: each call is run or missed, and counted.
  * In the end text and memory are what they were after a first, short round.
  *
- * Environment: STRESS_SECONDS, default 10; PROBE_SEED repeats what each actor chooses, not who
+ * Environment: STRESS_SECONDS, default 10, on -rt 3; PROBE_SEED repeats what each actor chooses, not who
  * comes first. `make stress` has MINUTES of it.
  */
 #define _GNU_SOURCE
@@ -146,7 +146,7 @@ static void test_everything(void)
 	static struct memory before, after;
 	struct attachment stay[STAYING];
 	uint64_t calls[BUSY_FUNCS], attached, hits, misses, seed = rnd_seed();
-	int seconds = env_int("STRESS_SECONDS", 10), i;
+	int seconds = env_int("STRESS_SECONDS", kernel_is_rt() ? 3 : 10), i;
 	struct record *record;
 	uint8_t *text;
 
