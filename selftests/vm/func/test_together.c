@@ -307,13 +307,18 @@ static void test_some_stay(void)
 {
 	struct tramp_detach_batch d = { .size = sizeof(d), .count = 2 };
 	bool on[NR] = {};
+	struct tramp_attach want;
 	uint32_t index, i;
 	int gone[2];
 
 	setup(0);
 	must_attach();
+	want = item[6];
 	memset(on, true, sizeof(on));
-	attach_one(6);
+	/* The same program would be refused. */
+	want.prog_fd = bpf_program__fd(probe_skel->progs.count_pid);
+	at[6] = attach_want(want.prog_fd, &want);
+	REQUIRE(!at[6].err, "%s: %s", name_of(6), strerror(-at[6].err));
 	index = tramp_query_link(at[6].reply.link_id).index;
 	gone[0] = fds[5];
 	gone[1] = fds[6];
