@@ -26,7 +26,7 @@ static const struct {
 	{ "number", "count" }, { "max", "count" }, { "limit", "count" },
 	{ "exclude", "deny" }, { "min-time", "min-duration" }, { "longer", "min-duration" },
 	{ "backtrace", "stack" }, { "callers", "stack" }, { "call-graph", "stack" },
-	{ "graph", "tree" }, { "flame", "folded" }, { "verbose", "debug" },
+	{ "graph", "tree" }, { "flame", "folded" },
 };
 
 size_t near_commands(const char *word, const char *out[NEAR_MAX + 1])

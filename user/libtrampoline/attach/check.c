@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../distance.h"
 #include "../core/error.h"
 #include "../core/sized.h"
-#include "../../distance.h"
 #include "../syms/btf.h"
 #include "internal.h"
 
@@ -31,21 +31,16 @@ static int fail_section(const struct bpf_program *prog, const char *subject)
 {
 	struct libtramp_failure f = { .err = -EINVAL, .reason = TRAMP_LIB_BAD_SECTION,
 				      .subject = subject };
-	const char *section = bpf_program__section_name(prog), *near = NULL;
+	const char *section = bpf_program__section_name(prog), *near;
+	struct libtramp_nearest nearest = { .out = &near, .max = 1 };
 	const size_t len = strcspn(section, "/");
-	unsigned int best = 3, d;
 	char kind[MAX_KIND];
 	size_t i;
 
 	snprintf(kind, sizeof(kind), "%.*s", (int)(len < MAX_KIND ? len : MAX_KIND - 1), section);
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		d = libtramp_distance(kind, kinds[i], best);
-		if (d < best) {
-			best = d;
-			near = kinds[i];
-		}
-	}
-	if (!near)
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		libtramp_nearest_try(&nearest, kind, kinds[i]);
+	if (!nearest.nr)
 		return libtramp_fail(&f, NO_DETAIL);
 	f.remedy = "use that one, if it was meant, and compile the object again";
 	return libtramp_fail(&f, "the nearest: SEC(\"%s%s\")", near, section + len);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../distance.h"
 #include "../core/error.h"
 #include "../core/sized.h"
-#include "../../distance.h"
 #include "internal.h"
 
 #define WILDCARDS	"*?["
