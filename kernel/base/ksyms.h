@@ -138,7 +138,6 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(_sinittext, "text of the start-up is not told from other addresses") \
 	X(_einittext, "text of the start-up is not told from other addresses") \
 	X(bpf_get_attach_cookie_trace, "images set the cookie for each program") \
-	X(bpf_get_func_ip_kprobe, "programs that ask for their address are not recognised") \
 	X(bpf_get_attach_cookie_kprobe_multi, "images set the cookie for each program") \
 	X(bpf_get_attach_cookie_tracing, "images set the cookie for each program")
 
