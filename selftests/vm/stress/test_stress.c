@@ -6,8 +6,8 @@
  * at functions that are called a known number of times: each call is run or missed, and counted.
  * In the end text and memory are what they were after a first, short round.
  *
- * Environment: STRESS_SECONDS, default 10, on -rt 3; PROBE_SEED repeats what each actor chooses, not who
- * comes first. `make stress` has MINUTES of it.
+ * Environment: STRESS_SECONDS, default 10, on -rt 3; PROBE_SEED repeats what each actor chooses,
+ * not who comes first. `make stress` has MINUTES of it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
