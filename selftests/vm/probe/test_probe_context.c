@@ -33,6 +33,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/perf_event.h>
@@ -150,6 +151,18 @@ static void run(struct bpf_program *prog)
 	REQUIRE(!err, "running %s: %s", bpf_program__name(prog), strerror(-err));
 }
 
+/*
+ * 6.1 makes room for a task's storage by kmalloc(). A new slab is shuffled by random numbers, and
+ * their seed is renewed once a minute. The code that does it warns of an NMI (irq_fpu_usable()),
+ * whoever comes by int3. So the seed is renewed here if it is due.
+ */
+static void renew_seed(void)
+{
+	char byte;
+
+	REQUIRE(getrandom(&byte, 1, 0) == 1, "getrandom: %s", strerror(errno));
+}
+
 /* Programs may not delete these. */
 static void forget_stacks(struct bpf_map *map)
 {
@@ -241,6 +254,7 @@ static void helpers(void)
 			if (form == OUR_JUMP)
 				probe_flush();
 			tidy();
+			renew_seed();
 			signals = 0;
 			tt_call(dev, "tt_hot0 ctx=%s n=1 1", context[i]);
 			saw[form][0] = skel->bss->seen[0];
@@ -342,6 +356,7 @@ static void once(enum form form, const uint64_t *addr, int nr, int from, int ste
 		jumps += !at[k].err && attachment_query(&at[k]).mode == TRAMP_MODE_JUMP;
 	total.jumps += jumps;
 	tidy();
+	renew_seed();
 	run(skel->progs.outside);
 	for (k = from; k < nr; k += step) {
 		saw[form][k] = skel->bss->seen[k];
