@@ -31,7 +31,7 @@ static int fail_section(const struct bpf_program *prog, const char *subject)
 {
 	struct libtramp_failure f = { .err = -EINVAL, .reason = TRAMP_LIB_BAD_SECTION,
 				      .subject = subject };
-	const char *section = bpf_program__section_name(prog), *near;
+	const char *section = bpf_program__section_name(prog), *near = NULL;
 	struct libtramp_nearest nearest = { .out = &near, .max = 1 };
 	const size_t len = strcspn(section, "/");
 	char kind[MAX_KIND];
@@ -40,7 +40,7 @@ static int fail_section(const struct bpf_program *prog, const char *subject)
 	snprintf(kind, sizeof(kind), "%.*s", (int)(len < MAX_KIND ? len : MAX_KIND - 1), section);
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
 		libtramp_nearest_try(&nearest, kind, kinds[i]);
-	if (!nearest.nr)
+	if (!near)
 		return libtramp_fail(&f, NO_DETAIL);
 	f.remedy = "use that one, if it was meant, and compile the object again";
 	return libtramp_fail(&f, "the nearest: SEC(\"%s%s\")", near, section + len);
