@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The debug kernels, 6.1-debug, 6.12-debug and 6.12-kcsan, and the tests on them. Every test that
+# The debug kernels, 6.1-debug, 6.12-debug, 6.12-kcsan and 6.12-gcov, and the tests on them. Every test that
 # runs in a machine runs with KASAN, lockdep and their like looking on. tools/debug-kernel makes
 # them, and tools/debug-kernel.d has their options. K= chooses.
 #
 # They do not belong to $(KERNELS) and are no part of `make test`: building one takes a quarter of
 # an hour. Under emulation it is about ten times as slow as Debian's.
 
-.PHONY: debug-kernel test-debug fuzz-ioctl
+.PHONY: debug-kernel test-debug test-coverage fuzz-ioctl
 
 DEBUG_KERNELS	= $(or $(K),6.1-debug)
+COVERAGE_KERNEL	= 6.12-gcov
 # Sources and objects of the kernels, 3 GB each: another place outlives `make clean`.
 DEBUG_DIR	?= $(O)/debug-kernel
 # Every time limit is multiplied by it: of the machine, of tests, inside tests.
@@ -20,7 +21,7 @@ $(O)/kernels/$(1)/release: FORCE
 	$$(Q)tools/debug-kernel $(1) $$(DEBUG_DIR) $$(@D)
 $(O)/kernels/$(1)/vmlinuz $(O)/kernels/$(1)/vmlinux: $(O)/kernels/$(1)/release ;
 endef
-$(foreach k,6.1-debug 6.12-debug 6.12-kcsan,$(eval $(call debug-image,$(k))))
+$(foreach k,6.1-debug 6.12-debug 6.12-kcsan $(COVERAGE_KERNEL),$(eval $(call debug-image,$(k))))
 
 debug-kernel: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS))
 
@@ -34,6 +35,15 @@ test-debug: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS
 	$(Q)O=$(O) TEST_KERNELS='$(DEBUG_KERNELS)' TIME_SCALE=$(DEBUG_TIME_SCALE) VM_MEMORY=3G \
 		tools/test $(if $(T),--match '@($(T)|test_checkers)') \
 		vm $(DEBUG_KERNELS) : $(DEBUG_GUEST_TESTS) -- host $(DEBUG_HOST_TESTS)
+
+# Which lines of the module all these tests execute: a kernel whose checkers are off, and gcov on.
+test-coverage: $(call vm-images,$(COVERAGE_KERNEL)) $(call vm-modules,$(COVERAGE_KERNEL)) $(TRAMPCTL) \
+		$(O)/guest-files $(CHOSEN_GUEST)
+	$(Q)O=$(O) TEST_KERNELS=$(COVERAGE_KERNEL) TIME_SCALE=3 VM_MEMORY=3G \
+		tools/test $(if $(T),--match '@($(T)|test_coverage)') \
+		vm $(COVERAGE_KERNEL) : $(CHOSEN_GUEST) selftests/debug/test_coverage; status=$$?; \
+	tools/coverage $(O)/logs/test-$(COVERAGE_KERNEL).ktap $(O)/modules/$(COVERAGE_KERNEL)/trampoline \
+		$(O)/coverage && exit $$status
 
 # Random requests to the device: that many on each kernel.
 CALLS		?= 200000

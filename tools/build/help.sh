@@ -17,8 +17,10 @@ Goals:
   test-vm      tests inside the guests
   test-matrix  values, probes, returns, and the bytes of images on CPUs with other mitigations
   debug-kernel kernels with KASAN, lockdep and their like (6.1-debug, 6.12-debug), or with KCSAN
-               (6.12-kcsan): those in K=, default 6.1-debug; a quarter of an hour each, once
+               (6.12-kcsan) or gcov (6.12-gcov): those in K=, default 6.1-debug; a quarter of an
+               hour each, once
   test-debug   the tests inside the guests, and the machines they boot, on these; an hour each
+  test-coverage  the tests inside the guests, and which lines of the module they execute
   coverage     how many instructions can be jumps, ours and the kernel's, on 20,000; some minutes
   stress       probes at 20,000 random instructions, 10,000 attaches under load, an int3 in
                every function with tracers over everything, probes in maps, one program at
