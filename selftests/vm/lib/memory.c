@@ -113,6 +113,47 @@ static void settle(void)
 		close(fd);
 }
 
+static struct vmalloc_caller *caller_of(struct memory *m, const char *name)
+{
+	int i;
+
+	for (i = 0; i < m->nr_callers; i++)
+		if (!strcmp(m->caller[i].name, name))
+			return &m->caller[i];
+	if (m->nr_callers == MAX_CALLERS)
+		return NULL;
+	snprintf(m->caller[i].name, sizeof(m->caller[i].name), "%s", name);
+	m->nr_callers++;
+	return &m->caller[i];
+}
+
+/* A line of /proc/vmallocinfo: ADDR-ADDR SIZE CALLER pages=N ... */
+static void count_area(struct memory *m, const char *line)
+{
+	struct vmalloc_caller *c;
+	char name[64];
+
+	if (sscanf(line, "%*s %*s %63s", name) != 1)
+		return;
+	c = caller_of(m, name);
+	if (c && strstr(line, " pages="))
+		c->kb += number_after(line, " pages=", 0) * 4;
+}
+
+/* Whose areas have grown: the remark to a failure. */
+static void note_callers(struct memory *before, const struct memory *after)
+{
+	const struct vmalloc_caller *now, *then;
+	int i;
+
+	for (i = 0; i < after->nr_callers; i++) {
+		now = &after->caller[i];
+		then = caller_of(before, now->name);
+		if (then && now->kb > then->kb)
+			ktap_note("%s: %lu kB, was %lu kB", now->name, now->kb, then->kb);
+	}
+}
+
 void memory_measure(struct memory *m)
 {
 	char *text, *line, *rest;
@@ -151,6 +192,7 @@ void memory_measure(struct memory *m)
 			stacks_kb += number_after(line, "pages=", 0) * 4;
 			continue;
 		}
+		count_area(m, line);
 		m->vmalloc_areas++;
 		m->module_areas += !strncmp(line, "0xffffffffc", 11) ||
 				   !strncmp(line, "0xffffffffa", 11);
@@ -160,7 +202,7 @@ void memory_measure(struct memory *m)
 	close_caches(m);
 }
 
-void memory_compare(const struct memory *before, const struct memory *after, int operations)
+void memory_compare(struct memory *before, const struct memory *after, int operations)
 {
 	/* A page each for every 64 operations would be 64 bytes an operation. */
 	int64_t kb = operations / 64 * 4, room, grown, most = 0;
@@ -182,8 +224,9 @@ void memory_compare(const struct memory *before, const struct memory *after, int
 	      "slab: %lu kB, was %lu kB", after->slab_kb, before->slab_kb);
 	CHECK((int64_t)(after->percpu_kb - before->percpu_kb) <= kb, "per-CPU: %lu kB, was %lu kB",
 	      after->percpu_kb, before->percpu_kb);
-	CHECK((int64_t)(after->vmalloc_kb - before->vmalloc_kb) < kb + 64,
-	      "vmalloc: %lu kB, was %lu kB", after->vmalloc_kb, before->vmalloc_kb);
+	if (!CHECK((int64_t)(after->vmalloc_kb - before->vmalloc_kb) < kb + 64,
+		   "vmalloc: %lu kB, was %lu kB", after->vmalloc_kb, before->vmalloc_kb))
+		note_callers(before, after);
 	CHECK((int64_t)(after->module_areas - before->module_areas) <= 1,
 	      "areas of modules and images: %lu, were %lu", after->module_areas,
 	      before->module_areas);

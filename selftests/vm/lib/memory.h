@@ -9,12 +9,19 @@
 #include <stdint.h>
 
 #define MAX_CACHES 512
+#define MAX_CALLERS 512
 
 struct slab_cache {
 	char name[48];
 	uint64_t objects;
 	uint64_t size;
 	uint64_t at_once;	/* objects in a slab */
+};
+
+/* A place in the kernel that maps memory, as /proc/vmallocinfo names it. */
+struct vmalloc_caller {
+	char name[64];
+	uint64_t kb;
 };
 
 struct memory {
@@ -25,6 +32,8 @@ struct memory {
 	uint64_t module_areas;		/* of them in the range of modules and images */
 	int nr_caches;
 	struct slab_cache cache[MAX_CACHES];
+	int nr_callers;
+	struct vmalloc_caller caller[MAX_CALLERS];
 };
 
 /* Let deferred freeing happen, then measure. */
@@ -34,6 +43,6 @@ void memory_measure(struct memory *m);
  * each thing that grew by more than chance. A leak of one object an operation
  * is caught from 65 operations on; of at most 16 bytes, from 750 on.
  */
-void memory_compare(const struct memory *before, const struct memory *after, int operations);
+void memory_compare(struct memory *before, const struct memory *after, int operations);
 
 #endif /* MEMORY_H */
