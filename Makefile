@@ -103,7 +103,7 @@ TRAMPCTL	= $(O)/user/trampctl/trampctl
 # Goals that must work on a machine where nothing is installed.
 NO_DEPS_GOALS = help deps clean uninstall install-dkms uninstall-dkms
 # The packages of a goal: installing takes no machines and no kernels.
-LIB_GOALS	= install install-hooks
+LIB_GOALS	= user install install-hooks
 DEPS_GOALS	:= $(filter-out $(NO_DEPS_GOALS),$(GOALS))
 DEPS_GROUPS	= $(if $(filter $(LIB_GOALS),$(DEPS_GOALS)),lib) \
 		  $(if $(filter-out $(LIB_GOALS) dkms,$(DEPS_GOALS)),build vm) \

@@ -32,5 +32,5 @@ $(foreach e,$(BPF_EXAMPLES),$(eval $(call bpf_example,$(e))))
 install-hooks::
 	$(call msg,INSTALL,examples)
 	$(Q)for e in $(BPF_EXAMPLES); do \
-		$(PUT) 644 $(DATADIR)/doc/libtrampoline/examples/$$e $(BPF_EX_DIR)/$$e/* || exit 1; \
+		$(PUT) 644 $(DOCDIR)/examples/$$e $(BPF_EX_DIR)/$$e/* || exit 1; \
 	done

@@ -35,6 +35,7 @@ Goals:
   bench-check  fail if a ratio of instructions is worse than committed; a minute or two
   check        format, linters, sparse; sees what differs from BASE (default: HEAD~1)
   abi          accept a change of sizes, numbers or symbols: write docs/abi anew
+  user         build what install puts there: library and trampctl
   install      library, headers, trampctl, man pages below PREFIX; takes no kernel and no QEMU
   install-dkms sources of the module where dkms finds them; what loads the module at boot, a
                udev rule with a group, a sample for modprobe.d
@@ -58,7 +59,8 @@ Variables:
   DEBUG_DIR=D  sources and objects of the debug kernels, 3 GB each, default O/debug-kernel
   PREFIX=DIR   where install goes, default /usr/local; DESTDIR is put before it
   LIBDIR=DIR   libraries, default PREFIX/lib; with PREFIX=/usr the folder of the architecture, or
-               lib64. Likewise INCLUDEDIR, SBINDIR, DATADIR, MANDIR, and CONFDIR (/etc) for:
+               lib64. Likewise INCLUDEDIR, SBINDIR, DATADIR, MANDIR, DOCDIR (examples), and
+               CONFDIR (/etc) for:
   AUTOLOAD=0 UDEV=0 MODPROBE=0  leave out of install-dkms what loads the module at boot, the udev
                rule with its group, the sample of modprobe.d
   NO_DEPS=1    install no packages; name what is missing, with its packages on Debian, Ubuntu,

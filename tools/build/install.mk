@@ -2,6 +2,7 @@
 #
 # Files that are put onto this machine, or below DESTDIR, and how they go away again.
 #
+#   user           build what install puts there, and nothing else
 #   install        library, headers, command, manuals, below PREFIX
 #   install-dkms   sources of the module for dkms, and what loads it at boot
 #   dkms           that, and build it for every installed kernel that has its headers
@@ -10,7 +11,7 @@
 # tools/install-files notes each file in a manifest, which is what uninstall goes by. Fragments
 # install by $(PUT), $(PUT_AS) and $(PUT_LINK) in their install-hooks.
 
-.PHONY: install install-hooks uninstall uninstall-user install-dkms uninstall-dkms dkms
+.PHONY: user install install-hooks uninstall uninstall-user install-dkms uninstall-dkms dkms
 
 # Where Debian and its like keep libraries: a folder for each architecture below /usr. Elsewhere
 # 64-bit ones are in lib64, if that is no link. /usr/local and others have plain lib.
@@ -22,6 +23,8 @@ INCLUDEDIR	?= $(PREFIX)/include
 SBINDIR		?= $(PREFIX)/sbin
 DATADIR		?= $(PREFIX)/share
 MANDIR		?= $(DATADIR)/man
+# The examples; Debian has them in the folder of the package that they come with.
+DOCDIR		?= $(DATADIR)/doc/libtrampoline
 # Settings are read from /usr/lib if they belong to a package, and from /etc if to the machine.
 CONFDIR		?= $(if $(filter /usr /usr/,$(PREFIX)),/usr/lib,/etc)
 
@@ -37,7 +40,9 @@ define ldconfig
 		ldconfig -N -X -v 2>/dev/null | grep -q '^$(LIBDIR):'; then ldconfig; fi
 endef
 
-install: $(INSTALL_DEPS) install-hooks
+user: $(INSTALL_DEPS)
+
+install: user install-hooks
 	$(ldconfig)
 install-hooks::
 
