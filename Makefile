@@ -89,8 +89,9 @@ ALL_CFLAGS = $(OWN_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 LDLIBS_BPF = -lbpf -lelf -lz
 
 BPF_CLANG	= clang
-# clang -target bpf does not look into the multiarch folder, where asm/ is.
-BPF_CFLAGS	= -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Wno-unused-parameter $(WERROR_CFLAGS) \
+# clang -target bpf does not look into the multiarch folder, where asm/ is. Objects become part of
+# programs that are installed, and shall not depend on the folder that they were built in.
+BPF_CFLAGS	= -target bpf -mcpu=v3 -g -O2 -ffile-prefix-map=$(ROOT)=. -Wall -Wextra -Wno-unused-parameter $(WERROR_CFLAGS) \
 		  -D__TARGET_ARCH_x86 \
 		  -I$(O) -Ibpf -Iinclude/uapi -I/usr/include/$(shell $(CC) -print-multiarch)
 
