@@ -103,12 +103,13 @@ TRAMPCTL	= $(O)/user/trampctl/trampctl
 
 # Goals that must work on a machine where nothing is installed.
 NO_DEPS_GOALS = help deps clean uninstall install-dkms uninstall-dkms
-# The packages of a goal: installing takes no machines and no kernels.
+# The packages of a goal: installing and packaging take no machines and no kernels.
 LIB_GOALS	= user install install-hooks
 DEPS_GOALS	:= $(filter-out $(NO_DEPS_GOALS),$(GOALS))
-DEPS_GROUPS	= $(if $(filter $(LIB_GOALS),$(DEPS_GOALS)),lib) \
-		  $(if $(filter-out $(LIB_GOALS) dkms,$(DEPS_GOALS)),build vm) \
-		  $(filter check fuzz dkms,$(DEPS_GOALS)) \
+DEPS_GROUPS	= $(if $(filter $(LIB_GOALS) deb,$(DEPS_GOALS)),lib) \
+		  $(if $(filter-out $(LIB_GOALS) dkms deb,$(DEPS_GOALS)),build vm) \
+		  $(filter check fuzz dkms deb,$(DEPS_GOALS)) \
+		  $(if $(filter test-chroot,$(DEPS_GOALS)),deb chroot) \
 		  $(if $(filter debug-kernel test-debug fuzz-ioctl,$(DEPS_GOALS)),debug)
 
 # Look for missing packages before any rule runs: a no-op of a few milliseconds when all are

@@ -43,6 +43,7 @@ Goals:
   uninstall    remove what install, install-dkms and dkms have put there, folders included
   uninstall-user  of these, what install has put there
   uninstall-dkms  of these, what install-dkms and dkms have put there
+  deb          Debian packages in build/deb, looked at by lintian; some minutes
   kernels      download and unpack the kernels that tests boot, below the build folder
   deps         install or update the Debian packages needed (root, or sudo), and the kernels
   clean        remove the build folder

@@ -11,7 +11,7 @@
 # tools/install-files notes each file in a manifest, which is what uninstall goes by. Fragments
 # install by $(PUT), $(PUT_AS) and $(PUT_LINK) in their install-hooks.
 
-.PHONY: user install install-hooks uninstall uninstall-user install-dkms uninstall-dkms dkms
+.PHONY: user install install-hooks uninstall uninstall-user install-dkms uninstall-dkms dkms deb
 
 # Where Debian and its like keep libraries: a folder for each architecture below /usr. Elsewhere
 # 64-bit ones are in lib64, if that is no link. /usr/local and others have plain lib.
@@ -103,3 +103,9 @@ uninstall-dkms:
 		: 'objects of a module that was built there by hand'; \
 		rm -rf "$$dir"; \
 	done
+
+# ----------------------------------------------------------------- packages --
+
+# tools/deb builds from a copy: `clean` of a package must not take this build folder with it.
+deb:
+	$(Q)tools/deb $(O)/deb
