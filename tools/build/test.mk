@@ -9,12 +9,13 @@
 HOST_TESTS	+= selftests/tools/test_vm selftests/tools/test_demo
 UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner selftests/tools/test_abi \
 		   selftests/tools/test_check selftests/tools/test_kbuild \
-		   selftests/tools/test_deps selftests/tools/test_install
+		   selftests/tools/test_deps selftests/tools/test_install selftests/tools/test_deb
 
 # Scripts: they look at what is there.
 selftests/tools/test_kbuild selftests/tools/test_deps: | $(O)/kernels/6.1/release $(O)/kernels/6.12/release
 
-selftests/tools/test_install: | $(LIBTRAMP_A) $(LIBTRAMP_SO) $(TRAMPCTL)
+selftests/tools/test_install selftests/tools/test_deb: | $(LIBTRAMP_A) $(LIBTRAMP_SO) $(TRAMPCTL)
+selftests/tools/test_deb: | $(O)/vmlinux.h
 
 # Files that the guest gets besides modules and trampctl, as tools/vm --add-from reads them.
 GUEST_ADD	= $(foreach f,$(GUEST_BINS),$(f):/usr/bin/$(notdir $(f))) $(GUEST_FILES)
