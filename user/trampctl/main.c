@@ -26,12 +26,13 @@
 
 static const struct cmd *const cmds[] = {
 	&cmd_attach, &cmd_trace, &cmd_probe, &cmd_count, &cmd_hist, &cmd_stack, &cmd_list,
-	&cmd_show, &cmd_detach, &cmd_dump, &cmd_explain, &cmd_features, &cmd_version, &cmd_help,
+	&cmd_show, &cmd_stats, &cmd_detach, &cmd_dump, &cmd_explain, &cmd_features, &cmd_version,
+	&cmd_help,
 };
 #define NR_CMDS ((int)(sizeof(cmds) / sizeof(cmds[0])))
 
 /* Commands the documentation of later versions will have. */
-static const char *const later_cmds[] = { "stats", "run" };
+static const char *const later_cmds[] = { "run" };
 
 static const struct cmd_opt global_opts[] = {
 	{ "json", 'j', NULL, "print JSON, errors included" },

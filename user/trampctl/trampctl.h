@@ -55,7 +55,8 @@ struct cmd {
 };
 
 extern const struct cmd cmd_attach, cmd_trace, cmd_probe, cmd_count, cmd_hist, cmd_stack,
-	cmd_list, cmd_show, cmd_detach, cmd_dump, cmd_explain, cmd_features, cmd_version, cmd_help;
+	cmd_list, cmd_show, cmd_stats, cmd_detach, cmd_dump, cmd_explain, cmd_features,
+	cmd_version, cmd_help;
 
 /* The version of all that is built here; the Makefile knows it. */
 #ifndef TRAMPCTL_VERSION
