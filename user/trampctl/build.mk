@@ -16,6 +16,7 @@ TRAMPCTL_LIBS	= $(if $(filter 1,$(STATIC)),-Wl$(comma)-Bstatic) $(TRAMPCTL_DEBIA
 # Skeletons are generated headers: they must be there before what includes them is compiled.
 $(O)/user/trampctl/cmd/trace.o: $(O)/user/trampctl/run/calltrace.skel.h
 $(O)/user/trampctl/cmd/probe.o: $(O)/user/trampctl/run/regprobe.skel.h
+$(O)/user/trampctl/run/tasks.o: $(O)/user/trampctl/run/children.skel.h
 $(O)/user/trampctl/run/many_run.o: $(O)/user/trampctl/run/many.skel.h
 $(patsubst %,$(O)/user/trampctl/cmd/%.o,count hist stack sums trace_many): \
 	$(O)/user/trampctl/run/many.skel.h
@@ -29,7 +30,7 @@ ALL += $(TRAMPCTL)
 INSTALL_DEPS += $(TRAMPCTL)
 
 # Kept, so that an unchanged program is not compiled again.
-.SECONDARY: $(patsubst %,$(O)/user/trampctl/run/%.bpf.o,calltrace regprobe many)
+.SECONDARY: $(patsubst %,$(O)/user/trampctl/run/%.bpf.o,calltrace regprobe many children)
 
 install-hooks:: $(TRAMPCTL)
 	$(call msg,INSTALL,trampctl)

@@ -48,7 +48,7 @@ enum { OPT_JSON, OPT_PRETTY, OPT_VERBOSE, OPT_DEBUG, OPT_HELP, OPT_VERSION };
 /* getopt_long() returns one of these plus i for entry i of the two tables. */
 #define VAL_GLOBAL 0x1000
 #define VAL_OWN 0x2000
-#define MAX_OPTS 32
+#define MAX_OPTS 64
 
 /* Command number @i, NULL behind the last. */
 const struct cmd *cmd_table(int i)

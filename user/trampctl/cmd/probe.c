@@ -37,6 +37,7 @@ struct probe_run {
 	struct regprobe *skel;
 	struct tramp_link *link;
 	struct events events;
+	struct tasks tasks;
 	const struct reg_var *vars;
 	size_t nr_vars;
 	char *place;		/* as list shows it */
@@ -87,8 +88,12 @@ static int load(struct probe_run *run)
 	run->skel = regprobe__open();
 	if (!run->skel)
 		return fail_bpf(errno, "cannot open the probing program");
-	memcpy((void *)&run->skel->rodata->filter, &opts.filter, sizeof(opts.filter));
-	err = regprobe__load(run->skel);
+	memcpy((void *)&run->skel->rodata->filter, &opts.tasks.filter,
+	       sizeof(opts.tasks.filter));
+	err = tasks_share(&run->tasks, run->skel->maps.filter_cgroup,
+			  run->skel->maps.filter_children);
+	if (!err)
+		err = regprobe__load(run->skel);
 	return err ? fail_bpf(err, "cannot load the probing program") : 0;
 }
 
@@ -193,6 +198,7 @@ static void summarize(const struct probe_run *run, const struct tramp_link_info 
 		json_put_u64(j, "lost_ring", lost);
 		json_put_u64(j, "missed", info->misses);
 		json_object_object_add(j, "link", link_to_json(info));
+		tasks_put(&run->tasks, j);
 		json_print(j);
 		return;
 	}
@@ -201,6 +207,7 @@ static void summarize(const struct probe_run *run, const struct tramp_link_info 
 	if (info->misses)
 		warn("missed %" PRIu64 " hits: a BPF program of kprobe type was running on that CPU already",
 		     info->misses);
+	tasks_warn(&run->tasks);
 	if (info->mode == TRAMP_MODE_NONE)
 		warn("the probe is gone: %s", info->mode_reason ?
 		     tramp_reason_sentence(info->mode_reason) : "it was detached");
@@ -238,13 +245,15 @@ static int probe_run(int argc, char **argv)
 
 	if (tramp_place__parse(argv[0], &place))
 		return fail_lib(NULL, NULL);
-	rc = parse_vars(&run, &place, argc - 1, argv + 1);
+	rc = tasks_check(&opts.tasks);
+	if (!rc)
+		rc = parse_vars(&run, &place, argc - 1, argv + 1);
 	if (rc)
 		return rc;
 	events_catch_signals();
 	rc = need_module(NULL);
 	if (!rc)
-		rc = events_leave_out_self(&opts);
+		rc = tasks_open(&run.tasks, &opts.tasks);
 	if (!rc)
 		rc = load(&run);
 	if (!rc)
@@ -257,6 +266,7 @@ static int probe_run(int argc, char **argv)
 	tramp_link__destroy(run.link);
 	events_close(&run.events);
 	regprobe__destroy(run.skel);
+	tasks_close(&run.tasks);
 	free(run.place);
 	return rc;
 }

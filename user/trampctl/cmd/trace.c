@@ -50,6 +50,7 @@ struct trace_run {
 	struct tramp_syms *syms;
 	struct tramp_names *ks;
 	struct events events;
+	struct tasks tasks;
 	uint64_t missed;
 };
 
@@ -127,7 +128,7 @@ static void configure(struct traced_func *f, struct trace_config *cfg, size_t nr
 {
 	cfg->func = nr;
 	cfg->nr_slots = f->proto->nr_slots;
-	cfg->filter = opts.filter;
+	cfg->filter = opts.tasks.filter;
 	if (f->entry_only)
 		cfg->flags |= TRACE_F_ENTRY_ONLY;
 	if (with_stack)
@@ -189,6 +190,9 @@ static int load(struct trace_run *run, struct traced_func *f)
 		if (err)
 			return fail_bpf(err, "cannot share the maps");
 	}
+	err = tasks_share(&run->tasks, skel->maps.filter_cgroup, skel->maps.filter_children);
+	if (err)
+		return fail_bpf(err, "cannot share the maps");
 	err = calltrace__load(skel);
 	if (err)
 		return fail_bpf(err, "cannot load the programs for %s", f->spec);
@@ -289,6 +293,7 @@ static void summarize(const struct trace_run *run)
 		json_put_u64(j, "lost_inflight", sum.lost_inflight);
 		json_put_u64(j, "missed", run->missed);
 		json_put_u64(j, "not_returned", inflight);
+		tasks_put(&run->tasks, j);
 		json_print(j);
 		return;
 	}
@@ -304,6 +309,7 @@ static void summarize(const struct trace_run *run)
 	if (inflight)
 		warn("%" PRIu64 " call%s had not returned%s", inflight, inflight == 1 ? "" : "s",
 		     run->missed ? ", or the return was missed" : "");
+	tasks_warn(&run->tasks);
 }
 
 static void cleanup(struct trace_run *run)
@@ -316,6 +322,7 @@ static void cleanup(struct trace_run *run)
 		calltrace__destroy(run->funcs[i].skel);
 		tramp_proto__free(run->funcs[i].proto);
 	}
+	tasks_close(&run->tasks);
 	free(run->funcs);
 	tramp_names__free(run->ks);
 	tramp_syms__free(run->syms);
@@ -337,7 +344,7 @@ static int prepare(struct trace_run *run, int argc, char **argv)
 		if (rc)
 			return rc;
 	}
-	rc = events_leave_out_self(&opts);
+	rc = tasks_open(&run->tasks, &opts.tasks);
 	if (rc)
 		return rc;
 	for (i = 0; i < argc && !events_stopped(); i++) {
@@ -381,7 +388,9 @@ static int trace_run(int argc, char **argv)
 		return usage_error("--tree and --entry-only exclude each other: only an exit ends a call");
 	if (entry_only && (many.many.min_ns || conditions_on_result(&many.many.conditions)))
 		return usage_error("--entry-only sees neither results nor durations");
-	rc = functions_check(argc, argv);
+	rc = tasks_check(&opts.tasks);
+	if (!rc)
+		rc = functions_check(argc, argv);
 	if (rc)
 		return rc;
 	events_catch_signals();

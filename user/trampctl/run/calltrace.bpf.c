@@ -67,7 +67,7 @@ int trace_entry(void *ctx)
 	__u32 i, n = 0;
 
 	bpf_get_current_comm(comm, sizeof(comm));
-	if (!task_wanted(&cfg.filter, id >> 32, comm))
+	if (!task_wanted(&cfg.filter, id, comm))
 		return 0;
 
 	if (bpf_map_update_elem(&calls, &frame, &empty_call, BPF_ANY))

@@ -51,19 +51,7 @@ bool events_stopped(void)
 	return stopped;
 }
 
-/* The argument of --comm. */
-static int set_comm(struct task_filter *f, const char *comm)
-{
-	if (!comm[0] || strlen(comm) >= FILTER_COMM_LEN)
-		return usage_error("--comm takes a name of 1 to %d bytes, as ps shows it",
-				   FILTER_COMM_LEN - 1);
-	memset(f->comm, 0, sizeof(f->comm));
-	memcpy(f->comm, comm, strlen(comm));
-	f->by_comm = 1;
-	return 0;
-}
-
-/* One of EVENT_OPTS(). Returns 0, or EXIT_USAGE after having reported the error. */
+/* One of EVENT_OPTS(). Returns 0, or the exit code after having reported the error. */
 int events_option(struct event_options *o, int opt, const char *arg)
 {
 	switch (opt) {
@@ -71,83 +59,12 @@ int events_option(struct event_options *o, int opt, const char *arg)
 		return parse_u64("--count", arg, 1, UINT64_MAX, &o->max);
 	case EVENT_OPT_DURATION:
 		return parse_seconds("--duration", arg, &o->duration_ns);
-	case EVENT_OPT_PID:
-		return parse_u32("--pid", arg, 1, 1 << 22, &o->filter.tgid);
-	case EVENT_OPT_COMM:
-		return set_comm(&o->filter, arg);
-	case EVENT_OPT_SELF:
-		o->self = true;
-		return 0;
-	default:
+	case EVENT_OPT_NO_HEADER:
 		o->no_header = true;
 		return 0;
+	default:
+		return task_option(&o->tasks, opt - EVENT_OPT_TASKS, arg);
 	}
-}
-
-/* Numbers of processes are the initial namespace's, and only there they can be looked up. */
-static bool sees_all_processes(void)
-{
-	char ns[64] = "";
-
-	return readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1) > 0 &&
-	       !strcmp(ns, "pid:[4026531836]");
-}
-
-/* The process that a thread belongs to; 0 if there is no such thread, or nobody may know. */
-static uint32_t process_of(uint32_t tid)
-{
-	char path[64], line[128];
-	uint32_t tgid = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while (!tgid && fgets(line, sizeof(line), f))
-		sscanf(line, "Tgid: %u", &tgid);
-	fclose(f);
-	return tgid;
-}
-
-/**
- * events_check_task() - refuse to wait for a process or thread that does not exist
- * @option: --pid or --tid
- * @id: its argument; 0 if it was not given
- * @is_process: @id is a process and not any of its threads
- *
- * Return: 0, or the exit code after having reported the error.
- */
-int events_check_task(const char *option, uint32_t id, bool is_process)
-{
-	struct problem p = { .exit_code = EXIT_NOT_FOUND, .err = ESRCH, .reason = "no-process",
-			     .remedy = "look it up by ps -e, or give the name: --comm NAME" };
-	char *remedy = NULL;
-	uint32_t tgid;
-	int rc = 0;
-
-	if (!id || !sees_all_processes())
-		return 0;
-	if (kill(id, 0) && errno == ESRCH)
-		return fail(&p, "%s %u: there is no such %s", option, id,
-			    is_process ? "process" : "thread");
-	tgid = process_of(id);
-	if (is_process && tgid && tgid != id) {
-		p.remedy = remedy = xasprintf("--pid %u means all threads of that process", tgid);
-		rc = fail(&p, "%s %u: that is a thread of process %u", option, id, tgid);
-	}
-	free(remedy);
-	return rc;
-}
-
-/* Completes the filter, for which the kernel is asked. Returns 0 or the exit code. */
-int events_leave_out_self(struct event_options *o)
-{
-	int rc = events_check_task("--pid", o->filter.tgid, true);
-
-	if (rc)
-		return rc;
-	return o->self ? 0 : self_tgid(&o->filter.not_tgid);
 }
 
 /* ------------------------------------------------------------------ loop -- */

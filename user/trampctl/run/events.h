@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "filter.h"
+#include "tasks.h"
 
 /* How long to show what came before the end. */
 #define LEFTOVER_NS 250000000ULL
@@ -26,36 +26,27 @@
  * struct event_options - which events, until when
  * @max: end after so many; 0: never
  * @duration_ns: end after so long; 0: never
- * @filter: whose
- * @self: trampctl's own, too
+ * @tasks: whose
  * @no_header: without the first line
  */
 struct event_options {
 	uint64_t max;
 	uint64_t duration_ns;
-	struct task_filter filter;
-	bool self;
+	struct task_options tasks;
 	bool no_header;
 };
 
 /* These come first in the option table of a command; its own follow. */
 enum {
-	EVENT_OPT_COUNT, EVENT_OPT_DURATION, EVENT_OPT_PID, EVENT_OPT_COMM, EVENT_OPT_SELF,
-	EVENT_OPT_NO_HEADER, NR_EVENT_OPTS
+	EVENT_OPT_COUNT, EVENT_OPT_DURATION, EVENT_OPT_TASKS,
+	EVENT_OPT_NO_HEADER = EVENT_OPT_TASKS + NR_TASK_OPTS, NR_EVENT_OPTS
 };
 
 #define EVENT_OPTS(NUMBER, events)						\
 	{ "count", 'n', NUMBER, "end after so many " events },			\
+	{ "duration", 'd', "SECONDS", "end after so long" },			\
 	TASK_OPTS(events),							\
 	{ "no-header", 0, NULL, "leave out the first line" }
-
-/* Those from EVENT_OPT_DURATION to EVENT_OPT_SELF, for commands without events. */
-#define TASK_OPTS(events)							\
-	{ "duration", 'd', "SECONDS", "end after so long" },			\
-	{ "pid", 0, "PID", "only " events " by this process" },			\
-	{ "comm", 0, "NAME", "only " events " by tasks of this name" },		\
-	{ "self", 0, NULL, events " by trampctl itself, too" }
-#define NR_TASK_OPTS (EVENT_OPT_SELF - EVENT_OPT_DURATION + 1)
 
 /**
  * struct event_head - where and when an event was
@@ -101,8 +92,6 @@ struct events {
 };
 
 int events_option(struct event_options *o, int opt, const char *arg);
-int events_check_task(const char *option, uint32_t id, bool is_process);
-int events_leave_out_self(struct event_options *o);
 
 void events_catch_signals(void);
 bool events_stopped(void);
@@ -111,9 +100,6 @@ int events_collect(struct events *ev);
 bool events_give_up(struct events *ev);
 void events_finish(struct events *ev);
 void events_close(struct events *ev);
-
-/* self.c: */
-int self_tgid(uint32_t *tgid);
 
 void event_print_heads(const char *what);
 void event_print(const struct event_head *e);

@@ -17,7 +17,6 @@
 #define MANY_MAX_STACKS		16384	/* different call stacks */
 #define MANY_STACK_DEPTH	127	/* frames of one, the kernel's own limit */
 #define MANY_BUCKETS		48	/* durations of a histogram: 2^47 ns are 39 hours */
-#define MANY_MAX_CPUS		1024
 #define MANY_REGS		6	/* arguments in registers */
 
 enum many_mode {
@@ -88,9 +87,6 @@ struct many_func {
  * @mode: enum many_mode
  * @flags: MANY_F_*
  * @nr_funcs: functions in all
- * @tid: only this thread; 0: all
- * @by_cpu: only CPUs of the set @cpus
- * @by_cgroup: only tasks below the control group in the map `cgroup`
  * @min_ns: only calls that take as long
  * @filter: whose calls count
  */
@@ -98,11 +94,7 @@ struct many_config {
 	__u32 mode;
 	__u32 flags;
 	__u32 nr_funcs;
-	__u32 tid;
-	__u32 by_cpu;
-	__u32 by_cgroup;
 	__u64 min_ns;
-	__u64 cpus[MANY_MAX_CPUS / 64];
 	struct task_filter filter;
 };
 

@@ -12,44 +12,21 @@
 /* Constant for the verifier, so that what a run does without costs nothing. */
 const volatile struct many_config cfg = {};
 
-struct {
-	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(__u32));
-} cgroup SEC(".maps");
-
 /* This cannot differ between the entry of a call and its exit; wanted_now() asks the rest. */
 static __always_inline bool task_counts(void)
 {
-	__u64 id = bpf_get_current_pid_tgid();
-
-	if (cfg.filter.tgid && cfg.filter.tgid != id >> 32)
-		return false;
-	if (cfg.filter.not_tgid && cfg.filter.not_tgid == id >> 32)
-		return false;
-	return !cfg.tid || cfg.tid == (__u32)id;
+	return process_wanted(&cfg.filter, bpf_get_current_pid_tgid());
 }
 
 static __always_inline bool wanted_now(void)
 {
-	if (cfg.by_cpu) {
-		__u32 cpu = bpf_get_smp_processor_id();
+	char comm[FILTER_COMM_LEN] = {};
 
-		if (cpu >= MANY_MAX_CPUS)
-			return false;
-		if (!(cfg.cpus[(cpu / 64) & (MANY_MAX_CPUS / 64 - 1)] & (1ULL << (cpu & 63))))
-			return false;
-	}
-	if (cfg.by_cgroup && bpf_current_task_under_cgroup(&cgroup, 0) != 1)
+	if (!moment_wanted(&cfg.filter))
 		return false;
-	if (cfg.filter.by_comm) {
-		char comm[FILTER_COMM_LEN] = {};
-
+	if (cfg.filter.by & FILTER_BY_COMM)
 		bpf_get_current_comm(comm, sizeof(comm));
-		return task_wanted(&cfg.filter, bpf_get_current_pid_tgid() >> 32, comm);
-	}
-	return true;
+	return comm_wanted(&cfg.filter, comm);
 }
 
 /* Argument slots by many_term::where. Filled once, the registers first. */

@@ -7,7 +7,6 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
@@ -32,27 +31,6 @@
 
 /* --------------------------------------------------------------- set-up -- */
 
-static int open_cgroup(struct many_run *run)
-{
-	__u32 zero = 0;
-
-	if (!run->opts->cgroup)
-		return 0;
-	run->cgroup_fd = open(run->opts->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (run->cgroup_fd < 0 ||
-	    bpf_map_update_elem(bpf_map__fd(run->skel->maps.cgroup), &zero, &run->cgroup_fd,
-				BPF_ANY)) {
-		struct problem p = {
-			.exit_code = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_FAILED, .err = errno,
-			.reason = "no-file",
-			.remedy = "give a folder of the cgroup2 file system, as /sys/fs/cgroup/user.slice",
-		};
-
-		return fail(&p, "%s is no control group: %s", run->opts->cgroup, strerror(errno));
-	}
-	return 0;
-}
-
 static void configure(struct many_run *run)
 {
 	struct many_config *cfg = (struct many_config *)&run->skel->rodata->cfg;
@@ -64,12 +42,8 @@ static void configure(struct many_run *run)
 	if (run->exits)
 		cfg->flags |= run->exits_alone ? MANY_F_EXIT_ONLY : MANY_F_EXIT;
 	cfg->nr_funcs = run->funcs.nr;
-	cfg->tid = o->tid;
-	cfg->by_cpu = o->by_cpu;
-	cfg->by_cgroup = !!o->cgroup;
 	cfg->min_ns = o->min_ns;
-	memcpy(cfg->cpus, o->cpus, sizeof(cfg->cpus));
-	cfg->filter = o->events->filter;
+	cfg->filter = o->events->tasks.filter;
 }
 
 /* Maps that a run does not use are as small as can be. */
@@ -117,7 +91,7 @@ static int load(struct many_run *run)
 {
 	const bool pairs = run->exits && !run->exits_alone;
 	struct many *s;
-	int err, rc;
+	int err;
 
 	s = run->skel = open_skeleton();
 	if (!s)
@@ -130,15 +104,16 @@ static int load(struct many_run *run)
 	bpf_program__set_autoload(s->progs.many_exit, run->exits);
 	bpf_program__set_autoload(s->progs.many_task_gone, pairs);
 	err = size_maps(run);
+	if (!err)
+		err = tasks_share(&run->tasks, s->maps.filter_cgroup, s->maps.filter_children);
 	progress_begin("loading programs");
 	if (!err)
 		err = many__load(s);
 	progress_end();
 	if (err)
 		return fail_bpf(err, "cannot load the tracing programs");
-	rc = open_cgroup(run);
-	if (rc || !pairs)
-		return rc;
+	if (!pairs)
+		return 0;
 	run->task_link = bpf_program__attach(s->progs.many_task_gone);
 	return run->task_link ? 0 : fail_bpf(errno, "cannot attach to the end of tasks");
 }
@@ -267,10 +242,11 @@ static int attach(struct many_run *run)
 static void plan(struct many_run *run)
 {
 	const struct many_options *o = run->opts;
+	const struct task_options *tasks = &o->events->tasks;
 	size_t i;
 
-	run->exits_alone = !run->exits && !o->min_ns && o->conditions.nr && !o->by_cpu &&
-			   !o->cgroup && !o->events->filter.by_comm &&
+	run->exits_alone = !run->exits && !o->min_ns && o->conditions.nr &&
+			   !(tasks->filter.by & ~FILTER_CHILDREN) && !tasks->cgroup &&
 			   (run->mode == MANY_COUNT || run->mode == MANY_STACK);
 	for (i = 0; i < o->conditions.nr; i++)
 		if (strcmp(o->conditions.term[i].name, "ret"))
@@ -293,13 +269,12 @@ int many_start(struct many_run *run, int argc, char **argv)
 	const bool told = o->conditions.nr || run->configure;
 	int rc;
 
-	run->cgroup_fd = -1;
 	plan(run);
-	rc = need_module(NULL);
+	rc = tasks_check(&o->events->tasks);
 	if (!rc)
-		rc = events_leave_out_self(o->events);
+		rc = need_module(NULL);
 	if (!rc)
-		rc = events_check_task("--tid", o->tid, false);
+		rc = tasks_open(&run->tasks, &o->events->tasks);
 	if (!rc)
 		rc = functions_select(&run->funcs, &o->functions, told, argc, argv);
 	if (!rc && told)
@@ -401,8 +376,7 @@ void many_free(struct many_run *run)
 		detach_many(&run->attachment);
 	bpf_link__destroy(run->task_link);
 	many__destroy(run->skel);
-	if (run->cgroup_fd >= 0)
-		close(run->cgroup_fd);
+	tasks_close(&run->tasks);
 	free(run->attachment.places);
 	free(run->infos);
 	functions_free(&run->funcs);
@@ -438,6 +412,7 @@ json_object *many_lost_json(const struct many_run *run, uint64_t unread)
 	if (run->mode == MANY_TRACE)
 		json_put_u64(j, "lost_ring", c->lost_ring + unread);
 	json_put_u64(j, "missed", run->missed);
+	tasks_put(&run->tasks, j);
 	return j;
 }
 
@@ -460,4 +435,5 @@ void many_warn_lost(const struct many_run *run, uint64_t unread)
 	if (run->missed)
 		warn("missed %" PRIu64 " times: a tracing program was running on that CPU already",
 		     run->missed);
+	tasks_warn(&run->tasks);
 }

@@ -25,10 +25,6 @@ struct many;
  * @functions: which functions
  * @conditions: of --if
  * @min_ns: of --min-duration, or 0
- * @tid: of --tid, or 0
- * @by_cpu: only the CPUs @cpus
- * @cpus: of --cpu
- * @cgroup: of --cgroup, or NULL
  * @used: there was one of these options
  */
 struct many_options {
@@ -36,22 +32,15 @@ struct many_options {
 	struct function_options functions;
 	struct conditions conditions;
 	uint64_t min_ns;
-	uint32_t tid;
-	bool by_cpu;
-	uint64_t cpus[MANY_MAX_CPUS / 64];
-	const char *cgroup;
 	bool used;
 };
 
 enum {
-	MANY_OPT_TID, MANY_OPT_CPU, MANY_OPT_CGROUP, MANY_OPT_IF, MANY_OPT_MIN_DURATION,
-	MANY_OPT_DENY, MANY_OPT_ARG_TYPE, MANY_OPT_ARGS, MANY_OPT_ALL_OR_NOTHING, NR_MANY_OPTS
+	MANY_OPT_IF, MANY_OPT_MIN_DURATION, MANY_OPT_DENY, MANY_OPT_ARG_TYPE, MANY_OPT_ARGS,
+	MANY_OPT_ALL_OR_NOTHING, NR_MANY_OPTS
 };
 
 #define MANY_OPTS								\
-	{ "tid", 0, "TID", "only calls by this thread" },			\
-	{ "cpu", 0, "LIST", "only calls on these CPUs, as 0,2-3" },		\
-	{ "cgroup", 0, "DIR", "only calls by tasks of this control group" },	\
 	{ "if", 0, "CONDITION", "only calls for which it holds: 'size > 4K && ret < 0'" }, \
 	{ "min-duration", 0, "TIME", "only calls that take as long: 10us, 1ms" }, \
 	{ "deny", 0, "PATTERN", "leave out the functions it matches" },		\
@@ -59,13 +48,14 @@ enum {
 	{ "args", 0, "N[-[M]]", "only functions with so many arguments" },	\
 	{ "all-or-nothing", 0, NULL, "fail if a function has to be left out" }
 
-/* The options of commands that show sums: TASK_OPTS, MANY_OPTS, and these. */
+/* The options of commands that show sums. */
 enum {
-	SUM_OPT_MANY = NR_TASK_OPTS, SUM_OPT_TOP = SUM_OPT_MANY + NR_MANY_OPTS, SUM_OPT_INTERVAL,
-	NR_SUM_OPTS
+	SUM_OPT_DURATION, SUM_OPT_TASKS, SUM_OPT_MANY = SUM_OPT_TASKS + NR_TASK_OPTS,
+	SUM_OPT_TOP = SUM_OPT_MANY + NR_MANY_OPTS, SUM_OPT_INTERVAL, NR_SUM_OPTS
 };
 
 #define SUM_OPTS(what)								\
+	{ "duration", 'd', "SECONDS", "end after so long" },			\
 	TASK_OPTS("calls"),							\
 	MANY_OPTS,								\
 	{ "top", 0, "N", "only the N " what " with most calls" },		\
@@ -98,6 +88,7 @@ struct sum_options {
  * @skel: the programs
  * @exits_alone: of @exits: calls count as they return, whatever was at their entry
  * @session: one program runs at entries and returns
+ * @tasks: whose calls
  * @attached: of the functions
  * @missed: hits that found a program running
  * @began: when everything was attached
@@ -117,10 +108,10 @@ struct many_run {
 	struct many *skel;
 	bool exits_alone, session;
 	struct bpf_link *task_link;
+	struct tasks tasks;
 	size_t attached;
 	uint64_t missed;
 	uint64_t began;
-	int cgroup_fd;
 };
 
 int many_option(struct many_options *o, int opt, const char *arg);

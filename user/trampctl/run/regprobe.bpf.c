@@ -29,7 +29,7 @@ int probe_registers(struct pt_regs *ctx)
 	int i;
 
 	bpf_get_current_comm(comm, sizeof(comm));
-	if (!task_wanted(&filter, id >> 32, comm))
+	if (!task_wanted(&filter, id, comm))
 		return 0;
 	hit = bpf_ringbuf_reserve(&hits, sizeof(*hit), 0);
 	if (!hit) {

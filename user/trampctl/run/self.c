@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../out/error.h"
-#include "events.h"
+#include "self.h"
 
 /* return bpf_get_current_pid_tgid() >> 32; */
 static const struct bpf_insn tgid_insns[] = {
