@@ -218,6 +218,7 @@ static int collect(struct probe_run *run)
 	TRAMP_OPTS(tramp_link_info, info);
 	int rc;
 
+	events_begin();
 	if (json_output)
 		print_start(run);
 	else if (!opts.no_header)

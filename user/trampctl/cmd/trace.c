@@ -404,6 +404,7 @@ static int trace_run(int argc, char **argv)
 	if (rc || events_stopped())
 		goto out;
 
+	events_begin();
 	if (json_output)
 		trace_print_start(run.funcs, run.nr);
 	else if (!opts.no_header)

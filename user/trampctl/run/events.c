@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of trampctl's own programs, see events.h: the loop that waits for them, and
- * the columns that all of them begin with.
+ * Events of trampctl's own programs, see events.h: the loop that waits for them.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "../out/error.h"
-#include "../out/json.h"
 #include "../out/output.h"
-#include "../out/text.h"
 #include "args.h"
 #include "events.h"
 #include "progress.h"
@@ -62,6 +54,8 @@ int events_option(struct event_options *o, int opt, const char *arg)
 	case EVENT_OPT_NO_HEADER:
 		o->no_header = true;
 		return 0;
+	case EVENT_OPT_TIMESTAMPS:
+		return timestamps_option(arg);
 	default:
 		return task_option(&o->tasks, opt - EVENT_OPT_TASKS, arg);
 	}
@@ -191,63 +185,4 @@ void events_finish(struct events *ev)
 	ev->leftovers = true;
 	ev->end = now_ns() + LEFTOVER_NS;
 	ring_buffer__consume(ev->ring);
-}
-
-/* --------------------------------------------------------------- columns -- */
-
-/* BPF counts CLOCK_MONOTONIC; people read the wall clock. */
-static void wall_clock(__u64 ktime, struct timespec *ts, struct tm *tm)
-{
-	struct timespec real, mono;
-	__s64 ns;
-
-	clock_gettime(CLOCK_REALTIME, &real);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	ns = (real.tv_sec - mono.tv_sec) * 1000000000LL + (real.tv_nsec - mono.tv_nsec);
-	ns += ktime;
-	ts->tv_sec = ns / 1000000000;
-	ts->tv_nsec = ns % 1000000000;
-	localtime_r(&ts->tv_sec, tm);
-}
-
-/* The first line; @what is the rest of it. */
-void event_print_heads(const char *what)
-{
-	printf("%-15s %3s %-15s %-7s %s\n", "TIME", "CPU", "COMM", "PID", what);
-}
-
-/* The columns under it, and a blank. */
-void event_print(const struct event_head *e)
-{
-	char *comm = quote_text(e->comm, FILTER_COMM_LEN), time[32];
-	struct timespec ts;
-	struct tm tm;
-
-	wall_clock(e->time, &ts, &tm);
-	strftime(time, sizeof(time), "%H:%M:%S", &tm);
-	printf("%s.%06ld %3u %-15s %-7u ", time, ts.tv_nsec / 1000, e->cpu, comm, e->tgid);
-	free(comm);
-}
-
-/* The same as the beginning of an object. */
-json_object *event_to_json(const char *type, const struct event_head *e)
-{
-	json_object *j = json_object_new_object();
-	char time[32], full[64], zone[16];
-	struct timespec ts;
-	struct tm tm;
-
-	wall_clock(e->time, &ts, &tm);
-	strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%S", &tm);
-	strftime(zone, sizeof(zone), "%z", &tm);
-	snprintf(full, sizeof(full), "%s.%09ld%s", time, ts.tv_nsec, zone);
-
-	json_put_str(j, "type", type);
-	json_put_str(j, "time", full);
-	json_put_u64(j, "ktime_ns", e->time);
-	json_put_u64(j, "cpu", e->cpu);
-	json_put_bytes(j, "comm", e->comm, FILTER_COMM_LEN);
-	json_put_u64(j, "pid", e->tgid);
-	json_put_u64(j, "tid", e->tid);
-	return j;
 }

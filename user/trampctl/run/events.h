@@ -12,11 +12,11 @@
 #define TRAMPCTL_EVENTS_H
 
 #include <bpf/libbpf.h>
-#include <json-c/json.h>
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "columns.h"
 #include "tasks.h"
 
 /* How long to show what came before the end. */
@@ -39,25 +39,16 @@ struct event_options {
 /* These come first in the option table of a command; its own follow. */
 enum {
 	EVENT_OPT_COUNT, EVENT_OPT_DURATION, EVENT_OPT_TASKS,
-	EVENT_OPT_NO_HEADER = EVENT_OPT_TASKS + NR_TASK_OPTS, NR_EVENT_OPTS
+	EVENT_OPT_NO_HEADER = EVENT_OPT_TASKS + NR_TASK_OPTS, EVENT_OPT_TIMESTAMPS,
+	NR_EVENT_OPTS
 };
 
 #define EVENT_OPTS(NUMBER, events)						\
 	{ "count", 'n', NUMBER, "end after so many " events },			\
 	{ "duration", 'd', "SECONDS", "end after so long" },			\
 	TASK_OPTS(events),							\
-	{ "no-header", 0, NULL, "leave out the first line" }
-
-/**
- * struct event_head - where and when an event was
- * @time: CLOCK_MONOTONIC, ns
- * @comm: the task's name, FILTER_COMM_LEN bytes
- */
-struct event_head {
-	__u64 time;
-	__u32 cpu, tgid, tid;
-	const char *comm;
-};
+	{ "no-header", 0, NULL, "leave out the first line" },			\
+	TIMESTAMPS_OPT
 
 /**
  * struct events - the events of a run
@@ -100,9 +91,5 @@ int events_collect(struct events *ev);
 bool events_give_up(struct events *ev);
 void events_finish(struct events *ev);
 void events_close(struct events *ev);
-
-void event_print_heads(const char *what);
-void event_print(const struct event_head *e);
-json_object *event_to_json(const char *type, const struct event_head *e);
 
 #endif /* TRAMPCTL_EVENTS_H */

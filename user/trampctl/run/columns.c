@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The columns that each line of trace and probe begins with, see columns.h.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../out/error.h"
+#include "../out/json.h"
+#include "../out/text.h"
+#include "columns.h"
+#include "filter.h"
+#include "signals.h"
+
+static enum { WALL, RELATIVE, DELTA, NONE } form;
+
+/* When it began, and the time of the event before. CLOCK_MONOTONIC, ns. */
+static uint64_t start, previous;
+
+/* The argument of --timestamps. Returns 0, or EXIT_USAGE after having reported the error. */
+int timestamps_option(const char *arg)
+{
+	static const char *const names[] = { "wall", "relative", "delta", "none" };
+	int i;
+
+	for (i = WALL; i <= NONE; i++)
+		if (!strcmp(arg, names[i])) {
+			form = i;
+			return 0;
+		}
+	return usage_error("--timestamps must be wall, relative, delta or none, not \"%s\"", arg);
+}
+
+/* To be called in front of the first line, once events may come. */
+void events_begin(void)
+{
+	start = previous = now_ns();
+}
+
+/* ----------------------------------------------------------------- time -- */
+
+/* BPF counts CLOCK_MONOTONIC; people read the wall clock. */
+static void wall_clock(__u64 ktime, struct timespec *ts, struct tm *tm)
+{
+	struct timespec real, mono;
+	__s64 ns;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	ns = (real.tv_sec - mono.tv_sec) * 1000000000LL + (real.tv_nsec - mono.tv_nsec);
+	ns += ktime;
+	ts->tv_sec = ns / 1000000000;
+	ts->tv_nsec = ns % 1000000000;
+	localtime_r(&ts->tv_sec, tm);
+}
+
+/*
+ * How long behind the start, or the event before. It may be less than nothing: calls are shown as
+ * they return, and the time is that of their entry.
+ */
+static int64_t distance(__u64 ktime)
+{
+	const int64_t ns = ktime - (form == DELTA ? previous : start);
+
+	previous = ktime;
+	return ns;
+}
+
+static void print_distance(int64_t ns)
+{
+	const uint64_t us = (ns < 0 ? -ns : ns) / 1000;
+	char text[40];
+
+	snprintf(text, sizeof(text), "%s%" PRIu64 ".%06" PRIu64, ns < 0 ? "-" : "", us / 1000000,
+		 us % 1000000);
+	printf("%15s ", text);
+}
+
+static void print_time(__u64 ktime)
+{
+	struct timespec ts;
+	char text[32];
+	struct tm tm;
+
+	if (form == NONE)
+		return;
+	if (form != WALL) {
+		print_distance(distance(ktime));
+		return;
+	}
+	wall_clock(ktime, &ts, &tm);
+	strftime(text, sizeof(text), "%H:%M:%S", &tm);
+	printf("%s.%06ld ", text, ts.tv_nsec / 1000);
+}
+
+static void put_time(json_object *j, __u64 ktime)
+{
+	char text[32], full[64], zone[16];
+	struct timespec ts;
+	struct tm tm;
+
+	if (form == NONE)
+		return;
+	if (form == WALL) {
+		wall_clock(ktime, &ts, &tm);
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+		strftime(zone, sizeof(zone), "%z", &tm);
+		snprintf(full, sizeof(full), "%s.%09ld%s", text, ts.tv_nsec, zone);
+		json_put_str(j, "time", full);
+	} else {
+		json_put_s64(j, form == DELTA ? "delta_ns" : "relative_ns", distance(ktime));
+	}
+	json_put_u64(j, "ktime_ns", ktime);
+}
+
+/* -------------------------------------------------------------- columns -- */
+
+/* The first line; @what is the rest of it. */
+void event_print_heads(const char *what)
+{
+	static const char *const times[] = { "TIME", "RELATIVE", "DELTA" };
+
+	if (form != NONE)
+		printf("%-15s ", times[form]);
+	printf("%3s %-15s %-7s %s\n", "CPU", "COMM", "PID", what);
+}
+
+/* The columns under it, and a blank. */
+void event_print(const struct event_head *e)
+{
+	char *comm = quote_text(e->comm, FILTER_COMM_LEN);
+
+	print_time(e->time);
+	printf("%3u %-15s %-7u ", e->cpu, comm, e->tgid);
+	free(comm);
+}
+
+/* The same as the beginning of an object. */
+json_object *event_to_json(const char *type, const struct event_head *e)
+{
+	json_object *j = json_object_new_object();
+
+	json_put_str(j, "type", type);
+	put_time(j, e->time);
+	json_put_u64(j, "cpu", e->cpu);
+	json_put_bytes(j, "comm", e->comm, FILTER_COMM_LEN);
+	json_put_u64(j, "pid", e->tgid);
+	json_put_u64(j, "tid", e->tid);
+	return j;
+}
