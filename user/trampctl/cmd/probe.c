@@ -125,7 +125,7 @@ static void print_hit(const struct probe_run *run, const struct probe_hit *hit,
 	size_t i;
 
 	event_print(head);
-	fputs(run->place, stdout);
+	printf("%s%s%s", color(COLOR_FUNCTION), run->place, color(COLOR_NONE));
 	for (i = 0; i < run->nr_vars; i++) {
 		putchar(' ');
 		reg_var_print(&run->vars[i], hit->regs);

@@ -238,7 +238,7 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 	duration_text(call->end - call->start, took, sizeof(took));
 	if (depth >= 0)
 		printf("%8s %*s", took, 2 * depth, "");
-	printf("%s(", f->sym->name);
+	printf("%s%s%s(", color(COLOR_FUNCTION), f->sym->name, color(COLOR_NONE));
 	for (i = 0; i < p->nr_args; i++) {
 		const struct tramp_arg *arg = &p->args[i];
 		bool is_str = arg->slot < TRACE_MAX_SLOTS && f->str_kind[arg->slot];
@@ -251,9 +251,11 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 		const char *err = error_name(&p->ret, call->ret);
 
 		fputs(" = ", stdout);
+		if (err)
+			fputs(color(COLOR_ERROR), stdout);
 		print_value(f, call, &p->ret, &call->ret, f->ret_kind ? str : -1);
 		if (err)
-			printf(" (%s)", err);
+			printf(" (%s)%s", err, color(COLOR_NONE));
 		if (depth < 0)
 			printf(" %s", took);
 	}

@@ -56,6 +56,8 @@ int events_option(struct event_options *o, int opt, const char *arg)
 		return 0;
 	case EVENT_OPT_TIMESTAMPS:
 		return timestamps_option(arg);
+	case EVENT_OPT_COLOR:
+		return color_option(arg);
 	default:
 		return task_option(&o->tasks, opt - EVENT_OPT_TASKS, arg);
 	}

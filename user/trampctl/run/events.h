@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../out/color.h"
 #include "columns.h"
 #include "tasks.h"
 
@@ -40,7 +41,7 @@ struct event_options {
 enum {
 	EVENT_OPT_COUNT, EVENT_OPT_DURATION, EVENT_OPT_TASKS,
 	EVENT_OPT_NO_HEADER = EVENT_OPT_TASKS + NR_TASK_OPTS, EVENT_OPT_TIMESTAMPS,
-	NR_EVENT_OPTS
+	EVENT_OPT_COLOR, NR_EVENT_OPTS
 };
 
 #define EVENT_OPTS(NUMBER, events)						\
@@ -48,7 +49,8 @@ enum {
 	{ "duration", 'd', "SECONDS", "end after so long" },			\
 	TASK_OPTS(events),							\
 	{ "no-header", 0, NULL, "leave out the first line" },			\
-	TIMESTAMPS_OPT
+	TIMESTAMPS_OPT,								\
+	COLOR_OPT
 
 /**
  * struct events - the events of a run

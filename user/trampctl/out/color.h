@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Colours on a terminal.
+ */
+#ifndef TRAMPCTL_COLOR_H
+#define TRAMPCTL_COLOR_H
+
+/* Of which things; COLOR_NONE ends any. */
+enum color { COLOR_NONE, COLOR_FUNCTION, COLOR_ERROR, NR_COLORS };
+
+#define COLOR_OPT								\
+	{ "color", 0, "WHEN", "auto (on a terminal), always or never" }
+
+int color_option(const char *arg);
+const char *color(enum color c);
+
+#endif /* TRAMPCTL_COLOR_H */
