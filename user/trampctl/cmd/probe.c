@@ -199,15 +199,17 @@ static void summarize(const struct probe_run *run, const struct tramp_link_info 
 		json_put_u64(j, "missed", info->misses);
 		json_object_object_add(j, "link", link_to_json(info));
 		tasks_put(&run->tasks, j);
-		json_print(j);
+		output_put(j);
+		json_print_to(output_for_end(), j);
 		return;
 	}
 	if (lost)
-		warn("lost %" PRIu64 " hits: they came faster than they could be shown", lost);
+		warn("lost %" PRIu64 " hits: %s", lost, events_why_lost());
 	if (info->misses)
 		warn("missed %" PRIu64 " hits: a BPF program of kprobe type was running on that CPU already",
 		     info->misses);
 	tasks_warn(&run->tasks);
+	output_warn("hits");
 	if (info->mode == TRAMP_MODE_NONE)
 		warn("the probe is gone: %s", info->mode_reason ?
 		     tramp_reason_sentence(info->mode_reason) : "it was detached");
@@ -252,7 +254,9 @@ static int probe_run(int argc, char **argv)
 	if (rc)
 		return rc;
 	events_catch_signals();
-	rc = need_module(NULL);
+	rc = output_open();
+	if (!rc)
+		rc = need_module(NULL);
 	if (!rc)
 		rc = tasks_open(&run.tasks, &opts.tasks);
 	if (!rc)

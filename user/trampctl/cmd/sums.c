@@ -133,8 +133,11 @@ int sums_run(struct sums *s, int argc, char **argv)
 	s->opts->many.events = &s->opts->events;
 	s->many.opts = &s->opts->many;
 	events_catch_signals();
-	rc = many_start(&s->many, argc, argv);
+	rc = output_open();
+	if (!rc)
+		rc = many_start(&s->many, argc, argv);
 	if (!rc && s->many.attached) {
+		output_begin();
 		s->since = s->many.began;
 		if (s->kind->begin)
 			s->kind->begin(s);

@@ -294,11 +294,12 @@ static void summarize(const struct trace_run *run)
 		json_put_u64(j, "missed", run->missed);
 		json_put_u64(j, "not_returned", inflight);
 		tasks_put(&run->tasks, j);
-		json_print(j);
+		output_put(j);
+		json_print_to(output_for_end(), j);
 		return;
 	}
 	if (sum.lost_ring)
-		warn("lost %llu calls: they came faster than they could be shown", sum.lost_ring);
+		warn("lost %llu calls: %s", sum.lost_ring, events_why_lost());
 	if (sum.lost_inflight)
 		warn("lost %llu calls: more than %d were under way, or they interrupted the tracing itself",
 		     sum.lost_inflight, TRACE_MAX_INFLIGHT);
@@ -310,6 +311,7 @@ static void summarize(const struct trace_run *run)
 		warn("%" PRIu64 " call%s had not returned%s", inflight, inflight == 1 ? "" : "s",
 		     run->missed ? ", or the return was missed" : "");
 	tasks_warn(&run->tasks);
+	output_warn("calls");
 }
 
 static void cleanup(struct trace_run *run)
@@ -394,6 +396,9 @@ static int trace_run(int argc, char **argv)
 	if (rc)
 		return rc;
 	events_catch_signals();
+	rc = output_open();
+	if (rc)
+		return rc;
 	if (for_many(argc, argv)) {
 		many.many.events = &opts;
 		many.stack = with_stack;

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +71,8 @@ static int earlier_first(const void *a, const void *b)
 static void show_call(struct trace_many *run, const struct traced_call *call, int depth)
 {
 	trace_print_call(&run->funcs[call->func], call, run->ks, depth);
-	run->shown++;
+	/* Not output_failed(): a signal may have interrupted it. */
+	run->shown += !ferror(stdout);
 }
 
 /* Forgets the calls of a tree from number @i on. */
@@ -101,8 +103,8 @@ static void show_tree(struct trace_many *run, struct tree *t)
 		over = events_give_up(&run->events);
 		free(t->calls[i]);
 	}
-	/* The line that a signal interrupted is lost, too. */
-	run->events.unread += t->nr - i + (i && run->events.blocked);
+	/* The line that a signal interrupted is lost, too, and one that could not be written. */
+	run->events.unread += t->nr - i + (i && (run->events.blocked || output_failed()));
 	drop_calls(t, i);
 }
 
@@ -215,7 +217,7 @@ static bool show_event(void *arg, const void *data, size_t size)
 	}
 	/* With --tree the number is one of trees. */
 	add_call(run, e, &call);
-	return e->last;
+	return e->last && !output_failed();
 }
 
 /* Tells the programs what a trace needs to know of a function. */
@@ -254,13 +256,15 @@ static void summarize(const struct trace_many *run)
 		json_put_str(j, "type", "end");
 		json_put_u64(j, "calls", run->shown);
 		json_put_u64(j, "not_returned", inside);
-		json_print(j);
+		output_put(j);
+		json_print_to(output_for_end(), j);
 		return;
 	}
 	many_warn_lost(&run->many, run->events.unread);
 	if (inside)
 		warn("%" PRIu64 " call%s had not returned%s", inside, inside == 1 ? "" : "s",
 		     run->many.missed ? ", or the return was missed" : "");
+	output_warn("calls");
 }
 
 static uint64_t lost_so_far(void *arg)
@@ -292,7 +296,7 @@ static int collect(struct trace_many *run)
 	/* With as many trees as were asked for, others do not matter. */
 	if (!max || run->events.shown < max)
 		show_trees(run);
-	if (!output_failed())
+	if (!output_failed() || output_is_file())
 		summarize(run);
 	return 0;
 }

@@ -7,7 +7,10 @@
 
 #include <stdbool.h>
 
+extern const char *output_name;
+
 bool output_failed(void);
+void output_set_failed(const char *verb, int err);
 int output_finish(int rc);
 
 #endif /* TRAMPCTL_OUTPUT_H */

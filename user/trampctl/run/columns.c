@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The columns that each line of trace and probe begins with, see columns.h.
+ *
+ * Each event passes here first, and so the output's file is rotated here.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +11,7 @@
 #include <time.h>
 
 #include "../out/error.h"
+#include "../out/file.h"
 #include "../out/json.h"
 #include "../out/text.h"
 #include "columns.h"
@@ -19,6 +22,9 @@ static enum { WALL, RELATIVE, DELTA, NONE } form;
 
 /* When it began, and the time of the event before. CLOCK_MONOTONIC, ns. */
 static uint64_t start, previous;
+
+/* The rest of the first line. */
+static const char *heads;
 
 /* The argument of --timestamps. Returns 0, or EXIT_USAGE after having reported the error. */
 int timestamps_option(const char *arg)
@@ -38,6 +44,7 @@ int timestamps_option(const char *arg)
 void events_begin(void)
 {
 	start = previous = now_ns();
+	output_begin();
 }
 
 /* ----------------------------------------------------------------- time -- */
@@ -118,14 +125,20 @@ static void put_time(json_object *j, __u64 ktime)
 
 /* -------------------------------------------------------------- columns -- */
 
-/* The first line; @what is the rest of it. */
-void event_print_heads(const char *what)
+static void print_heads(void)
 {
 	static const char *const times[] = { "TIME", "RELATIVE", "DELTA" };
 
 	if (form != NONE)
 		printf("%-15s ", times[form]);
-	printf("%3s %-15s %-7s %s\n", "CPU", "COMM", "PID", what);
+	printf("%3s %-15s %-7s %s\n", "CPU", "COMM", "PID", heads);
+}
+
+/* The first line; @what is the rest of it, which must stay. */
+void event_print_heads(const char *what)
+{
+	heads = what;
+	print_heads();
 }
 
 /* The columns under it, and a blank. */
@@ -133,6 +146,8 @@ void event_print(const struct event_head *e)
 {
 	char *comm = quote_text(e->comm, FILTER_COMM_LEN);
 
+	if (output_next() && heads)
+		print_heads();
 	print_time(e->time);
 	printf("%3u %-15s %-7u ", e->cpu, comm, e->tgid);
 	free(comm);
@@ -143,6 +158,7 @@ json_object *event_to_json(const char *type, const struct event_head *e)
 {
 	json_object *j = json_object_new_object();
 
+	output_next();
 	json_put_str(j, "type", type);
 	put_time(j, e->time);
 	json_put_u64(j, "cpu", e->cpu);

@@ -58,9 +58,10 @@ int events_option(struct event_options *o, int opt, const char *arg)
 		return timestamps_option(arg);
 	case EVENT_OPT_COLOR:
 		return color_option(arg);
-	default:
-		return task_option(&o->tasks, opt - EVENT_OPT_TASKS, arg);
 	}
+	if (opt >= EVENT_OPT_OUTPUT)
+		return output_option(opt - EVENT_OPT_OUTPUT, arg);
+	return task_option(&o->tasks, opt - EVENT_OPT_TASKS, arg);
 }
 
 /* ------------------------------------------------------------------ loop -- */
@@ -122,13 +123,20 @@ static int on_event(void *arg, void *data, size_t size)
 	errno = 0;
 	if (!ev->show(ev->arg, data, size))
 		interrupted(ev);
-	else if (interrupted(ev))
+	else if (interrupted(ev) || output_failed())
 		ev->unread++;
 	else
 		ev->shown++;
 	if (output_failed() || (ev->leftovers ? enough(ev) : over(ev)))
 		return -ECANCELED;
 	return 0;
+}
+
+/* In words for the end of a sentence about those that were not shown. */
+const char *events_why_lost(void)
+{
+	return output_is_file() && output_failed() ? "they could not be written" :
+						     "they came faster than they could be shown";
 }
 
 /* Returns 0, or the exit code of an error that has been reported. */
@@ -182,9 +190,10 @@ int events_collect(struct events *ev)
  */
 void events_finish(struct events *ev)
 {
-	if (output_failed() || enough(ev))
+	if (enough(ev) || (output_failed() && !output_is_file()))
 		return;
 	ev->leftovers = true;
+	ev->blocked |= output_failed();
 	ev->end = now_ns() + LEFTOVER_NS;
 	ring_buffer__consume(ev->ring);
 }

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "../out/color.h"
+#include "../out/file.h"
 #include "columns.h"
 #include "tasks.h"
 
@@ -41,7 +42,7 @@ struct event_options {
 enum {
 	EVENT_OPT_COUNT, EVENT_OPT_DURATION, EVENT_OPT_TASKS,
 	EVENT_OPT_NO_HEADER = EVENT_OPT_TASKS + NR_TASK_OPTS, EVENT_OPT_TIMESTAMPS,
-	EVENT_OPT_COLOR, NR_EVENT_OPTS
+	EVENT_OPT_COLOR, EVENT_OPT_OUTPUT, NR_EVENT_OPTS = EVENT_OPT_OUTPUT + NR_ROTATE_OPTS
 };
 
 #define EVENT_OPTS(NUMBER, events)						\
@@ -50,7 +51,9 @@ enum {
 	TASK_OPTS(events),							\
 	{ "no-header", 0, NULL, "leave out the first line" },			\
 	TIMESTAMPS_OPT,								\
-	COLOR_OPT
+	COLOR_OPT,								\
+	OUTPUT_OPTS,								\
+	ROTATE_OPTS
 
 /**
  * struct events - the events of a run
@@ -86,6 +89,7 @@ struct events {
 
 int events_option(struct event_options *o, int opt, const char *arg);
 
+const char *events_why_lost(void);
 void events_catch_signals(void);
 bool events_stopped(void);
 int events_open(struct events *ev, int map_fd);

@@ -45,6 +45,8 @@ int sum_option(struct sum_options *o, int opt, const char *arg)
 		return task_option(&o->events.tasks, opt - SUM_OPT_TASKS, arg);
 	if (opt < SUM_OPT_TOP)
 		return many_option(&o->many, opt - SUM_OPT_MANY, arg);
+	if (opt >= SUM_OPT_OUTPUT)
+		return output_option(opt - SUM_OPT_OUTPUT, arg);
 	if (opt == SUM_OPT_TOP)
 		return parse_u32("--top", arg, 1, UINT32_MAX, &o->top);
 	return parse_seconds("--interval", arg, &o->interval_ns);

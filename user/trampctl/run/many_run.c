@@ -422,8 +422,7 @@ void many_warn_lost(const struct many_run *run, uint64_t unread)
 	const volatile struct many_counts *c = &run->skel->bss->counts;
 
 	if (c->lost_ring + unread)
-		warn("lost %llu calls: they came faster than they could be shown",
-		     c->lost_ring + unread);
+		warn("lost %llu calls: %s", c->lost_ring + unread, events_why_lost());
 	if (lost_calls(c))
 		warn("lost %" PRIu64 " calls: more than %d tasks or %d calls were under way, more than %d inside of each other, or they interrupted the tracing itself",
 		     lost_calls(c), MANY_MAX_TASKS, TRACE_MAX_INFLIGHT, MANY_MAX_DEPTH);

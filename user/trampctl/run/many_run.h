@@ -51,7 +51,8 @@ enum {
 /* The options of commands that show sums. */
 enum {
 	SUM_OPT_DURATION, SUM_OPT_TASKS, SUM_OPT_MANY = SUM_OPT_TASKS + NR_TASK_OPTS,
-	SUM_OPT_TOP = SUM_OPT_MANY + NR_MANY_OPTS, SUM_OPT_INTERVAL, NR_SUM_OPTS
+	SUM_OPT_TOP = SUM_OPT_MANY + NR_MANY_OPTS, SUM_OPT_INTERVAL, SUM_OPT_OUTPUT,
+	NR_SUM_OPTS = SUM_OPT_OUTPUT + NR_OUTPUT_OPTS
 };
 
 #define SUM_OPTS(what)								\
@@ -59,7 +60,8 @@ enum {
 	TASK_OPTS("calls"),							\
 	MANY_OPTS,								\
 	{ "top", 0, "N", "only the N " what " with most calls" },		\
-	{ "interval", 'i', "SECONDS", "show what was new each time, as often" }
+	{ "interval", 'i', "SECONDS", "show what was new each time, as often" }, \
+	OUTPUT_OPTS
 
 /**
  * struct sum_options - options of commands that show sums
