@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../out/error.h"
 #include "../out/json.h"
 #include "../out/table.h"
 #include "../out/text.h"
@@ -102,6 +103,8 @@ static void print(struct sums *s)
 	n = xasprintf("%" PRIu64, run_of(s)->total);
 	table_row(t, n, "in all", NULL);
 	free(n);
+	if (quiet_output)
+		table_hide_head(t);
 	table_print(t, stdout);
 	table_free(t);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../out/error.h"
 #include "../out/json.h"
 #include "../out/text.h"
 #include "../run/many_run.h"
@@ -171,10 +172,10 @@ static void print(struct sums *s)
 {
 	size_t i;
 
-	if (s->nr)
-		printf("%-14s %10s\n", "NANOSECONDS", "CALLS");
-	else
+	if (!s->nr)
 		puts("no calls");
+	else if (!quiet_output)
+		printf("%-14s %10s\n", "NANOSECONDS", "CALLS");
 	for (i = 0; i < s->nr; i++)
 		print_text(&run_of(s)->now[s->found[i].nr],
 			   together ? "all functions" : sum_name(&s->many, s->found[i].nr));

@@ -223,7 +223,7 @@ static int collect(struct probe_run *run)
 	events_begin();
 	if (json_output)
 		print_start(run);
-	else if (!opts.no_header)
+	else if (!opts.no_header && !quiet_output)
 		event_print_heads("PLACE VARIABLES");
 	fflush(stdout);
 

@@ -219,7 +219,7 @@ static void print(struct sums *s)
 	const struct stack_run *run = run_of(s);
 	size_t i;
 
-	if (s->nr && !folded)
+	if (s->nr && !folded && !quiet_output)
 		puts("   CALLS  FUNCTION AND ITS CALLERS");
 	for (i = 0; i < s->nr; i++)
 		(folded ? print_folded : print_text)(run, &run->stacks[s->found[i].nr]);

@@ -412,7 +412,7 @@ static int trace_run(int argc, char **argv)
 	events_begin();
 	if (json_output)
 		trace_print_start(run.funcs, run.nr);
-	else if (!opts.no_header)
+	else if (!opts.no_header && !quiet_output)
 		trace_print_header(false);
 	fflush(stdout);
 

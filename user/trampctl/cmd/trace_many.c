@@ -282,7 +282,7 @@ static int collect(struct trace_many *run)
 	events_begin();
 	if (json_output)
 		trace_print_start(run->funcs, run->many.funcs.nr);
-	else if (!run->opts->many.events->no_header)
+	else if (!run->opts->many.events->no_header && !quiet_output)
 		trace_print_header(run->opts->tree);
 	fflush(stdout);
 	if (output_failed())

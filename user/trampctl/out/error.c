@@ -20,6 +20,7 @@
 #include "text.h"
 
 bool debug_output;
+bool quiet_output;
 const char *current_command;
 
 /* --------------------------------------------------------------- errors -- */
@@ -135,13 +136,15 @@ int usage_error_similar(const char *const *similar, const char *fmt, ...)
 	return rc;
 }
 
-/* Something the user should know that is no reason to stop. */
+/* Something the user should know that is no reason to stop, unless --quiet. */
 void warn(const char *fmt, ...)
 {
 	json_object *j;
 	va_list ap;
 	char *msg;
 
+	if (quiet_output)
+		return;
 	va_start(ap, fmt);
 	if (vasprintf(&msg, fmt, ap) < 0)
 		msg = NULL;

@@ -21,6 +21,7 @@ enum {
 
 /* Set by main.c. */
 extern bool debug_output;		/* --debug: libbpf's and the library's messages */
+extern bool quiet_output;		/* --quiet: errors alone; a command's option sets it */
 extern const char *current_command;	/* the command that runs; NULL before it is known */
 
 /**

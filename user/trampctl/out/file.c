@@ -92,6 +92,9 @@ int output_option(int opt, const char *arg)
 	case OUTPUT_OPT_FILE:
 		out.path = arg;
 		return 0;
+	case OUTPUT_OPT_QUIET:
+		quiet_output = true;
+		return 0;
 	case OUTPUT_OPT_ROTATE:
 		return parse_size(arg);
 	default:

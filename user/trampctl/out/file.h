@@ -11,11 +11,12 @@
 #include <stdio.h>
 
 /* In the order of OUTPUT_OPTS and ROTATE_OPTS, which go together. */
-enum { OUTPUT_OPT_FILE, NR_OUTPUT_OPTS };
+enum { OUTPUT_OPT_FILE, OUTPUT_OPT_QUIET, NR_OUTPUT_OPTS };
 enum { OUTPUT_OPT_ROTATE = NR_OUTPUT_OPTS, OUTPUT_OPT_KEEP, NR_ROTATE_OPTS };
 
 #define OUTPUT_OPTS								\
-	{ "output", 'o', "FILE", "write to this file, not to standard output" }
+	{ "output", 'o', "FILE", "write to this file, not to standard output" }, \
+	{ "quiet", 'q', NULL, "no heads, no progress, no warnings: errors alone" }
 
 #define ROTATE_OPTS								\
 	{ "rotate", 0, "SIZE", "begin a new file at this size, as 64K, 10M, 1G" }, \

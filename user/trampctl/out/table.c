@@ -4,6 +4,7 @@
  * no cursor codes, no trailing blanks; the last column is never padded.
  */
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct table {
 	size_t nr_cols;
 	size_t nr_rows;		/* the header included */
 	size_t *width;
+	bool no_head;
 	char **cells;
 };
 
@@ -78,11 +80,17 @@ void table_row(struct table *t, ...)
 	va_end(ap);
 }
 
+/* Only rows are printed. */
+void table_hide_head(struct table *t)
+{
+	t->no_head = true;
+}
+
 void table_print(struct table *t, FILE *f)
 {
 	size_t r, c;
 
-	for (r = 0; r < t->nr_rows; r++) {
+	for (r = t->no_head; r < t->nr_rows; r++) {
 		for (c = 0; c < t->nr_cols; c++) {
 			const char *s = t->cells[r * t->nr_cols + c];
 			int pad = t->width[c] - text_width(s);

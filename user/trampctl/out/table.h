@@ -10,6 +10,7 @@
 struct table;
 struct table *table_new(const char *const *heads, const char *align);
 void table_row(struct table *t, ...) __attribute__((sentinel));
+void table_hide_head(struct table *t);
 void table_print(struct table *t, FILE *f);
 void table_free(struct table *t);
 

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../out/error.h"
 #include "../out/json.h"
 #include "events.h"
 #include "progress.h"
@@ -153,7 +154,7 @@ void progress_begin_losses(const char *what, const char *of, uint64_t (*lost)(vo
 {
 	sigset_t all, before;
 
-	if (running || json_output || !can_take_lines_away())
+	if (running || json_output || quiet_output || !can_take_lines_away())
 		return;
 	doing = what;
 	things = of;
