@@ -21,8 +21,8 @@
 #include "trampoline_test.h"
 
 static struct tt_target *const tt_tables[] = {
-	tt_scalar_targets, tt_struct_targets, tt_shape_targets, tt_context_targets,
-	tt_probe_targets, tt_many_targets,
+	tt_scalar_targets, tt_struct_targets, tt_member_targets, tt_shape_targets,
+	tt_context_targets, tt_probe_targets, tt_many_targets,
 };
 
 struct tt_file {

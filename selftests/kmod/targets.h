@@ -20,6 +20,42 @@ struct tt_s24 { u64 a; u64 b; u64 c; };
 struct tt_a16 { u64 a[2]; };
 struct tt_packed { u8 a; u64 b; } __packed;
 
+/* Every kind of member; the BTF of anonymous ones is inside of their parent. */
+struct tt_leaf {
+	u32 id;
+	char name[12];
+	const char *label;
+	struct tt_leaf *next;
+};
+
+struct tt_tree {
+	u64 id;
+	union {
+		u64 both;
+		struct {
+			u32 low;
+			u32 high;
+		};
+	};
+	unsigned int three : 3, five : 5;
+	int six : 6;
+	enum tt_enum bits : 31;
+	u64 wide : 40;
+	s16 small;
+	bool yes;
+	char letter;
+	enum tt_enum colour;
+	int matrix[2][3];
+	unsigned char full[4];
+	u8 raw[6];
+	struct tt_leaf leaf[3];
+	struct tt_leaf *ptr;
+	struct tt_leaf *ptrs[2];
+	void *nothing;
+};
+
+struct tt_pair { u32 number; s32 signed_number; struct tt_leaf *leaf; };
+
 /* scalars.c */
 void tt_void0(void);
 int tt_int0(void);
@@ -86,6 +122,10 @@ void tt_struct_void(struct tt_s16 s, s32 a);
 u64 tt_struct24(struct tt_s24 s);
 u64 tt_struct_packed(struct tt_packed s, u64 a);
 u64 tt_int128(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, unsigned __int128 h);
+
+/* members.c */
+struct tt_tree *tt_members(struct tt_tree *t, u64 where);
+u64 tt_members_value(struct tt_pair p, u64 a);
 
 /* shapes.c */
 void tt_empty(void);

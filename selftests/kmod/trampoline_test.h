@@ -118,6 +118,7 @@ extern atomic64_t tt_ran;
 /* The tables, each ended by a row without a name. */
 extern struct tt_target tt_scalar_targets[];
 extern struct tt_target tt_struct_targets[];
+extern struct tt_target tt_member_targets[];
 extern struct tt_target tt_shape_targets[];
 extern struct tt_target tt_context_targets[];
 extern struct tt_target tt_probe_targets[];
