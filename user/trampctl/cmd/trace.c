@@ -30,7 +30,8 @@
 #include "trace.h"
 #include "user/trampctl/run/calltrace.skel.h"
 
-enum { OPT_MANY = NR_EVENT_OPTS, OPT_STACK = OPT_MANY + NR_MANY_OPTS, OPT_ENTRY_ONLY, OPT_TREE };
+enum { OPT_MANY = NR_EVENT_OPTS, OPT_STACK = OPT_MANY + NR_MANY_OPTS, OPT_ENTRY_ONLY, OPT_TREE,
+       OPT_PRINT };
 
 static const struct cmd_opt trace_opts[] = {
 	EVENT_OPTS("CALLS", "calls"),
@@ -38,6 +39,7 @@ static const struct cmd_opt trace_opts[] = {
 	{ "stack", 0, NULL, "show the callers of each call" },
 	{ "entry-only", 0, NULL, "trace entries alone: no result, no duration" },
 	{ "tree", 0, NULL, "show calls below those that they are inside of" },
+	{ "print", 0, "MEMBER", "show members, too: 'file->f_inode->i_ino'" },
 	{ NULL }
 };
 
@@ -68,6 +70,8 @@ static int trace_option(int opt, const char *arg)
 		with_stack = true;
 	else if (opt == OPT_ENTRY_ONLY)
 		entry_only = true;
+	else if (opt == OPT_PRINT)
+		return members_parse("--print", arg, &many.prints);
 	else
 		many.tree = true;
 	return 0;
@@ -135,7 +139,7 @@ static void configure(struct traced_func *f, struct trace_config *cfg, size_t nr
 		cfg->flags |= TRACE_F_STACK;
 	if (!(f->proto->ret.flags & TRAMP_ARG_VOID))
 		cfg->flags |= TRACE_F_RESULT;
-	trace_find_strings(f, &cfg->nr_strs);
+	trace_find_strings(f, TRACE_MAX_STRS, &cfg->nr_strs);
 	memcpy(cfg->str_kind, f->str_kind, sizeof(cfg->str_kind));
 	cfg->ret_kind = f->ret_kind;
 }
@@ -247,7 +251,7 @@ static bool show_call(void *arg, const void *data, size_t size)
 	memcpy(&call, data, size < sizeof(call) ? size : sizeof(call));
 	if (call.func >= run->nr)
 		return false;
-	trace_print_call(&run->funcs[call.func], &call, run->ks, -1);
+	trace_print_call(&run->funcs[call.func], &call, NULL, run->ks, -1);
 	return true;
 }
 
@@ -377,19 +381,24 @@ static bool for_many(int argc, char **argv)
 	for (i = 0; i < argc; i++)
 		if (strpbrk(argv[i], "*?[@|"))
 			return true;
-	return many.many.used || many.tree || argc > MAX_FUNCS;
+	return many.many.used || many.tree || many.prints.nr || argc > MAX_FUNCS;
 }
 
 static int trace_run(int argc, char **argv)
 {
 	struct trace_run run = { .events = { .opts = &opts, .show = show_call, .things = "calls",
 					   .lost = lost_calls, .arg = &run } };
+	unsigned int i;
 	int rc;
 
 	if (many.tree && entry_only)
 		return usage_error("--tree and --entry-only exclude each other: only an exit ends a call");
 	if (entry_only && (many.many.min_ns || conditions_on_result(&many.many.conditions)))
 		return usage_error("--entry-only sees neither results nor durations");
+	for (i = 0; i < many.prints.nr; i++)
+		if (entry_only && member_on_result(&many.prints.expr[i]))
+			return usage_error("--entry-only sees no result to show %s of",
+					   many.prints.expr[i].text);
 	rc = tasks_check(&opts.tasks);
 	if (!rc)
 		rc = functions_check(argc, argv);
@@ -413,7 +422,7 @@ static int trace_run(int argc, char **argv)
 	if (json_output)
 		trace_print_start(run.funcs, run.nr);
 	else if (!opts.no_header && !quiet_output)
-		trace_print_header(false);
+		trace_print_header(false, NULL);
 	fflush(stdout);
 
 	rc = events_collect(&run.events);
@@ -435,6 +444,7 @@ const struct cmd cmd_trace = {
 		"joined by |, and @FILE has one a line. One line a call, when it returns: time of entry,\n"
 		"CPU, task, process, arguments and result by their BTF types, duration. For char *,\n"
 		"struct filename *, dentry *, file * and qstr * it shows the string, as it was at entry.\n"
+		"MEMBER is what an argument or ret leads to, as C writes it; several have commas between.\n"
 		"Ends with Ctrl-C, and then says how many calls were lost.\n",
 	.opts = trace_opts,
 	.min_args = 1,

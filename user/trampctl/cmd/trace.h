@@ -6,6 +6,7 @@
 #ifndef TRAMPCTL_TRACE_H
 #define TRAMPCTL_TRACE_H
 
+#include <json-c/json.h>
 #include <linux/types.h>
 #include <trampoline/trampoline.h>
 
@@ -38,23 +39,47 @@ struct traced_func {
 };
 
 /**
+ * struct trace_members - members that are shown of a call; trace_member.c shows them
+ * @list: as they were written
+ * @members: what each is for the call's function
+ * @found: what each was in this call
+ */
+struct trace_members {
+	const struct member_list *list;
+	const struct member *members;
+	const struct many_print *found;
+};
+
+/**
  * struct trace_many_options - a trace of many functions
  * @many: which calls
+ * @prints: members to show of each
  * @tree: calls inside of others are shown below them
  * @stack: with the callers of each call
  * @entry_only: without exits
  */
 struct trace_many_options {
 	struct many_options many;
+	struct member_list prints;
 	bool tree, stack, entry_only;
 };
 
 int trace_many(const struct trace_many_options *opts, int argc, char **argv);
 
-void trace_find_strings(struct traced_func *f, __u8 *nr_strs);
-void trace_print_header(bool tree);
+void trace_find_strings(struct traced_func *f, __u8 max, __u8 *nr_strs);
+void trace_print_header(bool tree, const struct member_list *members);
 void trace_print_start(const struct traced_func *funcs, size_t nr);
 void trace_print_call(const struct traced_func *f, const struct traced_call *call,
-		      const struct tramp_names *ks, int depth);
+		      const struct trace_members *members, const struct tramp_names *ks,
+		      int depth);
+json_object *trace_value_to_json(const struct tramp_proto *proto, const struct tramp_arg *arg,
+				 const __u64 *slots);
+char *trace_string_text(const struct traced_call *call, int nr);
+
+/* trace_member.c: */
+void trace_members_print(const struct traced_func *f, const struct traced_call *call,
+			 const struct trace_members *m);
+void trace_members_to_json(json_object *j, const struct traced_func *f,
+			   const struct traced_call *call, const struct trace_members *m);
 
 #endif /* TRAMPCTL_TRACE_H */

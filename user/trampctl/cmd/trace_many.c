@@ -21,6 +21,7 @@
 #include "../out/output.h"
 #include "../out/text.h"
 #include "../run/many_run.h"
+#include "../run/member.h"
 #include "../run/module.h"
 #include "../run/signals.h"
 #include "../trampctl.h"
@@ -36,7 +37,7 @@
 struct tree {
 	struct tree *next;
 	uint64_t task, top;
-	struct traced_call **calls;
+	struct many_event **calls;
 	size_t nr, room;
 };
 
@@ -59,8 +60,8 @@ static struct tree **tree_slot(struct trace_many *run, uint64_t task)
 
 static int earlier_first(const void *a, const void *b)
 {
-	const struct traced_call *x = *(struct traced_call *const *)a;
-	const struct traced_call *y = *(struct traced_call *const *)b;
+	const struct traced_call *x = &(*(struct many_event *const *)a)->call;
+	const struct traced_call *y = &(*(struct many_event *const *)b)->call;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -68,9 +69,17 @@ static int earlier_first(const void *a, const void *b)
 	return x->end > y->end ? -1 : x->end < y->end;
 }
 
-static void show_call(struct trace_many *run, const struct traced_call *call, int depth)
+static void show_call(struct trace_many *run, const struct many_event *e, int depth)
 {
-	trace_print_call(&run->funcs[call->func], call, run->ks, depth);
+	const struct traced_call *call = &e->call;
+	const struct member_list *list = &run->opts->prints;
+	const struct trace_members members = {
+		.list = list, .found = e->print,
+		.members = list->nr ? &run->many.members[call->func * list->nr] : NULL,
+	};
+
+	trace_print_call(&run->funcs[call->func], call, list->nr ? &members : NULL, run->ks,
+			 depth);
 	/* Not output_failed(): a signal may have interrupted it. */
 	run->shown += !ferror(stdout);
 }
@@ -92,14 +101,14 @@ static void show_tree(struct trace_many *run, struct tree *t)
 
 	qsort(t->calls, t->nr, sizeof(*t->calls), earlier_first);
 	for (i = 0; i < t->nr && !over; i++) {
-		const struct traced_call *c = t->calls[i];
+		const struct many_event *e = t->calls[i];
 
 		errno = 0;
-		while (depth && ends[depth - 1] <= c->start)
+		while (depth && ends[depth - 1] <= e->call.start)
 			depth--;
-		show_call(run, c, depth);
+		show_call(run, e, depth);
 		if (depth < MANY_MAX_DEPTH)
-			ends[depth++] = c->end;
+			ends[depth++] = e->call.end;
 		over = events_give_up(&run->events);
 		free(t->calls[i]);
 	}
@@ -168,18 +177,18 @@ static struct tree **find_tree(struct trace_many *run, uint64_t task, uint64_t t
 	return at;
 }
 
-static void add_call(struct trace_many *run, const struct many_event *e,
-		     const struct traced_call *call)
+/* @has_call: it is more than the end of its tree */
+static void add_call(struct trace_many *run, const struct many_event *e, bool has_call)
 {
 	struct tree **at = find_tree(run, e->task, e->top), *t = *at;
 
-	if (call) {
+	if (has_call) {
 		if (t->nr == t->room) {
 			t->room = t->room ? 2 * t->room : 8;
 			t->calls = xrealloc(t->calls, t->room * sizeof(*t->calls));
 		}
-		t->calls[t->nr] = xcalloc(1, sizeof(*call));
-		*t->calls[t->nr++] = *call;
+		t->calls[t->nr] = xcalloc(1, sizeof(*e));
+		*t->calls[t->nr++] = *e;
 	}
 	if (e->last || t->nr >= MAX_TREE)
 		show_tree(run, t);
@@ -193,31 +202,52 @@ static void add_call(struct trace_many *run, const struct many_event *e,
 
 static bool show_event(void *arg, const void *data, size_t size)
 {
-	const size_t head = offsetof(struct many_event, call);
+	const size_t end = offsetof(struct many_event, print);
 	const size_t least = offsetof(struct many_event, call.str);
 	struct trace_many *run = arg;
-	const struct many_event *e = data;
-	struct traced_call call = { 0 };
+	struct many_event e = { 0 };
 
-	if (size < head)
+	/* Records end behind their last string: what is cut off reads as zero. */
+	memcpy(&e, data, size < sizeof(e) ? size : sizeof(e));
+	if (size < end)
 		return false;
 	if (size < least) {
 		if (run->opts->tree)
-			add_call(run, e, NULL);
+			add_call(run, &e, false);
 		return run->opts->tree;
 	}
-	/* Records end behind their last string: what is cut off reads as zero. */
-	size -= head;
-	memcpy(&call, &e->call, size < sizeof(call) ? size : sizeof(call));
-	if (call.func >= run->many.funcs.nr)
+	if (e.call.func >= run->many.funcs.nr)
 		return false;
 	if (!run->opts->tree) {
-		show_call(run, &call, -1);
+		show_call(run, &e, -1);
 		return true;
 	}
 	/* With --tree the number is one of trees. */
-	add_call(run, e, &call);
-	return e->last && !output_failed();
+	add_call(run, &e, true);
+	return e.last && !output_failed();
+}
+
+/* Gives the members that are texts their places among the strings, the last ones. */
+static int place_texts(struct trace_many *run, size_t nr, __u8 *nr_strs)
+{
+	const struct member_list *list = &run->opts->prints;
+	const struct conditions *c = &run->opts->many.conditions;
+	struct member *m = list->nr ? &run->many.members[nr * list->nr] : NULL;
+	__u8 texts = 0;
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		texts += m[i].is_text;
+	if (texts > TRACE_MAX_STRS)
+		return usage_error("--print shows at most %d texts of a call, not %d",
+				   TRACE_MAX_STRS, texts);
+	trace_find_strings(&run->funcs[nr], TRACE_MAX_STRS - texts, nr_strs);
+	for (i = 0; i < list->nr; i++)
+		if (m[i].is_text) {
+			m[i].path.str = (*nr_strs)++;
+			run->many.paths[nr * run->many.nr_paths + c->nr + i] = m[i].path;
+		}
+	return 0;
 }
 
 /* Tells the programs what a trace needs to know of a function. */
@@ -226,6 +256,7 @@ static int configure(void *arg, size_t nr, struct many_func *info)
 	struct trace_many *run = arg;
 	struct traced_func *f;
 	uint32_t nr_slots;
+	int i, rc;
 
 	if (!run->funcs)
 		run->funcs = xcalloc(run->many.funcs.nr, sizeof(*run->funcs));
@@ -236,8 +267,12 @@ static int configure(void *arg, size_t nr, struct many_func *info)
 	f->proto = tramp_syms__proto(run->many.funcs.syms, f->sym);
 	if (!f->proto)
 		return fail_lib(run->many.funcs.syms, f->spec);
-	trace_find_strings(f, &info->nr_strs);
+	rc = place_texts(run, nr, &info->nr_strs);
+	if (rc)
+		return rc;
 	info->ret_kind = f->ret_kind;
+	for (i = 0; i < TRACE_MAX_SLOTS; i++)
+		info->ret_str += !!f->str_kind[i];
 	memcpy(info->str_kind, f->str_kind, sizeof(info->str_kind));
 	nr_slots = f->proto->nr_slots;
 	info->nr_slots = nr_slots < TRACE_MAX_SLOTS ? nr_slots : TRACE_MAX_SLOTS;
@@ -283,7 +318,7 @@ static int collect(struct trace_many *run)
 	if (json_output)
 		trace_print_start(run->funcs, run->many.funcs.nr);
 	else if (!run->opts->many.events->no_header && !quiet_output)
-		trace_print_header(run->opts->tree);
+		trace_print_header(run->opts->tree, &run->opts->prints);
 	fflush(stdout);
 	if (output_failed())
 		return 0;
@@ -307,7 +342,9 @@ int trace_many(const struct trace_many_options *opts, int argc, char **argv)
 	struct trace_many run = {
 		.opts = opts,
 		.many = { .opts = &opts->many, .mode = MANY_TRACE, .exits = !opts->entry_only,
-			  .flags = opts->stack ? MANY_F_STACK : 0, .configure = configure },
+			  .flags = opts->stack ? MANY_F_STACK : 0,
+			  .prints = opts->prints.nr ? &opts->prints : NULL,
+			  .configure = configure },
 		.events = { .opts = opts->many.events, .show = show_event, .things = "calls",
 			    .lost = lost_so_far },
 	};

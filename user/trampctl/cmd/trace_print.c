@@ -13,6 +13,7 @@
 #include "../out/json.h"
 #include "../out/text.h"
 #include "../run/events.h"
+#include "../run/member_type.h"
 #include "../trampctl.h"
 #include "trace.h"
 
@@ -27,15 +28,6 @@ static const struct {
 	{ "file", TRACE_STR_FILE },
 };
 
-static const struct btf_type *skip_modifiers(const struct btf *btf, __u32 id)
-{
-	const struct btf_type *t = btf__type_by_id(btf, id);
-
-	while (t && (btf_is_mod(t) || btf_is_typedef(t)))
-		t = btf__type_by_id(btf, t->type);
-	return t;
-}
-
 static enum trace_str_kind string_kind(const struct tramp_proto *proto, const struct tramp_arg *arg)
 {
 	const struct btf_type *t;
@@ -44,10 +36,10 @@ static enum trace_str_kind string_kind(const struct tramp_proto *proto, const st
 
 	if (arg->flags & TRAMP_ARG_STR)
 		return TRACE_STR_CHARS;
-	t = skip_modifiers(proto->btf, arg->type_id);
+	t = btf_skip_names(proto->btf, arg->type_id);
 	if (!t || !btf_is_ptr(t))
 		return TRACE_STR_NONE;
-	t = skip_modifiers(proto->btf, t->type);
+	t = btf_skip_names(proto->btf, t->type);
 	if (!t || !btf_is_struct(t))
 		return TRACE_STR_NONE;
 	name = btf__name_by_offset(proto->btf, t->name_off);
@@ -60,19 +52,20 @@ static enum trace_str_kind string_kind(const struct tramp_proto *proto, const st
 /**
  * trace_find_strings() - decide which arguments are shown as strings
  * @f: its @proto is set; @str_kind and @ret_kind are filled in
+ * @max: strings that there is room for
  * @nr_strs: (out) how many, the result included
  *
  * One place is kept for the result if it is a string; arguments beyond the rest
  * are shown as pointers.
  */
-void trace_find_strings(struct traced_func *f, __u8 *nr_strs)
+void trace_find_strings(struct traced_func *f, __u8 max, __u8 *nr_strs)
 {
 	const struct tramp_proto *p = f->proto;
-	__u8 nr = 0, max;
+	__u8 nr = 0;
 	__u32 i;
 
-	f->ret_kind = f->entry_only ? TRACE_STR_NONE : string_kind(p, &p->ret);
-	max = TRACE_MAX_STRS - !!f->ret_kind;
+	f->ret_kind = f->entry_only || !max ? TRACE_STR_NONE : string_kind(p, &p->ret);
+	max -= !!f->ret_kind;
 	for (i = 0; i < p->nr_args && nr < max; i++) {
 		const struct tramp_arg *arg = &p->args[i];
 
@@ -105,7 +98,7 @@ static const char *error_name(const struct tramp_arg *arg, __u64 val)
 }
 
 /* The text of a string as read in BPF, NULL if it was not: quoted, to be freed. */
-static char *string_text(const struct traced_call *call, int nr)
+char *trace_string_text(const struct traced_call *call, int nr)
 {
 	char *quoted, *text;
 	bool cut;
@@ -123,7 +116,7 @@ static char *string_text(const struct traced_call *call, int nr)
 static void print_value(const struct traced_func *f, const struct traced_call *call,
 			const struct tramp_arg *arg, const __u64 *slots, int str)
 {
-	char buf[256], *text = string_text(call, str);
+	char buf[256], *text = trace_string_text(call, str);
 
 	if (text) {
 		fputs(text, stdout);
@@ -134,15 +127,14 @@ static void print_value(const struct traced_func *f, const struct traced_call *c
 	free(text);
 }
 
-static json_object *value_to_json(const struct traced_func *f, const struct traced_call *call,
-				  const struct tramp_arg *arg, const __u64 *slots, int str)
+/* A value that is no string; NULL: none, or the pointer. */
+json_object *trace_value_to_json(const struct tramp_proto *proto, const struct tramp_arg *arg,
+				 const __u64 *slots)
 {
 	char buf[256];
 
 	if (arg->flags & TRAMP_ARG_VOID)
 		return NULL;
-	if (str >= 0 && call->str_len[str] > 0)
-		return json_bytes(call->str[str], TRACE_STR_LEN);
 	if (arg->flags & TRAMP_ARG_PTR)
 		return slots[0] ? json_hex(slots[0]) : NULL;
 	if (arg->flags & TRAMP_ARG_BOOL)
@@ -156,16 +148,29 @@ static json_object *value_to_json(const struct traced_func *f, const struct trac
 			return json_object_new_int64((__s64)val >> unused);
 		return json_object_new_uint64(val >> unused);
 	}
-	tramp_arg__format(f->proto, arg, (const uint64_t *)slots, buf, sizeof(buf));
+	tramp_arg__format(proto, arg, (const uint64_t *)slots, buf, sizeof(buf));
 	return json_object_new_string(buf);
+}
+
+static json_object *value_to_json(const struct traced_func *f, const struct traced_call *call,
+				  const struct tramp_arg *arg, const __u64 *slots, int str)
+{
+	if (str >= 0 && call->str_len[str] > 0 && !(arg->flags & TRAMP_ARG_VOID))
+		return json_bytes(call->str[str], TRACE_STR_LEN);
+	return trace_value_to_json(f->proto, arg, slots);
 }
 
 /* ----------------------------------------------------------------- calls -- */
 
-void trace_print_header(bool tree)
+/* @members: what is shown besides; or NULL */
+void trace_print_header(bool tree, const struct member_list *members)
 {
-	event_print_heads(tree ? "DURATION FUNCTION(ARGUMENTS) = RESULT" :
-				 "FUNCTION(ARGUMENTS) = RESULT DURATION");
+	char *heads = xasprintf("%s%s", tree ? "DURATION FUNCTION(ARGUMENTS) = RESULT" :
+					       "FUNCTION(ARGUMENTS) = RESULT DURATION",
+				members && members->nr ? " MEMBERS" : "");
+
+	event_print_heads(heads);
+	free(heads);
 }
 
 /* The first JSON object: from now on calls are seen. */
@@ -226,7 +231,8 @@ static struct event_head head_of(const struct traced_call *call)
 }
 
 static void print_text(const struct traced_func *f, const struct traced_call *call,
-		       const struct tramp_names *ks, int depth)
+		       const struct trace_members *members, const struct tramp_names *ks,
+		       int depth)
 {
 	const struct event_head head = head_of(call);
 	const struct tramp_proto *p = f->proto;
@@ -259,6 +265,8 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 		if (depth < 0)
 			printf(" %s", took);
 	}
+	if (members)
+		trace_members_print(f, call, members);
 	putchar('\n');
 
 	frames = stack_frames(call);
@@ -271,7 +279,8 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 }
 
 static void print_json(const struct traced_func *f, const struct traced_call *call,
-		       const struct tramp_names *ks, int depth)
+		       const struct trace_members *members, const struct tramp_names *ks,
+		       int depth)
 {
 	const struct event_head head = head_of(call);
 	json_object *j = event_to_json("call", &head), *args = json_object_new_object(), *stack;
@@ -300,6 +309,8 @@ static void print_json(const struct traced_func *f, const struct traced_call *ca
 			json_put_str(j, "error", err);
 		json_put_u64(j, "duration_ns", call->end - call->start);
 	}
+	if (members)
+		trace_members_to_json(j, f, call, members);
 	if (depth >= 0)
 		json_put_u64(j, "depth", depth);
 	frames = stack_frames(call);
@@ -317,11 +328,11 @@ static void print_json(const struct traced_func *f, const struct traced_call *ca
 }
 
 /*
- * Shows one call; @ks only matters if it has a stack. @depth: how many calls it is inside
- * of, in a tree; less than 0: this is none.
+ * Shows one call, with these members or NULL. Names (@ks) only matter if it has a stack. Of a
+ * call in a tree, @depth is how many others it is inside of; otherwise it is less than 0.
  */
 void trace_print_call(const struct traced_func *f, const struct traced_call *call,
-		      const struct tramp_names *ks, int depth)
+		      const struct trace_members *members, const struct tramp_names *ks, int depth)
 {
-	(json_output ? print_json : print_text)(f, call, ks, depth);
+	(json_output ? print_json : print_text)(f, call, members, ks, depth);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Conditions on arguments and results, and where a function has its arguments.
+ * Conditions on arguments, results and their members, and where a function has its arguments.
  *
- *	--if 'NAME OP NUMBER [&& NAME OP NUMBER]...'
+ *	--if 'WHERE OP CONSTANT [&& or || ...]'
  *
- * NAME is an argument by its BTF name or argN, or `ret`. Comparisons are those of C on the
- * argument's type: by its sign and size. A negative number is converted to the type of an
- * unsigned argument, so `ret >= -4095` finds the error pointers. `&` holds if the argument
- * has one of the bits.
+ * WHERE is an argument by its BTF name or argN, or `ret`, or a member that it leads to. Comparisons
+ * are those of C on its type: by its sign and size. A negative number is converted to the type
+ * of an unsigned argument, so `ret >= -4095` finds the error pointers. `&` holds if the number
+ * has one of the bits. As in C && goes before ||, and parentheses before both.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,6 +17,9 @@
 
 #include "../out/error.h"
 #include "condition.h"
+
+/* Parentheses inside of each other. */
+#define MAX_NESTING	16
 
 static const struct {
 	const char *text;
@@ -95,6 +98,202 @@ static int parse_value(const char **p, struct condition *c)
 	return 0;
 }
 
+/* ------------------------------------------------------------ constants -- */
+
+/* Of a text: the character behind a backslash; -1 if there is none such. */
+static int parse_escape(const char **p)
+{
+	static const char from[] = "ntr\\\"'", to[] = "\n\t\r\\\"'";
+	const char *at = **p ? strchr(from, **p) : NULL;
+	unsigned int byte;
+	char digits[3];
+
+	if (at) {
+		++*p;
+		return to[at - from];
+	}
+	if (**p != 'x' || !isxdigit((unsigned char)(*p)[1]) || !isxdigit((unsigned char)(*p)[2]))
+		return -1;
+	snprintf(digits, sizeof(digits), "%.2s", *p + 1);
+	byte = strtoul(digits, NULL, 16);
+	*p += 3;
+	/* It would end the text. */
+	return byte ? (int)byte : -1;
+}
+
+/* "TEXT", with the escapes that texts are shown with. */
+static int parse_text(const char **p, struct condition *c)
+{
+	const char *s = *p + 1;
+	size_t len = 0;
+	int byte;
+
+	while (*s != '"') {
+		byte = (unsigned char)*s;
+		if (!byte)
+			return usage_error("--if has a text without its end: %s", *p);
+		s++;
+		if (byte == '\\')
+			byte = parse_escape(&s);
+		if (byte < 0)
+			return usage_error("--if has a \\ in a text with nothing like \\n, \\\" or \\x1f: %s",
+					   *p);
+		/* One byte less than fits: what is cut must not be equal to it. */
+		if (len == sizeof(c->text) - 2)
+			return usage_error("--if compares with texts of at most %zu bytes, not %s",
+					   sizeof(c->text) - 2, *p);
+		c->text[len++] = byte;
+	}
+	c->is_text = true;
+	*p = s + 1;
+	if (c->op != MANY_EQ && c->op != MANY_NE)
+		return usage_error("--if compares a text by == and != only: %s", c->member.text);
+	return 0;
+}
+
+/* The right side of a comparison. */
+static int parse_constant(const char **p, struct condition *c)
+{
+	const char *s = *p;
+	size_t len = 0;
+
+	if (*s == '"')
+		return parse_text(p, c);
+	while (isalnum((unsigned char)s[len]) || s[len] == '_')
+		len++;
+	if ((len == 4 && !strncmp(s, "true", 4)) || (len == 5 && !strncmp(s, "false", 5))) {
+		c->value = len == 4;
+		*p += len;
+		return 0;
+	}
+	if (len && len < sizeof(c->word) && !isdigit((unsigned char)*s) &&
+	    !(len == 4 && !strncmp(s, "NULL", 4))) {
+		memcpy(c->word, s, len);
+		*p += len;
+		return 0;
+	}
+	if (parse_value(p, c))
+		return usage_error("--if needs a number of at most 64 bits (12, -1, 0x1f, 4K), a name of an enum, or a \"TEXT\", not \"%s\"",
+				   s);
+	return 0;
+}
+
+/* ------------------------------------------------------------- conditions -- */
+
+/* A condition that is being read, and the outcomes of comparisons of which it holds. */
+struct parse {
+	struct conditions *c;
+	const char *p;
+	int depth;
+};
+
+/* Outcomes of which one comparison holds. */
+static struct many_outcomes holds_of(unsigned int term)
+{
+	struct many_outcomes set = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < MANY_OUTCOMES; i++)
+		set.bits[i / 64] |= (__u64)(i >> term & 1) << (i % 64);
+	return set;
+}
+
+static void intersect(struct many_outcomes *a, const struct many_outcomes *b)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(a->bits) / sizeof(a->bits[0]); i++)
+		a->bits[i] &= b->bits[i];
+}
+
+static void unite(struct many_outcomes *a, const struct many_outcomes *b)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(a->bits) / sizeof(a->bits[0]); i++)
+		a->bits[i] |= b->bits[i];
+}
+
+static int parse_comparison(struct parse *in, struct many_outcomes *holds)
+{
+	struct conditions *c = in->c;
+	struct condition *t;
+	int rc;
+
+	if (c->nr >= MANY_MAX_TERMS)
+		return usage_error("--if takes at most %d comparisons in all", MANY_MAX_TERMS);
+	t = &c->term[c->nr];
+	memset(t, 0, sizeof(*t));
+	rc = member_parse("--if", &in->p, &t->member);
+	if (rc)
+		return rc;
+	in->p = skip_blanks(in->p);
+	if (parse_op(&in->p, &t->op))
+		return usage_error("--if needs one of == != < <= > >= & behind %s, not \"%s\"",
+				   t->member.text, in->p);
+	in->p = skip_blanks(in->p);
+	rc = parse_constant(&in->p, t);
+	if (rc)
+		return rc;
+	*holds = holds_of(c->nr++);
+	in->p = skip_blanks(in->p);
+	return 0;
+}
+
+static int parse_any(struct parse *in, struct many_outcomes *holds);
+
+static int parse_one(struct parse *in, struct many_outcomes *holds)
+{
+	const char *start;
+	int rc;
+
+	start = in->p = skip_blanks(in->p);
+	if (*in->p != '(')
+		return parse_comparison(in, holds);
+	if (in->depth == MAX_NESTING)
+		return usage_error("--if takes at most %d ( inside of each other", MAX_NESTING);
+	in->depth++;
+	in->p++;
+	rc = parse_any(in, holds);
+	if (rc)
+		return rc;
+	if (*in->p != ')')
+		return usage_error("--if has a ( without its ): %s", start);
+	in->depth--;
+	in->p = skip_blanks(in->p + 1);
+	return 0;
+}
+
+/* All of those with && between. */
+static int parse_all(struct parse *in, struct many_outcomes *holds)
+{
+	struct many_outcomes more;
+	int rc = parse_one(in, holds);
+
+	while (!rc && !strncmp(in->p, "&&", 2)) {
+		in->p += 2;
+		rc = parse_one(in, &more);
+		if (!rc)
+			intersect(holds, &more);
+	}
+	return rc;
+}
+
+/* Any of those with || between. */
+static int parse_any(struct parse *in, struct many_outcomes *holds)
+{
+	struct many_outcomes more;
+	int rc = parse_all(in, holds);
+
+	while (!rc && !strncmp(in->p, "||", 2)) {
+		in->p += 2;
+		rc = parse_all(in, &more);
+		if (!rc)
+			unite(holds, &more);
+	}
+	return rc;
+}
+
 /**
  * conditions_parse() - add the argument of an --if
  * @c: the conditions so far
@@ -104,42 +303,23 @@ static int parse_value(const char **p, struct condition *c)
  */
 int conditions_parse(struct conditions *c, const char *text)
 {
-	const char *p = text, *start;
-	struct condition *t;
-	size_t len;
+	struct parse in = { .c = c, .p = text };
+	struct many_outcomes holds;
+	const bool first = !c->nr;
+	int rc;
 
-	for (;;) {
-		if (c->nr >= MANY_MAX_TERMS)
-			return usage_error("--if takes at most %d conditions in all",
-					   MANY_MAX_TERMS);
-		t = &c->term[c->nr];
-		memset(t, 0, sizeof(*t));
-		start = p = skip_blanks(p);
-		while (isalnum((unsigned char)*p) || *p == '_')
-			p++;
-		len = p - start;
-		if (!len || isdigit((unsigned char)*start) || len >= sizeof(t->name))
-			return usage_error("--if needs the name of an argument, argN or ret, at \"%s\"",
-					   start);
-		memcpy(t->name, start, len);
-		p = skip_blanks(p);
-		if (parse_op(&p, &t->op))
-			return usage_error("--if needs one of == != < <= > >= & behind %s, not \"%s\"",
-					   t->name, p);
-		p = skip_blanks(p);
-		if (parse_value(&p, t))
-			return usage_error("--if needs a number of at most 64 bits (12, -1, 0x1f, 4K), not \"%s\"",
-					   p);
-		c->nr++;
-		p = skip_blanks(p);
-		if (!*p)
-			return 0;
-		if (!strncmp(p, "||", 2))
-			return usage_error("--if has no ||: all conditions must hold");
-		if (strncmp(p, "&&", 2))
-			return usage_error("--if needs && between conditions, not \"%s\"", p);
-		p += 2;
-	}
+	rc = parse_any(&in, &holds);
+	if (rc)
+		return rc;
+	if (*in.p == ')')
+		return usage_error("--if has a ) without its (: %s", text);
+	if (*in.p)
+		return usage_error("--if needs && or || between comparisons, not \"%s\"", in.p);
+	if (first)
+		c->holds = holds;
+	else
+		intersect(&c->holds, &holds);
+	return 0;
 }
 
 /* Does one of them need the result? */
@@ -148,10 +328,45 @@ bool conditions_on_result(const struct conditions *c)
 	unsigned int i;
 
 	for (i = 0; i < c->nr; i++)
-		if (!strcmp(c->term[i].name, "ret"))
+		if (member_on_result(&c->term[i].member))
 			return true;
 	return false;
 }
+
+/* Does one of them need more than the argument itself? */
+bool conditions_use_paths(const struct conditions *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr; i++)
+		if (c->term[i].member.nr || c->term[i].is_text)
+			return true;
+	return false;
+}
+
+/* Tells the programs what is the same for all functions. */
+void conditions_configure(const struct conditions *c, struct many_config *cfg)
+{
+	struct many_outcomes *may = &cfg->may_hold;
+	unsigned int i, outcome;
+
+	cfg->nr_terms = c->nr;
+	cfg->holds = c->holds;
+	*may = c->holds;
+	/* It may, if it does with this comparison of the result either way. */
+	for (i = 0; i < c->nr; i++) {
+		memcpy(cfg->text[i], c->term[i].text, sizeof(cfg->text[i]));
+		for (outcome = 0; member_on_result(&c->term[i].member) && outcome < MANY_OUTCOMES;
+		     outcome++) {
+			const unsigned int other = outcome ^ 1U << i;
+
+			if (may->bits[other / 64] >> (other % 64) & 1)
+				may->bits[outcome / 64] |= 1ULL << (outcome % 64);
+		}
+	}
+}
+
+/* -------------------------------------------------------------- functions -- */
 
 /**
  * arguments_locate() - where the calling convention has each slot
@@ -179,43 +394,28 @@ void arguments_locate(const struct tramp_proto *proto, __u8 *where, unsigned int
 	}
 }
 
-static const struct tramp_arg *find_arg(const struct tramp_proto *proto, const char *name)
+static int bind(const struct condition *c, const struct tramp_proto *proto, struct many_term *t,
+		struct many_path *path, struct member_refusal *no)
 {
-	unsigned int i, n;
-	char end;
+	__u64 value = c->value;
+	struct member m;
 
-	for (i = 0; i < proto->nr_args; i++)
-		if (!strcmp(proto->args[i].name, name))
-			return &proto->args[i];
-	if (sscanf(name, "arg%u%c", &n, &end) == 1 && n >= 1 && n <= proto->nr_args)
-		return &proto->args[n - 1];
-	return NULL;
-}
-
-static const char *bind(const struct condition *c, const struct tramp_proto *proto,
-			struct many_term *t)
-{
-	const bool result = !strcmp(c->name, "ret");
-	const struct tramp_arg *a = result ? &proto->ret : find_arg(proto, c->name);
-	__u8 where[TRACE_MAX_SLOTS] = { 0 };
-
-	if (result && (a->flags & TRAMP_ARG_VOID))
-		return "it returns nothing";
-	if (!a)
-		return "it has no argument of that name";
-	if (a->size > 8 || !a->size || (a->flags & (TRAMP_ARG_STRUCT | TRAMP_ARG_FLOAT)))
-		return "that argument or result is no number";
-	if (!result && a->slot >= TRACE_MAX_SLOTS)
-		return "that argument is too far behind";
-	arguments_locate(proto, where, TRACE_MAX_SLOTS);
-	t->where = result ? MANY_RESULT : where[a->slot];
+	if (member_bind(&c->member, proto, c->is_text ? MEMBER_TEXT : MEMBER_NUMBER, &m, no))
+		return -1;
+	if (c->word[0] && member_enumerator(proto, &m, c->word, &value, no))
+		return -1;
+	t->where = m.path.where;
 	t->op = c->op;
-	t->bits = a->size * 8;
-	t->is_signed = !!(a->flags & TRAMP_ARG_SIGNED);
-	t->value = c->value;
+	t->by_path = m.path.kind != MANY_PATH_SLOT;
+	t->shift = m.shift;
+	t->bits = m.bits;
+	t->is_signed = !!(m.arg.flags & TRAMP_ARG_SIGNED);
+	t->value = value;
 	if (c->negative && !t->is_signed && t->bits < 64)
 		t->value &= (1ULL << t->bits) - 1;
-	return NULL;
+	if (path)
+		*path = m.path;
+	return 0;
 }
 
 /**
@@ -223,17 +423,19 @@ static const char *bind(const struct condition *c, const struct tramp_proto *pro
  * @c: as written
  * @proto: its prototype
  * @f: (out) @terms and @nr_terms
+ * @paths: (out) of each comparison; NULL if conditions_use_paths() says that none is used
+ * @no: (out) why they make no sense for it
  *
- * Return: NULL, or why they make no sense for it.
+ * Return: 0, or -1 with @no filled.
  */
-const char *conditions_bind(const struct conditions *c, const struct tramp_proto *proto,
-			    struct many_func *f)
+int conditions_bind(const struct conditions *c, const struct tramp_proto *proto,
+		    struct many_func *f, struct many_path *paths, struct member_refusal *no)
 {
-	const char *why = NULL;
 	unsigned int i;
+	int err = 0;
 
-	for (i = 0; i < c->nr && !why; i++)
-		why = bind(&c->term[i], proto, &f->terms[i]);
+	for (i = 0; i < c->nr && !err; i++)
+		err = bind(&c->term[i], proto, &f->terms[i], paths ? &paths[i] : NULL, no);
 	f->nr_terms = c->nr;
-	return why;
+	return err;
 }

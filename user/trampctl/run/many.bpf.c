@@ -28,6 +28,7 @@
 #include "many.h"
 #include "filter.bpf.h"
 #include "string.bpf.h"
+#include "many_member.bpf.h"
 #include "many_judge.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -195,14 +196,29 @@ static __always_inline bool send(struct many_event *e, __u8 nr_strs)
 	return true;
 }
 
-struct many_string {
-	char text[TRACE_STR_LEN];
-};
-
 /* Not static: the verifier looks at it once, not for each slot. */
 __noinline int many_read_str(struct many_string *dst, __u64 ptr, __u32 kind)
 {
 	return dst ? read_str(dst->text, ptr, kind) : 0;
+}
+
+/* The members to show of arguments, or with @s == NULL of the result @ret. */
+static __always_inline void print_members(struct many_event *e, __u32 func,
+					  const struct slots *s, __u64 ret)
+{
+	__u32 i, key;
+
+	for (i = 0; i < MANY_MAX_PRINTS; i++) {
+		const struct many_path *p;
+
+		if (cfg.nr_terms + i >= cfg.nr_paths)
+			break;
+		key = func * cfg.nr_paths + cfg.nr_terms + i;
+		p = bpf_map_lookup_elem(&paths, &key);
+		if (!p || (p->where == MANY_RESULT) != !s)
+			continue;
+		many_print_member(e, p, s ? many_slot(s, p->where) : ret, i);
+	}
 }
 
 /* Notes the beginning of a call for a trace; the place in the task's stack names it. */
@@ -239,6 +255,8 @@ static __always_inline struct many_event *note_event(struct pt_regs *ctx, __u32 
 			n++;
 		}
 	}
+	if (cfg.flags & MANY_F_PRINTS)
+		print_members(e, func, s, 0);
 	if (cfg.flags & MANY_F_STACK)
 		e->call.stack_len = bpf_get_stack(ctx, e->call.stack, sizeof(e->call.stack), 0);
 	add(entered);
@@ -293,7 +311,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, bool session)
 {
 	struct many_func *f = NULL;
 	__u64 task;
-	__u32 func, place;
+	__u32 func, place, terms = 0;
 	bool wanted;
 	struct slots s;
 	struct many_task *state;
@@ -308,7 +326,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, bool session)
 			return 1;
 		take_slots(&s, ctx);
 	}
-	wanted = wanted_now() && arguments_wanted(f, &s);
+	wanted = wanted_now() && arguments_wanted(f, &s, func, &terms);
 	if (!(cfg.flags & MANY_F_EXIT)) {
 		if (wanted)
 			entry_alone(ctx, func, f, &s);
@@ -343,6 +361,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, bool session)
 	frame->sp = ctx->sp;
 	frame->func = func;
 	frame->wanted = wanted;
+	frame->terms = terms;
 	if (!place)
 		state->reported = 0;
 	if (cfg.mode == MANY_TRACE && wanted) {
@@ -365,8 +384,8 @@ static __always_inline int on_entry(struct pt_regs *ctx, bool session)
 
 /* A trace's record of the call that was noted at @place. */
 static __always_inline void finish_event(struct many_task *state, __u64 task, __u32 place,
-					 const struct many_func *f, __u64 now, __u64 ret,
-					 bool wanted)
+					 const struct many_func *f, __u32 func, __u64 now,
+					 __u64 ret, bool wanted)
 {
 	struct event_key key = { .task = task, .place = place };
 	struct many_event *e = bpf_map_lookup_elem(&inflight, &key);
@@ -378,12 +397,14 @@ static __always_inline void finish_event(struct many_task *state, __u64 task, __
 		e->call.ret = ret;
 		e->last = !place;
 		if (f->ret_kind) {
-			__u32 n = f->nr_strs - 1;
+			__u32 n = f->ret_str;
 
 			barrier_var(n);
 			if (n < TRACE_MAX_STRS)
 				e->call.str_len[n] = read_str(e->call.str[n], ret, f->ret_kind);
 		}
+		if (cfg.flags & MANY_F_PRINTS)
+			print_members(e, func, NULL, ret);
 		if (send(e, f->nr_strs))
 			state->reported = 1;
 	}
@@ -463,7 +484,7 @@ static __always_inline int exit_alone(struct pt_regs *ctx, __u32 func)
 {
 	struct many_func *f = bpf_map_lookup_elem(&funcs, &func);
 
-	if (!f || !wanted_now() || !result_wanted(f, PT_REGS_RC(ctx)))
+	if (!f || !wanted_now() || !result_wanted(f, PT_REGS_RC(ctx), func, 0))
 		return 0;
 	if (cfg.mode == MANY_COUNT)
 		count_call(func);
@@ -504,10 +525,10 @@ static __always_inline int on_exit(struct pt_regs *ctx)
 		return 0;
 	was = state->frames[bounded(place)];
 	took = now - was.start;
-	wanted = was.wanted && took >= cfg.min_ns && result_wanted(f, ret);
+	wanted = was.wanted && took >= cfg.min_ns && result_wanted(f, ret, func, was.terms);
 	if (cfg.mode == MANY_TRACE) {
 		if (was.wanted)
-			finish_event(state, task, place, f, now, ret, wanted);
+			finish_event(state, task, place, f, func, now, ret, wanted);
 		if (!place && !wanted && state->reported)
 			end_tree(task, was.start);
 	}

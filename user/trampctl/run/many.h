@@ -11,7 +11,10 @@
 
 #include "calltrace.h"
 
-#define MANY_MAX_TERMS		4	/* conditions of a run, on arguments and on the result */
+#define MANY_MAX_TERMS		8	/* comparisons of a run, of arguments and of the result */
+#define MANY_TEXT_LEN		64	/* bytes of a text that is compared, with its zero */
+#define MANY_MAX_PRINTS		8	/* members that a trace shows of a call */
+#define MANY_MAX_DEREFS		8	/* pointers that are read in memory on the way to one */
 #define MANY_MAX_DEPTH		64	/* calls inside of each other that one task is noted in */
 #define MANY_MAX_TASKS		4096	/* tasks that are inside at one time */
 #define MANY_MAX_STACKS		16384	/* different call stacks */
@@ -33,6 +36,7 @@ enum many_mode {
 #define MANY_F_TERMS		(1U << 3)	/* functions have conditions */
 #define MANY_F_FUNCS		(1U << 4)	/* functions are described */
 #define MANY_F_EXIT_ONLY	(1U << 5)	/* no entries: calls count as they return */
+#define MANY_F_PRINTS		(1U << 6)	/* members are shown */
 
 /* enum many_op: how a condition compares */
 enum many_op {
@@ -45,12 +49,14 @@ enum many_op {
 #define MANY_ON_STACK		0x40
 
 /**
- * struct many_term - a condition, as it is for one function
+ * struct many_term - a comparison, as it is for one function
  * @value: to compare with; as wide as the argument if that is unsigned
  * @where: where the argument is
  * @op: enum many_op
- * @bits: of the argument: 8 to 64
+ * @bits: of the number: 1 to 64
  * @is_signed: it has a sign
+ * @shift: bits below it, in the argument or the member
+ * @by_path: what is compared is where the path of the same number leads
  */
 struct many_term {
 	__u64 value;
@@ -58,18 +64,66 @@ struct many_term {
 	__u8 op;
 	__u8 bits;
 	__u8 is_signed;
-	__u8 __pad[4];
+	__u8 shift;
+	__u8 by_path;
+	__u8 __pad[2];
+};
+
+/* many_path::kind */
+enum many_path_kind {
+	MANY_PATH_SLOT,		/* in the argument itself */
+	MANY_PATH_NUMBER,	/* a number in memory */
+	MANY_PATH_TEXT,		/* characters in memory */
+};
+
+/**
+ * struct many_path - from an argument or a result to a member, for one function
+ * @off: where each pointer is, from where the one before leads; the first from the argument
+ * @last: where the member is, from there
+ * @text_len: bytes of an array of characters; 0: a text ends with a zero, or where it is cut
+ * @nr: pointers to read
+ * @kind: enum many_path_kind
+ * @size: bytes of a number in memory
+ * @where: where the argument is, as many_term::where
+ * @str: which of the call's strings it becomes
+ *
+ * A run has many_config::nr_paths of them for each function: those of terms by their numbers,
+ * then those of what is shown.
+ */
+struct many_path {
+	__u32 off[MANY_MAX_DEREFS];
+	__u32 last;
+	__u16 text_len;
+	__u8 nr;
+	__u8 kind;
+	__u8 size;
+	__u8 where;
+	__u8 str;
+	__u8 __pad;
+};
+
+/**
+ * struct many_print - what a path led to
+ * @value: the number that was read; or the address that could not be
+ * @status: more than 0: there is a value, or a text of this length with its zero; otherwise a
+ *	negative errno, or 0 if nothing was tried
+ */
+struct many_print {
+	__u64 value;
+	__s32 status;
+	__u32 __pad;
 };
 
 /**
  * struct many_func - one function; its number is the cookie of its programs
- * @terms: the conditions; of those on arguments and on the result alike
+ * @terms: what is compared, of the arguments and of the result alike
  * @nr_terms: how many
  * @nr_slots: of its arguments, for events: at most TRACE_MAX_SLOTS
  * @slot_where: where each slot is, as many_term::where
  * @str_kind: which of them lead to a string: enum trace_str_kind
- * @nr_strs: strings in all, that of the result included
+ * @nr_strs: strings in all, that of the result and those of members included
  * @ret_kind: the result's
+ * @ret_str: which of the strings is the result
  */
 struct many_func {
 	struct many_term terms[MANY_MAX_TERMS];
@@ -79,7 +133,14 @@ struct many_func {
 	__u8 ret_kind;
 	__u8 slot_where[TRACE_MAX_SLOTS];
 	__u8 str_kind[TRACE_MAX_SLOTS];
-	__u8 __pad[4];
+	__u8 ret_str;
+	__u8 __pad[3];
+};
+
+/* Of all outcomes of the comparisons, as bits of a number, those in a set. */
+#define MANY_OUTCOMES	(1 << MANY_MAX_TERMS)
+struct many_outcomes {
+	__u64 bits[MANY_OUTCOMES / 64];
 };
 
 /**
@@ -89,6 +150,11 @@ struct many_func {
  * @nr_funcs: functions in all
  * @min_ns: only calls that take as long
  * @filter: whose calls count
+ * @nr_paths: paths of each function
+ * @nr_terms: comparisons; the paths behind theirs are shown
+ * @holds: outcomes of which the conditions hold
+ * @may_hold: the same while those of the result are not known, and count as 0
+ * @text: of comparisons with a text
  */
 struct many_config {
 	__u32 mode;
@@ -96,6 +162,11 @@ struct many_config {
 	__u32 nr_funcs;
 	__u64 min_ns;
 	struct task_filter filter;
+	__u32 nr_paths;
+	__u32 nr_terms;
+	struct many_outcomes holds;
+	struct many_outcomes may_hold;
+	char text[MANY_MAX_TERMS][MANY_TEXT_LEN];
 };
 
 /**
@@ -146,12 +217,14 @@ struct many_stack {
  * @top: start of the outermost call that its task was in, which may be itself: names the tree
  * @task: whose, by its address
  * @last: nothing more comes of this tree. A record that ends here says only that.
+ * @print: members to show
  * @call: the call
  */
 struct many_event {
 	__u64 top;
 	__u64 task;
 	__u64 last;
+	struct many_print print[MANY_MAX_PRINTS];
 	struct traced_call call;
 };
 
@@ -161,12 +234,14 @@ struct many_event {
  * @sp: where its return address is, which tells it from other calls of the function
  * @func: number of the function
  * @wanted: all that could be asked at entry holds
+ * @terms: the comparisons that did, as bits
  */
 struct many_frame {
 	__u64 start;
 	__u64 sp;
 	__u32 func;
-	__u32 wanted;
+	__u16 wanted;
+	__u16 terms;
 };
 
 /**

@@ -8,9 +8,7 @@
 
 #include "filter.bpf.h"
 #include "many.h"
-
-/* Constant for the verifier, so that what a run does without costs nothing. */
-const volatile struct many_config cfg = {};
+#include "many_member.bpf.h"
 
 /* This cannot differ between the entry of a call and its exit; wanted_now() asks the rest. */
 static __always_inline bool task_counts(void)
@@ -69,7 +67,7 @@ static __always_inline bool compare(const struct many_term *t, __u64 val)
 	__u32 unused = (64 - t->bits) & 63;
 	bool less, equal;
 
-	val <<= unused;
+	val = val >> (t->shift & 63) << unused;
 	if (t->is_signed) {
 		val = (__s64)val >> unused;
 		less = (__s64)val < (__s64)want;
@@ -89,23 +87,69 @@ static __always_inline bool compare(const struct many_term *t, __u64 val)
 	}
 }
 
-static __always_inline bool arguments_wanted(const struct many_func *f, const struct slots *s)
+/*
+ * Does comparison @nr of function @func hold? One whose member cannot be read does not. Not
+ * static: the verifier looks at it once, and knows nothing of what comes out.
+ */
+__noinline int many_compare(const struct many_term *t, __u64 slot, __u32 func, __u32 nr)
 {
-	int i;
+	struct many_value v = { .value = slot };
+	const struct many_path *p;
+	__u32 key;
+	int equal;
 
-	if (!(cfg.flags & MANY_F_TERMS))
-		return true;
-	for (i = 0; i < MANY_MAX_TERMS; i++) {
-		if (i >= f->nr_terms)
-			break;
-		if (f->terms[i].where != MANY_RESULT &&
-		    !compare(&f->terms[i], many_slot(s, f->terms[i].where)))
-			return false;
+	if (!t)
+		return 0;
+	if (t->by_path) {
+		key = func * cfg.nr_paths + nr;
+		p = bpf_map_lookup_elem(&paths, &key);
+		if (!p || many_fetch(p, slot, &v))
+			return 0;
+		if (p->kind == MANY_PATH_TEXT) {
+			equal = many_text_is(v.value, p->text_len, nr);
+			return equal >= 0 && equal == (t->op == MANY_EQ);
+		}
 	}
-	return true;
+	return compare(t, v.value);
 }
 
-static __always_inline bool result_wanted(const struct many_func *f, __u64 ret)
+static __always_inline bool is_in(const volatile struct many_outcomes *set, __u32 outcome)
+{
+	outcome &= MANY_OUTCOMES - 1;
+	return set->bits[outcome / 64] >> (outcome % 64) & 1;
+}
+
+/* The comparisons of arguments that hold, as bits. */
+static __always_inline __u32 argument_terms(const struct many_func *f, const struct slots *s,
+					    __u32 func)
+{
+	__u32 terms = 0;
+	int i;
+
+	for (i = 0; i < MANY_MAX_TERMS; i++) {
+		const struct many_term *t = &f->terms[i];
+
+		if (i >= f->nr_terms)
+			break;
+		if (t->where != MANY_RESULT)
+			terms |= (many_compare(t, many_slot(s, t->where), func, i) & 1) << i;
+	}
+	return terms;
+}
+
+/* May the conditions hold, whatever the result is? @terms: (out) for result_wanted() */
+static __always_inline bool arguments_wanted(const struct many_func *f, const struct slots *s,
+					     __u32 func, __u32 *terms)
+{
+	if (!(cfg.flags & MANY_F_TERMS))
+		return true;
+	*terms = argument_terms(f, s, func);
+	return is_in(&cfg.may_hold, *terms);
+}
+
+/* Do they hold, with this result? */
+static __always_inline bool result_wanted(const struct many_func *f, __u64 ret, __u32 func,
+					  __u32 terms)
 {
 	int i;
 
@@ -114,10 +158,10 @@ static __always_inline bool result_wanted(const struct many_func *f, __u64 ret)
 	for (i = 0; i < MANY_MAX_TERMS; i++) {
 		if (i >= f->nr_terms)
 			break;
-		if (f->terms[i].where == MANY_RESULT && !compare(&f->terms[i], ret))
-			return false;
+		if (f->terms[i].where == MANY_RESULT)
+			terms |= (many_compare(&f->terms[i], ret, func, i) & 1) << i;
 	}
-	return true;
+	return is_in(&cfg.holds, terms);
 }
 
 #endif /* TRAMPCTL_MANY_JUDGE_BPF_H */

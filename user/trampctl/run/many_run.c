@@ -44,6 +44,10 @@ static void configure(struct many_run *run)
 	cfg->nr_funcs = run->funcs.nr;
 	cfg->min_ns = o->min_ns;
 	cfg->filter = o->events->tasks.filter;
+	conditions_configure(&o->conditions, cfg);
+	cfg->nr_paths = run->nr_paths;
+	if (run->prints)
+		cfg->flags |= MANY_F_PRINTS;
 }
 
 /* Maps that a run does not use are as small as can be. */
@@ -56,6 +60,8 @@ static int size_maps(struct many_run *run)
 
 	if (run->infos)
 		err = bpf_map__set_max_entries(s->maps.funcs, nr);
+	if (!err && run->nr_paths)
+		err = bpf_map__set_max_entries(s->maps.paths, nr * run->nr_paths);
 	if (!err && (run->mode == MANY_COUNT || together))
 		err = bpf_map__set_max_entries(s->maps.calls, nr);
 	if (!err && hist && !together)
@@ -118,48 +124,6 @@ static int load(struct many_run *run)
 	return run->task_link ? 0 : fail_bpf(errno, "cannot attach to the end of tasks");
 }
 
-/* Leaves out functions for which the conditions make no sense. Returns 0 or the exit code. */
-static int bind_conditions(struct many_run *run)
-{
-	const struct many_options *o = run->opts;
-	struct functions *f = &run->funcs;
-	struct tramp_proto *proto;
-	size_t i, n = 0;
-	const char *why = NULL;
-	int rc = 0;
-
-	if (!o->conditions.nr)
-		return 0;
-	progress_begin("reading prototypes");
-	for (i = 0; i < f->nr && !events_stopped() && !rc; i++) {
-		const char *name = f->func[i]->sym->name;
-
-		progress(i, f->nr);
-		proto = tramp_syms__proto(f->syms, f->func[i]->sym);
-		if (!proto) {
-			progress_end();
-			rc = fail_lib(f->syms, name);
-			break;
-		}
-		why = conditions_bind(&o->conditions, proto, &run->infos[n]);
-		tramp_proto__free(proto);
-		if (!why)
-			f->func[n++] = f->func[i];
-		else if (o->functions.all_or_nothing)
-			break;
-		else
-			functions_leave_out(f, "condition", why, name);
-	}
-	progress_end();
-	if (!rc && why && o->functions.all_or_nothing)
-		rc = usage_error("--if makes no sense for %s: %s", f->func[i]->sym->name, why);
-	if (!rc && !n && f->nr && !events_stopped())
-		rc = usage_error("--if makes no sense for any of the functions, as %s: %s",
-				 f->func[0]->sym->name, why);
-	f->nr = n;
-	return rc;
-}
-
 /* Has the command describe each function. */
 static int describe_functions(struct many_run *run)
 {
@@ -187,6 +151,10 @@ static int fill_funcs(struct many_run *run)
 		if (bpf_map_update_elem(fd, &i, &run->infos[i], BPF_ANY))
 			return fail_bpf(errno, "cannot tell the programs about %s",
 					run->funcs.func[i]->sym->name);
+	for (i = 0; i < run->funcs.nr * run->nr_paths && !events_stopped(); i++)
+		if (bpf_map_update_elem(bpf_map__fd(run->skel->maps.paths), &i, &run->paths[i],
+					BPF_ANY))
+			return fail_bpf(errno, "cannot tell the programs about members");
 	return 0;
 }
 
@@ -249,7 +217,7 @@ static void plan(struct many_run *run)
 			   !(tasks->filter.by & ~FILTER_CHILDREN) && !tasks->cgroup &&
 			   (run->mode == MANY_COUNT || run->mode == MANY_STACK);
 	for (i = 0; i < o->conditions.nr; i++)
-		if (strcmp(o->conditions.term[i].name, "ret"))
+		if (!member_on_result(&o->conditions.term[i].member))
 			run->exits_alone = false;
 	if (o->min_ns || conditions_on_result(&o->conditions))
 		run->exits = true;
@@ -266,7 +234,7 @@ static void plan(struct many_run *run)
 int many_start(struct many_run *run, int argc, char **argv)
 {
 	const struct many_options *o = run->opts;
-	const bool told = o->conditions.nr || run->configure;
+	const bool told = o->conditions.nr || run->prints || run->configure;
 	int rc;
 
 	plan(run);
@@ -280,7 +248,7 @@ int many_start(struct many_run *run, int argc, char **argv)
 	if (!rc && told)
 		run->infos = xcalloc(run->funcs.nr, sizeof(*run->infos));
 	if (!rc && !events_stopped())
-		rc = bind_conditions(run);
+		rc = many_bind(run);
 	if (!rc && !events_stopped())
 		rc = describe_functions(run);
 	if (!rc && !events_stopped())
@@ -379,6 +347,8 @@ void many_free(struct many_run *run)
 	tasks_close(&run->tasks);
 	free(run->attachment.places);
 	free(run->infos);
+	free(run->members);
+	free(run->paths);
 	functions_free(&run->funcs);
 }
 

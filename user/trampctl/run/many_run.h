@@ -16,6 +16,7 @@
 #include "events.h"
 #include "functions.h"
 #include "many.h"
+#include "member.h"
 
 struct many;
 
@@ -82,10 +83,14 @@ struct sum_options {
  * @mode: enum many_mode
  * @flags: MANY_F_STACK, MANY_F_TOGETHER
  * @exits: the command needs the exits of calls
+ * @prints: members to show of each call; NULL: none
  * @configure: what the command needs to know of a function, put into @info; or NULL
  * @arg: for @configure
  * @funcs: the functions
  * @infos: what the programs are told of each function; NULL: nothing
+ * @members: by function, what each of @prints is there
+ * @paths: by function, where the programs find what conditions compare, and @members
+ * @nr_paths: of each function
  * @attachment: where the programs are
  * @skel: the programs
  * @exits_alone: of @exits: calls count as they return, whatever was at their entry
@@ -95,17 +100,21 @@ struct sum_options {
  * @missed: hits that found a program running
  * @began: when everything was attached
  *
- * The first six are the command's to set.
+ * The first seven are the command's to set.
  */
 struct many_run {
 	const struct many_options *opts;
 	enum many_mode mode;
 	uint32_t flags;
 	bool exits;
+	const struct member_list *prints;
 	int (*configure)(void *arg, size_t nr, struct many_func *info);
 	void *arg;
 	struct functions funcs;
 	struct many_func *infos;
+	struct member *members;
+	struct many_path *paths;
+	size_t nr_paths;
 	struct many_attachment attachment;
 	struct many *skel;
 	bool exits_alone, session;
@@ -124,6 +133,9 @@ int many_wait(struct many_run *run, uint64_t interval_ns, int (*show)(void *arg)
 void many_halt(struct many_run *run);
 uint64_t many_lost(void *arg);
 void many_free(struct many_run *run);
+
+/* many_bind.c: */
+int many_bind(struct many_run *run);
 
 const char *many_name(const struct many_run *run, size_t nr);
 void many_put_name(json_object *j, const struct many_run *run, size_t nr);
