@@ -115,6 +115,8 @@ __noinline int many_compare(const struct many_term *t, __u64 slot, __u32 func, _
 
 static __always_inline bool is_in(const volatile struct many_outcomes *set, __u32 outcome)
 {
+	/* The compiler knows that this is so already, and 6.1's verifier does not. */
+	barrier_var(outcome);
 	outcome &= MANY_OUTCOMES - 1;
 	return set->bits[outcome / 64] >> (outcome % 64) & 1;
 }
