@@ -25,6 +25,8 @@ GUEST_FILES	+= $(shell command -v gojq):/usr/bin/jq \
 		   selftests/cli/common.sh:/opt/trampoline/cli/common.sh \
 		   selftests/cli/rows.sh:/opt/trampoline/cli/rows.sh \
 		   selftests/cli/errors.table:/opt/trampoline/cli/errors.table \
+		   selftests/kmod/scalars.c:/opt/trampoline/cli/scalars.c \
+		   selftests/kmod/device.c:/opt/trampoline/cli/device.c \
 		   selftests/cli/metrics.awk:/opt/trampoline/cli/metrics.awk \
 		   docs/examples/node_exporter/trampoline-stats.service:/opt/trampoline/cli/trampoline-stats.service \
 		   $(foreach f,$(CLI_OBJECTS),$(f):/opt/trampoline/cli/$(notdir $(f)))

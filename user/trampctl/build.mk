@@ -2,16 +2,17 @@
 #
 # trampctl. We link statically what Debian has as a static library, so the binary
 # depends on no version of libbpf at run time. Zydis comes as a shared library
-# only, which makes the whole a dynamic binary. Other distributions have no static
+# only, which makes the whole a dynamic binary. libdw wants the libelf of its own
+# version, and one only, so both are shared. Other distributions have no static
 # libraries; STATIC=0 leaves them out where they are there.
 
 TRAMPCTL_SRC	:= $(sort $(wildcard user/trampctl/*.c user/trampctl/*/*.c))
 TRAMPCTL_SRC	:= $(filter-out %.bpf.c,$(TRAMPCTL_SRC))
 TRAMPCTL_OBJ	:= $(TRAMPCTL_SRC:%.c=$(O)/%.o)
-TRAMPCTL_DEBIAN	:= bpf elf z json-c
+TRAMPCTL_DEBIAN	:= bpf z json-c
 STATIC		?= $(if $(filter-out /%,$(foreach l,$(TRAMPCTL_DEBIAN),$(shell $(CC) -print-file-name=lib$(l).a))),0,1)
 TRAMPCTL_LIBS	= $(if $(filter 1,$(STATIC)),-Wl$(comma)-Bstatic) $(TRAMPCTL_DEBIAN:%=-l%) \
-		  -Wl,-Bdynamic -lZydis -lZycore
+		  -Wl,-Bdynamic -ldw -lelf -lZydis -lZycore
 
 # Skeletons are generated headers: they must be there before what includes them is compiled.
 $(O)/user/trampctl/cmd/trace.o: $(O)/user/trampctl/run/calltrace.skel.h

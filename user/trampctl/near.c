@@ -27,6 +27,8 @@ static const struct {
 	{ "exclude", "deny" }, { "min-time", "min-duration" }, { "longer", "min-duration" },
 	{ "backtrace", "stack" }, { "callers", "stack" }, { "call-graph", "stack" },
 	{ "graph", "tree" }, { "flame", "folded" },
+	{ "line", "source" }, { "lines", "source" }, { "debuginfo", "vmlinux" },
+	{ "module", "ko" },
 };
 
 size_t near_commands(const char *word, const char *out[NEAR_MAX + 1])

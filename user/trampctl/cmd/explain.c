@@ -21,15 +21,18 @@
 #include "../out/json.h"
 #include "../out/linkinfo.h"
 #include "../run/module.h"
+#include "../run/sources.h"
 #include "../trampctl.h"
 #include "explain.h"
 
-enum { OPT_CODE, OPT_INTEL, OPT_OPCODES };
+enum { OPT_CODE, OPT_INTEL, OPT_OPCODES, OPT_SOURCE, OPT_DEBUGINFO };
 
 static const struct cmd_opt explain_opts[] = {
 	{ "code", 'c', NULL, "show what a probe at each instruction would be" },
 	{ "intel", 0, NULL, "instructions in Intel's syntax; AT&T's otherwise" },
 	{ "opcodes", 0, NULL, "show the bytes of each instruction" },
+	{ "source", 's', NULL, "show the line of source of each instruction" },
+	SOURCE_OPTS,
 	{ NULL }
 };
 
@@ -37,7 +40,8 @@ static struct code_opts code_opts;
 
 static int explain_option(int opt, const char *arg)
 {
-	(void)arg;
+	if (opt >= OPT_DEBUGINFO)
+		return source_option(&code_opts.debuginfo, opt - OPT_DEBUGINFO, arg);
 	switch (opt) {
 	case OPT_CODE:
 		code_opts.whole = true;
@@ -47,6 +51,9 @@ static int explain_option(int opt, const char *arg)
 		break;
 	case OPT_OPCODES:
 		code_opts.opcodes = true;
+		break;
+	case OPT_SOURCE:
+		code_opts.source = true;
 		break;
 	}
 	return 0;
@@ -320,6 +327,16 @@ static bool is_place(const char *arg)
 	return strchr(arg, '+') || !strncasecmp(arg, "0x", 2);
 }
 
+/* Lines of source are those of instructions: of a function it is all. */
+static int explain_instructions(const struct tramp_syms *syms, const char *arg, json_object *all,
+				bool *can)
+{
+	struct code_opts opts = code_opts;
+
+	opts.whole |= !is_place(arg);
+	return explain_code(syms, arg, &opts, all, can);
+}
+
 static int explain_run(int argc, char **argv)
 {
 	json_object *all = json_output ? json_object_new_array() : NULL;
@@ -327,12 +344,15 @@ static int explain_run(int argc, char **argv)
 	bool all_can = true, can, unasked = false;
 	int i, rc;
 
-	rc = load_syms(&syms);
+	if ((code_opts.debuginfo.vmlinux || code_opts.debuginfo.ko) && !code_opts.source)
+		rc = usage_error("--vmlinux and --ko are for --source, which is not given");
+	else
+		rc = load_syms(&syms);
 	if (rc)
 		goto out;
 	for (i = 0; i < argc; i++) {
-		if (code_opts.whole || is_place(argv[i]))
-			rc = explain_code(syms, argv[i], &code_opts, all, &can);
+		if (code_opts.whole || code_opts.source || is_place(argv[i]))
+			rc = explain_instructions(syms, argv[i], all, &can);
 		else
 			rc = explain_one(syms, argv[i], all, &can, &unasked);
 		if (rc)
@@ -346,6 +366,7 @@ static int explain_run(int argc, char **argv)
 	if (unasked)
 		rc = need_module(NULL);
 out:
+	source_close();
 	json_object_put(all);
 	tramp_syms__free(syms);
 	return rc;
@@ -358,7 +379,8 @@ const struct cmd cmd_explain = {
 	.details =
 		"FUNCTION is a name, or MODULE:NAME. With an offset, or for an address (0x...) alone, it\n"
 		"shows what a probe at that instruction would be, and why it is no better. --code shows\n"
-		"this for all instructions of the function. Exits with 0 if programs can be attached to\n"
+		"this for all instructions of the function, and --source the lines of source, if\n"
+		"debuginfo is installed. Exits with 0 if programs can be attached to\n"
 		"each, with 6 if one of them takes no program, with 3 if one does not exist.\n",
 	.opts = explain_opts,
 	.min_args = 1,

@@ -9,16 +9,22 @@
 #include <json-c/json.h>
 #include <trampoline/trampoline.h>
 
+#include "../run/debuginfo.h"
+
 /**
  * struct code_opts - how instructions are explained
  * @whole: all of the function
  * @intel: in Intel's syntax
  * @opcodes: with their bytes
+ * @source: with their lines of source
+ * @debuginfo: files that have these
  */
 struct code_opts {
 	bool whole;
 	bool intel;
 	bool opcodes;
+	bool source;
+	struct debuginfo_options debuginfo;
 };
 
 int explain_code(const struct tramp_syms *syms, const char *spec, const struct code_opts *opts,

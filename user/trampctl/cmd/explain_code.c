@@ -22,6 +22,7 @@
 #include "../out/text.h"
 #include "../run/module.h"
 #include "../run/progress.h"
+#include "../run/sources.h"
 #include "explain.h"
 
 /* A function, and how to show it. */
@@ -29,6 +30,7 @@ struct view {
 	const struct tramp_code *code;
 	const struct code_opts *opts;
 	struct disasm *disasm;
+	struct lines *lines;	/* NULL: no lines of source are wanted */
 };
 
 /* An instruction's text and bytes; false if they are hidden. */
@@ -52,11 +54,35 @@ static bool has_where(const struct tramp_insn_info *insn)
 	return insn->reason && insn->where != insn->offset;
 }
 
+/* The lines of an instruction, none if they are not wanted. To be freed. */
+static struct line_frames insn_lines(const struct view *v, const struct tramp_insn_info *insn)
+{
+	struct line_frames f = { NULL };
+
+	if (v->lines)
+		lines_at(v->lines, v->code->func_addr + insn->offset, &f);
+	return f;
+}
+
+/* A line for a column: of a file outside of the folder of the build its name does. To be freed. */
+static char *line_text(const struct line_frames *f)
+{
+	const char *file = f->nr ? f->list[0].file : NULL;
+
+	if (!file)
+		return xasprintf("-");
+	return xasprintf("%s:%d", file[0] == '/' ? basename(file) : file, f->list[0].line);
+}
+
 /* ------------------------------------------------------ the whole function -- */
 
 static void add_row(const struct view *v, struct table *t, const struct tramp_insn_info *insn)
 {
 	char text[DISASM_TEXT], bytes[DISASM_BYTES], covers[8] = "-", *offset, *reason;
+	struct line_frames f = insn_lines(v, insn);
+	const char *cells[7] = { NULL };
+	char *source = NULL;
+	size_t nr = 0;
 	bool refused = insn->mode == TRAMP_MODE_NONE;
 
 	if (!insn_text(v, insn, text, bytes))
@@ -69,12 +95,19 @@ static void add_row(const struct view *v, struct table *t, const struct tramp_in
 		reason = xasprintf("%s@+0x%x", tramp_reason_name(insn->reason), insn->where);
 	else
 		reason = xasprintf("%s", insn->reason ? tramp_reason_name(insn->reason) : "-");
+	cells[nr++] = offset;
+	cells[nr++] = refused ? "no" : tramp_mode_name(insn->mode);
+	cells[nr++] = covers;
+	cells[nr++] = reason;
+	if (v->lines)
+		cells[nr++] = source = line_text(&f);
 	if (v->opts->opcodes)
-		table_row(t, offset, refused ? "no" : tramp_mode_name(insn->mode), covers, reason,
-			  bytes, text, NULL);
-	else
-		table_row(t, offset, refused ? "no" : tramp_mode_name(insn->mode), covers, reason,
-			  text, NULL);
+		cells[nr++] = bytes;
+	cells[nr++] = text;
+	/* The table takes as many as it has columns. */
+	table_row(t, cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], NULL);
+	line_frames_free(&f);
+	free(source);
 	free(offset);
 	free(reason);
 }
@@ -109,16 +142,18 @@ static void print_sum(const struct tramp_code *c)
 
 static void print_function(const struct view *v)
 {
-	static const char *const plain[] = {
-		"OFFSET", "MODE", "COVERS", "REASON", "INSTRUCTION", NULL
-	};
-	static const char *const with_bytes[] = {
-		"OFFSET", "MODE", "COVERS", "REASON", "BYTES", "INSTRUCTION", NULL
+	/* With or without lines of source, and bytes. */
+	static const char *const heads[2][2][8] = {
+		{ { "OFFSET", "MODE", "COVERS", "REASON", "INSTRUCTION" },
+		  { "OFFSET", "MODE", "COVERS", "REASON", "BYTES", "INSTRUCTION" } },
+		{ { "OFFSET", "MODE", "COVERS", "REASON", "SOURCE", "INSTRUCTION" },
+		  { "OFFSET", "MODE", "COVERS", "REASON", "SOURCE", "BYTES", "INSTRUCTION" } },
 	};
 	const struct tramp_code *c = v->code;
+	const bool source = v->lines, bytes = v->opts->opcodes;
 	char *func = func_text(c->module, c->func_name);
-	struct table *t = v->opts->opcodes ? table_new(with_bytes, "llrlll") :
-					     table_new(plain, "llrll");
+	struct table *t = table_new(heads[source][bytes], source && bytes ? "llrllll" :
+				    source || bytes ? "llrlll" : "llrll");
 	bool probed = false;
 	size_t i;
 
@@ -171,6 +206,22 @@ static void print_mode(const struct tramp_insn_info *insn)
 	putchar('\n');
 }
 
+static void print_lines(const struct view *v, const struct tramp_insn_info *insn)
+{
+	struct line_frames f = insn_lines(v, insn);
+	size_t i;
+
+	for (i = 0; i < f.nr; i++) {
+		char *text = source_text(&f.list[i]);
+
+		printf("  %-11s %s\n", i ? "inlined at" : "source", text);
+		free(text);
+	}
+	if (v->lines && !f.nr)
+		puts("  source      unknown: the debuginfo has no line of it");
+	line_frames_free(&f);
+}
+
 static void print_insn(const struct view *v)
 {
 	const struct tramp_code *c = v->code;
@@ -186,7 +237,9 @@ static void print_insn(const struct view *v)
 		printf(": %s", bytes);
 	if (c->func_addr)
 		printf(", at 0x%" PRIx64, c->func_addr + insn->offset);
-	printf("\n  probe       ");
+	putchar('\n');
+	print_lines(v, insn);
+	printf("  probe       ");
 	print_mode(insn);
 	if (insn->flags & TRAMP_INSN_F_PROBED)
 		printf("  now         a probe of ours is there\n");
@@ -218,6 +271,12 @@ static json_object *insn_to_json(const struct view *v, const struct tramp_insn_i
 	if (has_where(insn))
 		json_put_u64(j, "reason_offset", insn->where);
 	json_put_bool(j, "probed", insn->flags & TRAMP_INSN_F_PROBED);
+	if (v->lines) {
+		struct line_frames f = insn_lines(v, insn);
+
+		json_object_object_add(j, "source", source_to_json(&f));
+		line_frames_free(&f);
+	}
 	return j;
 }
 
@@ -245,6 +304,28 @@ static bool any_possible(const struct tramp_code *c)
 	return false;
 }
 
+/* Lines are found by address. */
+static int fail_hidden(const char *spec)
+{
+	struct problem p = { .exit_code = EXIT_PERMISSION, .err = EPERM,
+			     .reason = tramp_reason_name(TRAMP_REASON_HIDDEN_ADDRESS),
+			     .remedy = tramp_reason_remedy(TRAMP_REASON_HIDDEN_ADDRESS) };
+
+	return fail(&p, "%s: %s", spec, tramp_reason_sentence(TRAMP_REASON_HIDDEN_ADDRESS));
+}
+
+/* Opens the debuginfo of what a function is in. One that is not found gets its error later. */
+static int open_lines_of(const struct tramp_syms *syms, const char *spec,
+			 const struct debuginfo_options *o)
+{
+	char *func = strndup(spec, strcspn(spec, "+"));
+	const struct tramp_sym *sym = func ? tramp_syms__find(syms, func) : NULL;
+	struct lines *lines;
+
+	free(func);
+	return sym ? source_lines(o, sym->module, &lines) : 0;
+}
+
 /**
  * explain_code() - explain a function's instructions, or one of them
  * @syms: to suggest names from
@@ -263,7 +344,13 @@ int explain_code(const struct tramp_syms *syms, const char *spec, const struct c
 	struct tramp_names *ks = NULL;
 	struct tramp_code *code;
 	struct view v;
+	int rc = 0;
 
+	/* That of a function can be had now; what follows takes long. */
+	if (opts->source)
+		rc = open_lines_of(syms, spec, &opts->debuginfo);
+	if (rc)
+		return rc;
 	/* The first time, the module reads the kernel's text. */
 	progress_begin("reading the kernel's text");
 	code = tramp_explain_code(syms, spec, &copts);
@@ -271,6 +358,12 @@ int explain_code(const struct tramp_syms *syms, const char *spec, const struct c
 	v = (struct view){ .code = code, .opts = opts };
 	if (!code)
 		return fail_place(syms, spec);
+	if (opts->source)
+		rc = source_lines(&opts->debuginfo, code->module, &v.lines);
+	if (!rc && opts->source && !code->func_addr)
+		rc = fail_hidden(spec);
+	if (rc)
+		goto out;
 	if (code->code)
 		dopts.ks = ks = load_ksyms("addresses are shown without names");
 	v.disasm = disasm_new(&dopts);
@@ -283,6 +376,7 @@ int explain_code(const struct tramp_syms *syms, const char *spec, const struct c
 	*can = any_possible(code);
 	disasm_free(v.disasm);
 	tramp_names__free(ks);
+out:
 	tramp_code__free(code);
-	return 0;
+	return rc;
 }

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests of trampctl's own parts that need no module: they are linked with its objects.
+#
+# sample is a program whose debuginfo is read. It has flags of its own, as its lines must not be
+# elsewhere when somebody else builds it. stripped is the same without debuginfo, and rebuilt has
+# another build ID.
+
+TCT		:= selftests/trampctl
+TCT_SAMPLE	:= $(O)/$(TCT)/sample
+TCT_OBJ		:= $(filter $(O)/user/trampctl/run/% $(O)/user/trampctl/out/%,$(TRAMPCTL_OBJ))
+
+UNIT_TESTS	+= $(O)/$(TCT)/test_lines
+
+$(TCT_SAMPLE) $(TCT_SAMPLE).rebuilt: $(TCT)/sample.c $(TCT)/sample.h
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -g -O2 -fno-pie -no-pie -fcf-protection=none \
+		-Wl,--build-id=$(if $(filter %.rebuilt,$@),0xfeedface01234567,sha1) -o $@ $<
+
+$(TCT_SAMPLE).stripped: $(TCT_SAMPLE)
+	$(Q)strip -o $@ $<
+
+$(O)/$(TCT)/test_lines.o: OWN_CFLAGS += -D_GNU_SOURCE -DSAMPLE='"$(abspath $(TCT_SAMPLE))"' \
+	-DSOURCES='"$(abspath $(TCT))"'
+$(O)/$(TCT)/test_lines: $(O)/$(TCT)/test_lines.o $(O)/selftests/lib/ktap.o $(TCT_OBJ) $(LIBTRAMP_A) \
+		| $(TCT_SAMPLE) $(TCT_SAMPLE).rebuilt $(TCT_SAMPLE).stripped
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter-out %.a,$^) $(LIBTRAMP_A) \
+		$(TRAMPCTL_LIBS)
