@@ -109,7 +109,6 @@ DEPS_GOALS	:= $(filter-out $(NO_DEPS_GOALS),$(GOALS))
 DEPS_GROUPS	= $(if $(filter $(LIB_GOALS) deb,$(DEPS_GOALS)),lib) \
 		  $(if $(filter-out $(LIB_GOALS) dkms deb,$(DEPS_GOALS)),build vm) \
 		  $(filter check fuzz dkms deb,$(DEPS_GOALS)) \
-		  $(if $(filter test-chroot,$(DEPS_GOALS)),deb chroot) \
 		  $(if $(filter debug-kernel test-debug fuzz-ioctl,$(DEPS_GOALS)),debug)
 
 # Look for missing packages before any rule runs: a no-op of a few milliseconds when all are
