@@ -9,23 +9,13 @@
 #include <unistd.h>
 
 #include "color.h"
-#include "error.h"
 #include "json.h"
 
-static enum { AUTO, ALWAYS, NEVER } when;
+static enum color_when when;
 
-/* The argument of --color. Returns 0, or EXIT_USAGE after having reported the error. */
-int color_option(const char *arg)
+void color_set(enum color_when w)
 {
-	static const char *const names[] = { "auto", "always", "never" };
-	int i;
-
-	for (i = AUTO; i <= NEVER; i++)
-		if (!strcmp(arg, names[i])) {
-			when = i;
-			return 0;
-		}
-	return usage_error("--color must be auto, always or never, not \"%s\"", arg);
+	when = w;
 }
 
 /* Standard output is what it will be: that of --output is open. */
@@ -33,8 +23,8 @@ static bool wanted(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	if (json_output || when != AUTO)
-		return !json_output && when == ALWAYS;
+	if (json_output || when != COLOR_AUTO)
+		return !json_output && when == COLOR_ALWAYS;
 	return !(no && no[0]) && term && strcmp(term, "dumb") && isatty(STDOUT_FILENO);
 }
 

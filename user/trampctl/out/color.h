@@ -11,7 +11,10 @@ enum color { COLOR_NONE, COLOR_FUNCTION, COLOR_ERROR, NR_COLORS };
 #define COLOR_OPT								\
 	{ "color", 0, "WHEN", "auto (on a terminal), always or never" }
 
-int color_option(const char *arg);
+/* The words of --color. */
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+void color_set(enum color_when when);
 const char *color(enum color c);
 
 #endif /* TRAMPCTL_COLOR_H */

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Numbers on the command line: all of the word must be the number, it must be in
- * range, and the error names the option and the range.
+ * range, and the error names the option and the range. Words of which one must be given.
  */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,4 +125,31 @@ int parse_time(const char *what, const char *text, uint64_t *ns)
 int parse_link_id(const char *text, uint32_t *id)
 {
 	return parse_u32("a link's ID", text, 1, UINT32_MAX, id);
+}
+
+/**
+ * parse_word() - one of a few words
+ * @what: the option, for the error message
+ * @text: what was given
+ * @words: two or more, and NULL behind them; the message has all of them
+ * @nr: (out) which it is
+ *
+ * Return: 0, or EXIT_USAGE after having reported the error.
+ */
+int parse_word(const char *what, const char *text, const char *const *words, unsigned int *nr)
+{
+	char all[128] = "";
+	size_t len = 0;
+	unsigned int i;
+
+	for (i = 0; words[i]; i++) {
+		if (!strcmp(text, words[i])) {
+			*nr = i;
+			return 0;
+		}
+		if (len < sizeof(all))
+			len += snprintf(all + len, sizeof(all) - len, "%s%s",
+					!i ? "" : words[i + 1] ? ", " : " or ", words[i]);
+	}
+	return usage_error("%s must be %s, not \"%s\"", what, all, text);
 }

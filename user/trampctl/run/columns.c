@@ -10,14 +10,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "../out/error.h"
 #include "../out/file.h"
 #include "../out/json.h"
 #include "../out/text.h"
+#include "args.h"
 #include "columns.h"
 #include "filter.h"
 #include "signals.h"
 
+/* In the order of the words of --timestamps. */
 static enum { WALL, RELATIVE, DELTA, NONE } form;
 
 /* When it began, and the time of the event before. CLOCK_MONOTONIC, ns. */
@@ -29,15 +30,12 @@ static const char *heads;
 /* The argument of --timestamps. Returns 0, or EXIT_USAGE after having reported the error. */
 int timestamps_option(const char *arg)
 {
-	static const char *const names[] = { "wall", "relative", "delta", "none" };
-	int i;
+	static const char *const names[] = { "wall", "relative", "delta", "none", NULL };
+	unsigned int nr = form;
+	int rc = parse_word("--timestamps", arg, names, &nr);
 
-	for (i = WALL; i <= NONE; i++)
-		if (!strcmp(arg, names[i])) {
-			form = i;
-			return 0;
-		}
-	return usage_error("--timestamps must be wall, relative, delta or none, not \"%s\"", arg);
+	form = nr;
+	return rc;
 }
 
 /* To be called in front of the first line, once events may come. */

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "../out/color.h"
 #include "../out/error.h"
 #include "../out/output.h"
 #include "args.h"
@@ -43,6 +44,17 @@ bool events_stopped(void)
 	return stopped;
 }
 
+/* The argument of --color. */
+static int set_color(const char *arg)
+{
+	static const char *const words[] = { "auto", "always", "never", NULL };
+	unsigned int when = COLOR_AUTO;
+	int rc = parse_word("--color", arg, words, &when);
+
+	color_set(when);
+	return rc;
+}
+
 /* One of EVENT_OPTS(). Returns 0, or the exit code after having reported the error. */
 int events_option(struct event_options *o, int opt, const char *arg)
 {
@@ -57,7 +69,7 @@ int events_option(struct event_options *o, int opt, const char *arg)
 	case EVENT_OPT_TIMESTAMPS:
 		return timestamps_option(arg);
 	case EVENT_OPT_COLOR:
-		return color_option(arg);
+		return set_color(arg);
 	}
 	if (opt >= EVENT_OPT_OUTPUT)
 		return output_option(opt - EVENT_OPT_OUTPUT, arg);
