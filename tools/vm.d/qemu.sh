@@ -30,14 +30,21 @@ name_log() {
 # interrupt for every byte. Most of them find nothing left to do when a threaded handler
 # (PREEMPT_RT) comes to look. With noirqdebug the kernel does not take that for a stuck
 # interrupt line and switch it off.
+#
+# Both limits are multiplied by TIME_SCALE, as all others are, up to five minutes. A debug kernel
+# in which every function is traced, those of its checkers too, needs more than a minute to free the
+# hash of an ftrace ops with 25,000 functions, in a callback that does not reschedule.
 kernel_arguments() {
 	# no_timer_check: the kernel tests the timer by waiting for ten ticks, which a
 	# busy host does not always give an emulated machine in time.
+	local limits=$((TIME_SCALE < 5 ? TIME_SCALE : 5))
 	local arguments="console=ttyS0,115200 rdinit=/init loglevel=7 panic=-1 oops=panic"
+
 	arguments+=" no_timer_check"
 
-	arguments+=" reboot=t log_buf_len=4M printk.devkmsg=on watchdog_thresh=30"
-	arguments+=" rcupdate.rcu_cpu_stall_timeout=60 8250.nr_uarts=4 noirqdebug"
+	arguments+=" reboot=t log_buf_len=4M printk.devkmsg=on"
+	arguments+=" watchdog_thresh=$((30 * limits)) rcupdate.rcu_cpu_stall_timeout=$((60 * limits))"
+	arguments+=" 8250.nr_uarts=4 noirqdebug"
 	arguments+=" unknown_nmi_panic panic_print=0x40"
 	echo "$arguments$append"
 }
