@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Print the reasons as the rows of the user guide's tables, from the tables that the
+ * Print the reasons as the rows of docs/reasons.md, from the tables that the
  * module and the library are made of: `reasons module`, `reasons library`.
  */
 #include <stdio.h>
