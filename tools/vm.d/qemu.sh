@@ -31,9 +31,9 @@ name_log() {
 # (PREEMPT_RT) comes to look. With noirqdebug the kernel does not take that for a stuck
 # interrupt line and switch it off.
 #
-# Both limits are multiplied by TIME_SCALE, as all others are, up to five minutes. A debug kernel
-# in which every function is traced, those of its checkers too, needs more than a minute to free the
-# hash of an ftrace ops with 25,000 functions, in a callback that does not reschedule.
+# Both limits are multiplied by TIME_SCALE, as all others are, up to five minutes. Take a debug
+# kernel in which every function is traced, those of its checkers too. It needs more than a minute to
+# free the hash of an ftrace ops with 25,000 functions, in a callback that does not reschedule.
 kernel_arguments() {
 	# no_timer_check: the kernel tests the timer by waiting for ten ticks, which a
 	# busy host does not always give an emulated machine in time.
