@@ -109,6 +109,7 @@ DEPS_GOALS	:= $(filter-out $(NO_DEPS_GOALS),$(GOALS))
 DEPS_GROUPS	= $(if $(filter $(LIB_GOALS) deb,$(DEPS_GOALS)),lib) \
 		  $(if $(filter-out $(LIB_GOALS) dkms deb,$(DEPS_GOALS)),build vm) \
 		  $(filter check fuzz dkms deb,$(DEPS_GOALS)) \
+		  $(if $(filter test-image,$(DEPS_GOALS)),deb image) \
 		  $(if $(filter debug-kernel test-debug fuzz-ioctl,$(DEPS_GOALS)),debug)
 
 # Look for missing packages before any rule runs: a no-op of a few milliseconds when all are
