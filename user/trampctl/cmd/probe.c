@@ -21,13 +21,16 @@
 #include "../run/progress.h"
 #include "../run/regs.h"
 #include "../run/sources.h"
+#include "../run/stack_show.h"
 #include "../trampctl.h"
 #include "user/trampctl/run/regprobe.skel.h"
 
-enum { OPT_NO_JUMP = NR_EVENT_OPTS, OPT_NO_KPROBE, OPT_DEBUGINFO };
+enum { OPT_STACK = NR_EVENT_OPTS, OPT_NO_JUMP = OPT_STACK + NR_STACK_OPTS, OPT_NO_KPROBE,
+       OPT_DEBUGINFO };
 
 static const struct cmd_opt probe_opts[] = {
 	EVENT_OPTS("HITS", "hits"),
+	STACK_OPTS("hit"),
 	{ "no-jump", 0, NULL, "stay an int3: do not become a jump" },
 	{ "no-kprobe", 0, NULL, "refuse rather than use a kprobe of the kernel" },
 	SOURCE_OPTS,
@@ -41,11 +44,13 @@ struct probe_run {
 	struct probe_places places;
 	struct events events;
 	struct tasks tasks;
+	struct stack_show show;
 	const struct reg_var *vars;
 	size_t nr_vars;
 };
 
 static struct event_options opts;
+static struct stack_options stacks;
 static uint32_t attach_flags;
 static struct debuginfo_options debuginfo;
 
@@ -53,6 +58,8 @@ static int probe_option(int opt, const char *arg)
 {
 	if (opt < NR_EVENT_OPTS)
 		return events_option(&opts, opt, arg);
+	if (opt < OPT_NO_JUMP)
+		return stacks_option(&stacks, opt - OPT_STACK, arg);
 	if (opt >= OPT_DEBUGINFO)
 		return source_option(&debuginfo, opt - OPT_DEBUGINFO, arg);
 	attach_flags |= opt == OPT_NO_JUMP ? TRAMP_ATTACH_F_NO_JUMP : TRAMP_ATTACH_F_NO_KPROBE;
@@ -99,6 +106,7 @@ static int load(struct probe_run *run)
 		return fail_bpf(errno, "cannot open the probing program");
 	memcpy((void *)&run->skel->rodata->filter, &opts.tasks.filter,
 	       sizeof(opts.tasks.filter));
+	memcpy((void *)&run->skel->rodata->stacks, &run->show.cfg, sizeof(run->show.cfg));
 	err = tasks_share(&run->tasks, run->skel->maps.filter_cgroup,
 			  run->skel->maps.filter_children);
 	if (!err)
@@ -137,9 +145,16 @@ static int attach_line(struct probe_run *run, const struct line_found *found)
 
 /* ------------------------------------------------------------------- run -- */
 
+static struct stack_event stacks_of(const struct probe_hit *hit)
+{
+	return (struct stack_event){ .stacks = &hit->stacks, .at_place = true,
+				     .tgid = hit->tgid, .comm = hit->comm };
+}
+
 static void print_hit(const struct probe_run *run, const struct probe_hit *hit,
 		      const struct event_head *head)
 {
+	const struct stack_event event = stacks_of(hit);
 	size_t i;
 
 	event_print(head);
@@ -150,6 +165,7 @@ static void print_hit(const struct probe_run *run, const struct probe_hit *hit,
 		reg_var_print(&run->vars[i], hit->regs);
 	}
 	putchar('\n');
+	stack_print(&run->show, &event);
 }
 
 static void print_hit_json(const struct probe_run *run, const struct probe_hit *hit,
@@ -157,6 +173,7 @@ static void print_hit_json(const struct probe_run *run, const struct probe_hit *
 {
 	json_object *j = event_to_json("hit", head), *vars = json_object_new_object();
 	json_object *regs = json_object_new_object();
+	const struct stack_event event = stacks_of(hit);
 	size_t i;
 
 	for (i = 0; i < run->nr_vars; i++)
@@ -167,6 +184,7 @@ static void print_hit_json(const struct probe_run *run, const struct probe_hit *
 	for (i = 0; i < PROBE_NR_REGS; i++)
 		json_object_object_add(regs, reg_name(i), json_hex(hit->regs[i]));
 	json_object_object_add(j, "registers", regs);
+	stack_put(j, &run->show, &event);
 	json_print(j);
 }
 
@@ -176,7 +194,7 @@ static bool show_hit(void *arg, const void *data, size_t size)
 	const struct probe_hit *hit = data;
 	struct event_head head;
 
-	if (size < sizeof(*hit))
+	if (size < offsetof(struct probe_hit, stacks.frames) + stack_bytes(&run->show))
 		return false;
 	head = (struct event_head){ .time = hit->time, .cpu = hit->cpu, .tgid = hit->tgid,
 				    .tid = hit->tid, .comm = hit->comm };
@@ -292,12 +310,15 @@ static int probe_run(int argc, char **argv)
 				   argv[0]);
 	if (!by_line && tramp_place__parse(argv[0], &place))
 		return fail_lib(NULL, NULL);
-	rc = tasks_check(&opts.tasks);
+	rc = stacks_check(&stacks);
+	if (!rc)
+		rc = tasks_check(&opts.tasks);
 	if (!rc)
 		rc = parse_vars(&run, &place, by_line, argc - 1, argv + 1);
 	if (rc)
 		return rc;
 	events_catch_signals();
+	stack_show_configure(&run.show, &stacks);
 	rc = output_open();
 	if (!rc)
 		rc = need_module(NULL);
@@ -311,12 +332,15 @@ static int probe_run(int argc, char **argv)
 		rc = events_open(&run.events, bpf_map__fd(run.skel->maps.hits));
 	if (!rc && !events_stopped())
 		rc = by_line ? attach_line(&run, &found) : attach(&run, &place, argv[0]);
+	if (!rc)
+		stack_show_open(&run.show);
 	if (!rc && run.places.nr)
 		rc = collect(&run);
 
 	probe_places_free(&run.places);
 	events_close(&run.events);
 	regprobe__destroy(run.skel);
+	stack_show_close(&run.show);
 	tasks_close(&run.tasks);
 	line_found_free(&found);
 	source_close();

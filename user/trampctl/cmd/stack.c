@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * trampctl stack: from where many functions are called, and how often from each place.
+ *
+ * With --ustack, a place is also one in a process. Names in processes are known while those are
+ * there, so the program tells of each new stack at once.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,30 +16,33 @@
 
 #include "../out/error.h"
 #include "../out/json.h"
-#include "../out/kallsyms.h"
 #include "../out/text.h"
 #include "../run/many_run.h"
-#include "../run/module.h"
+#include "../run/stack_show.h"
 #include "../trampctl.h"
 #include "sums.h"
 #include "user/trampctl/run/many.skel.h"
 
-enum { OPT_FOLDED = NR_SUM_OPTS };
+enum { OPT_FOLDED = NR_SUM_OPTS, OPT_USTACK };
 
 static const struct cmd_opt stack_opts[] = {
 	SUM_OPTS("call stacks"),
 	{ "folded", 'f', NULL, "one line a stack, outermost first: for flame graphs" },
+	{ "ustack", 0, NULL, "count by the callers in the process as well" },
 	{ NULL }
 };
 
 static struct sum_options opts;
-static bool folded;
+static bool folded, ustack;
 
 static int stack_option(int opt, const char *arg)
 {
 	if (opt < NR_SUM_OPTS)
 		return sum_option(&opts, opt, arg);
-	folded = true;
+	if (opt == OPT_FOLDED)
+		folded = true;
+	else
+		ustack = true;
 	return 0;
 }
 
@@ -49,12 +55,14 @@ struct stack {
 /**
  * struct stack_run - a run
  * @sums: what is common; the first member
- * @names: of the kernel, for the frames; NULL: not known
+ * @show: how they are shown
+ * @ring: new stacks of processes; NULL: they are not asked for
  * @stacks: all that were ever seen, @nr, in the order of their keys
  */
 struct stack_run {
 	struct sums sums;
-	struct tramp_names *names;
+	struct stack_show show;
+	struct ring_buffer *ring;
 	struct stack *stacks;
 	size_t nr;
 };
@@ -116,101 +124,118 @@ static int read_stacks(struct sums *sums)
 	return 0;
 }
 
-/*
- * The frames behind the function: what lies before it is ours. Returns the first, and
- * how many there are in @nr.
- */
-static const uint64_t *callers(const struct stack_run *run, const struct stack *s, uint64_t *ip,
-			       size_t *nr)
+/* The frames of one stack, out of the map. Returns their bytes, or a negative errno. */
+static int read_frames(const struct stack_run *run, __s32 id, __u64 *ip)
 {
-	const char *func = many_name(&run->sums.many, s->key.func);
-	const __u32 id = s->key.stack;
-	const struct tramp_name *name;
-	size_t i;
+	const __u32 key = id;
+	int nr = 0;
 
-	*nr = 0;
-	memset(ip, 0, MANY_STACK_DEPTH * sizeof(*ip));
-	if (bpf_map_lookup_elem(bpf_map__fd(run->sums.many.skel->maps.stacks), &id, ip))
-		return ip;
-	while (*nr < MANY_STACK_DEPTH && ip[*nr])
-		++*nr;
-	/* At a return it begins with the caller. */
-	for (i = 0; run->names && !run->sums.many.exits && i < *nr; i++) {
-		name = tramp_names__find_addr(run->names, ip[i], NULL);
-		if (name && !strcmp(name->name, func)) {
-			*nr -= i + 1;
-			return ip + i + 1;
-		}
-	}
-	return ip;
+	if (id < 0)
+		return id == MANY_KERNEL_THREAD ? 0 : id;
+	memset(ip, 0, STACKS_MAX_DEPTH * sizeof(*ip));
+	if (bpf_map_lookup_elem(bpf_map__fd(run->sums.many.skel->maps.stacks), &key, ip))
+		return -errno;
+	while (nr < STACKS_MAX_DEPTH && ip[nr])
+		nr++;
+	return nr * sizeof(*ip);
 }
 
-static char *frame_text(const struct stack_run *run, uint64_t ip, bool offset)
+/**
+ * struct both - the two stacks of a place that calls come from
+ * @event: whose
+ * @kernel, @user: what to show of each
+ * @ip: their frames
+ */
+struct both {
+	struct stack_event event;
+	struct frames kernel, user;
+	__u64 ip[2][STACKS_MAX_DEPTH];
+};
+
+static void read_both(const struct stack_run *run, const struct stack *s, struct both *b)
 {
-	const struct tramp_name *name;
+	/* At a return it begins with the caller. */
+	b->event = (struct stack_event){
+		.function = run->sums.many.exits ? NULL : many_name(&run->sums.many, s->key.func),
+		.tgid = s->key.tgid, .comm = s->key.comm,
+	};
+	b->kernel = frames_of_kernel(&run->show, b->ip[0], read_frames(run, s->key.stack, b->ip[0]),
+				     &b->event);
+	if (ustack)
+		b->user = frames_of_user(&run->show, b->ip[1],
+					 read_frames(run, s->key.user, b->ip[1]));
+}
+
+/* The process first, then its frames, and what is missing before them. */
+static void print_folded_user(const struct stack_run *run, const struct both *b)
+{
+	size_t i = b->user.nr;
 	char *text;
 
-	if (offset) {
-		text = ksyms_text(run->names, ip);
-	} else {
-		name = run->names ? tramp_names__find_addr(run->names, ip, NULL) : NULL;
-		text = name ? xasprintf("%s", name->name) : NULL;
+	printf("%.*s;", FILTER_COMM_LEN, b->event.comm);
+	if (b->user.ends)
+		printf("[%s];", b->user.ends);
+	while (i--) {
+		text = user_frame_text(&run->show, &b->user, i, &b->event, false);
+		printf("%s;", text);
+		free(text);
 	}
-	return text ? text : xasprintf("0x%" PRIx64, ip);
 }
 
 static void print_folded(const struct stack_run *run, const struct stack *s)
 {
-	uint64_t buf[MANY_STACK_DEPTH];
-	const uint64_t *ip;
-	char *text;
-	size_t nr;
+	/* How tools that draw know the kernel's. */
+	const char *mark = ustack ? "_[k]" : "";
+	const struct tramp_name *name;
+	struct both b;
+	size_t i;
 
-	ip = callers(run, s, buf, &nr);
-	while (nr--) {
-		text = frame_text(run, ip[nr], false);
-		printf("%s;", text);
-		free(text);
+	read_both(run, s, &b);
+	if (ustack)
+		print_folded_user(run, &b);
+	for (i = b.kernel.nr; i--;) {
+		const __u64 ip = b.kernel.ip[i];
+
+		name = run->show.kernel ? tramp_names__find_addr(run->show.kernel, ip, NULL) : NULL;
+		if (name)
+			printf("%s%s;", name->name, mark);
+		else
+			printf("0x%llx%s;", ip, mark);
 	}
-	printf("%s %" PRIu64 "\n", many_name(&run->sums.many, s->key.func), s->now);
+	printf("%s%s %" PRIu64 "\n", many_name(&run->sums.many, s->key.func), mark, s->now);
 }
 
 static void print_text(const struct stack_run *run, const struct stack *s)
 {
-	uint64_t buf[MANY_STACK_DEPTH];
-	const uint64_t *ip;
-	size_t nr, i;
-	char *text;
+	struct both b;
 
-	ip = callers(run, s, buf, &nr);
-	printf("%8" PRIu64 "  %s\n", s->now, sum_name(&run->sums.many, s->key.func));
-	for (i = 0; i < nr; i++) {
-		text = frame_text(run, ip[i], true);
-		printf("          %s\n", text);
-		free(text);
-	}
+	read_both(run, s, &b);
+	printf("%8" PRIu64 "  %s", s->now, sum_name(&run->sums.many, s->key.func));
+	if (ustack)
+		printf(" (%.*s, PID %u)", FILTER_COMM_LEN, s->key.comm, s->key.tgid);
+	putchar('\n');
+	frames_print_kernel(&run->show, &b.kernel, 10);
+	if (ustack)
+		frames_print_user(&run->show, &b.user, &b.event, 10);
 	putchar('\n');
 }
 
 static json_object *to_json(struct sums *sums, const struct sum *one)
 {
-	json_object *j = json_object_new_object(), *list = json_object_new_array();
 	const struct stack_run *run = run_of(sums);
 	const struct stack *s = &run->stacks[one->nr];
-	uint64_t buf[MANY_STACK_DEPTH];
-	const uint64_t *ip;
-	size_t nr, i;
-	char *text;
+	json_object *j = json_object_new_object();
+	struct both b;
 
-	ip = callers(run, s, buf, &nr);
+	read_both(run, s, &b);
 	many_put_name(j, &sums->many, s->key.func);
 	json_put_u64(j, "calls", s->now);
-	for (i = 0; i < nr; i++) {
-		text = frame_text(run, ip[i], true);
-		json_object_array_add(list, json_object_new_string(text));
-		free(text);
+	frames_put_kernel(j, &run->show, &b.kernel);
+	if (ustack) {
+		json_put_bytes(j, "comm", s->key.comm, FILTER_COMM_LEN);
+		json_put_u64(j, "pid", s->key.tgid);
+		frames_put_user(j, &run->show, &b.user, &b.event);
 	}
-	json_object_object_add(j, "stack", list);
 	return j;
 }
 
@@ -227,10 +252,36 @@ static void print(struct sums *s)
 		puts("no calls");
 }
 
+/* Reads names of a process that is new, while it is there. */
+static int on_new_stack(void *arg, void *data, size_t size)
+{
+	const struct many_stack *key = data;
+	struct stack_run *run = arg;
+
+	if (size >= sizeof(*key))
+		user_names_read(run->show.user, key->tgid, key->comm);
+	return 0;
+}
+
+static void wait_for_new(void *arg, int ms)
+{
+	struct stack_run *run = arg;
+
+	ring_buffer__poll(run->ring, ms);
+}
+
 /* Once ours are attached: stacks may have their images. */
 static void begin(struct sums *s)
 {
-	run_of(s)->names = load_ksyms("callers are shown as addresses");
+	struct stack_run *run = run_of(s);
+
+	stack_show_open(&run->show);
+	if (!ustack)
+		return;
+	run->ring = ring_buffer__new(bpf_map__fd(s->many.skel->maps.events), on_new_stack, run,
+				     NULL);
+	/* Without it names are read in the end. */
+	s->many.wait = run->ring ? wait_for_new : NULL;
 }
 
 static const struct sum_kind kind = {
@@ -246,10 +297,17 @@ static int stack_run(int argc, char **argv)
 	struct stack_run run = {
 		.sums = { .opts = &opts, .kind = &kind, .many = { .mode = MANY_STACK } }
 	};
-	const int rc = sums_run(&run.sums, argc, argv);
+	const struct stack_options o = { .kernel = true, .user = ustack,
+					 .depth = STACKS_MAX_DEPTH };
+	int rc;
 
+	stack_show_configure(&run.show, &o);
+	run.sums.many.flags = ustack ? MANY_F_USTACK : 0;
+	run.sums.many.arg = &run;
+	rc = sums_run(&run.sums, argc, argv);
+	ring_buffer__free(run.ring);
 	free(run.stacks);
-	tramp_names__free(run.names);
+	stack_show_close(&run.show);
 	return rc;
 }
 
@@ -259,7 +317,8 @@ const struct cmd cmd_stack = {
 	.summary = "Count the call stacks that lead to many functions",
 	.details =
 		"PATTERN is as for count. Shows each call stack of the kernel, innermost first, and how\n"
-		"often the function was called from there. --folded is what flame graphs are made of.\n",
+		"often the function was called from there. --folded is what flame graphs are made of.\n"
+		"With --ustack a stack goes on in the process.\n",
 	.opts = stack_opts,
 	.min_args = 1,
 	.max_args = -1,

@@ -30,13 +30,13 @@
 #include "trace.h"
 #include "user/trampctl/run/calltrace.skel.h"
 
-enum { OPT_MANY = NR_EVENT_OPTS, OPT_STACK = OPT_MANY + NR_MANY_OPTS, OPT_ENTRY_ONLY, OPT_TREE,
-       OPT_PRINT };
+enum { OPT_MANY = NR_EVENT_OPTS, OPT_STACK = OPT_MANY + NR_MANY_OPTS,
+       OPT_ENTRY_ONLY = OPT_STACK + NR_STACK_OPTS, OPT_TREE, OPT_PRINT };
 
 static const struct cmd_opt trace_opts[] = {
 	EVENT_OPTS("CALLS", "calls"),
 	MANY_OPTS,
-	{ "stack", 0, NULL, "show the callers of each call" },
+	STACK_OPTS("call"),
 	{ "entry-only", 0, NULL, "trace entries alone: no result, no duration" },
 	{ "tree", 0, NULL, "show calls below those that they are inside of" },
 	{ "print", 0, "MEMBER", "show members, too: 'file->f_inode->i_ino'" },
@@ -50,7 +50,7 @@ struct trace_run {
 	struct traced_func *funcs;
 	size_t nr;
 	struct tramp_syms *syms;
-	struct tramp_names *ks;
+	struct stack_show show;
 	struct events events;
 	struct tasks tasks;
 	uint64_t missed;
@@ -58,7 +58,7 @@ struct trace_run {
 
 static struct event_options opts;
 static struct trace_many_options many;
-static bool with_stack, entry_only;
+static bool entry_only;
 
 static int trace_option(int opt, const char *arg)
 {
@@ -66,9 +66,9 @@ static int trace_option(int opt, const char *arg)
 		return events_option(&opts, opt, arg);
 	if (opt < OPT_STACK)
 		return many_option(&many.many, opt - OPT_MANY, arg);
-	if (opt == OPT_STACK)
-		with_stack = true;
-	else if (opt == OPT_ENTRY_ONLY)
+	if (opt < OPT_ENTRY_ONLY)
+		return stacks_option(&many.stacks, opt - OPT_STACK, arg);
+	if (opt == OPT_ENTRY_ONLY)
 		entry_only = true;
 	else if (opt == OPT_PRINT)
 		return members_parse("--print", arg, &many.prints);
@@ -128,15 +128,15 @@ static int resolve(struct trace_run *run, struct traced_func *f, const char *spe
 	return check_possible(run, f);
 }
 
-static void configure(struct traced_func *f, struct trace_config *cfg, size_t nr)
+static void configure(const struct trace_run *run, struct traced_func *f, struct trace_config *cfg,
+		      size_t nr)
 {
 	cfg->func = nr;
 	cfg->nr_slots = f->proto->nr_slots;
 	cfg->filter = opts.tasks.filter;
 	if (f->entry_only)
 		cfg->flags |= TRACE_F_ENTRY_ONLY;
-	if (with_stack)
-		cfg->flags |= TRACE_F_STACK;
+	cfg->stacks = run->show.cfg;
 	if (!(f->proto->ret.flags & TRAMP_ARG_VOID))
 		cfg->flags |= TRACE_F_RESULT;
 	trace_find_strings(f, TRACE_MAX_STRS, &cfg->nr_strs);
@@ -179,7 +179,7 @@ static int load(struct trace_run *run, struct traced_func *f)
 	skel = f->skel = calltrace__open();
 	if (!skel)
 		return fail_bpf(errno, "cannot open the tracing programs");
-	configure(f, (struct trace_config *)&skel->rodata->cfg, nr);
+	configure(run, f, (struct trace_config *)&skel->rodata->cfg, nr);
 	if (f->entry_only)
 		bpf_program__set_autoload(skel->progs.trace_exit, false);
 	else if ((err = bpf_program__set_attach_target(skel->progs.trace_exit, 0, f->sym->name)))
@@ -187,7 +187,13 @@ static int load(struct trace_run *run, struct traced_func *f)
 	err = bpf_program__set_attach_target(skel->progs.trace_entry, 0, f->sym->name);
 	if (err)
 		return fail_bpf(err, "cannot bind a program to %s", f->spec);
-	if (nr) {
+	if (!nr) {
+		err = bpf_map__set_value_size(skel->maps.calls,
+					      offsetof(struct traced_call, stacks.frames) +
+					      stack_bytes(&run->show));
+		if (err)
+			return fail_bpf(err, "cannot size the maps");
+	} else {
 		err = bpf_map__reuse_fd(skel->maps.calls, bpf_map__fd(first->maps.calls));
 		if (!err)
 			err = bpf_map__reuse_fd(skel->maps.events, bpf_map__fd(first->maps.events));
@@ -251,7 +257,7 @@ static bool show_call(void *arg, const void *data, size_t size)
 	memcpy(&call, data, size < sizeof(call) ? size : sizeof(call));
 	if (call.func >= run->nr)
 		return false;
-	trace_print_call(&run->funcs[call.func], &call, NULL, run->ks, -1);
+	trace_print_call(&run->funcs[call.func], &call, NULL, &run->show, -1);
 	return true;
 }
 
@@ -330,7 +336,7 @@ static void cleanup(struct trace_run *run)
 	}
 	tasks_close(&run->tasks);
 	free(run->funcs);
-	tramp_names__free(run->ks);
+	stack_show_close(&run->show);
 	tramp_syms__free(run->syms);
 }
 
@@ -358,8 +364,7 @@ static int prepare(struct trace_run *run, int argc, char **argv)
 		if (rc)
 			return rc;
 	}
-	if (with_stack)
-		run->ks = load_ksyms("callers are shown as addresses");
+	stack_show_open(&run->show);
 	if (events_stopped())
 		return 0;
 	rc = events_open(&run->events, bpf_map__fd(run->funcs[0].skel->maps.events));
@@ -399,7 +404,9 @@ static int trace_run(int argc, char **argv)
 		if (entry_only && member_on_result(&many.prints.expr[i]))
 			return usage_error("--entry-only sees no result to show %s of",
 					   many.prints.expr[i].text);
-	rc = tasks_check(&opts.tasks);
+	rc = stacks_check(&many.stacks);
+	if (!rc)
+		rc = tasks_check(&opts.tasks);
 	if (!rc)
 		rc = functions_check(argc, argv);
 	if (rc)
@@ -410,10 +417,10 @@ static int trace_run(int argc, char **argv)
 		return rc;
 	if (for_many(argc, argv)) {
 		many.many.events = &opts;
-		many.stack = with_stack;
 		many.entry_only = entry_only;
 		return trace_many(&many, argc, argv);
 	}
+	stack_show_configure(&run.show, &many.stacks);
 	rc = prepare(&run, argc, argv);
 	if (rc || events_stopped())
 		goto out;

@@ -10,9 +10,9 @@
 #include <linux/types.h>
 #include <trampoline/trampoline.h>
 
-#include "../out/kallsyms.h"
 #include "../run/calltrace.h"
 #include "../run/many_run.h"
+#include "../run/stack_show.h"
 
 struct calltrace;
 
@@ -54,14 +54,15 @@ struct trace_members {
  * struct trace_many_options - a trace of many functions
  * @many: which calls
  * @prints: members to show of each
+ * @stacks: with the callers of each call
  * @tree: calls inside of others are shown below them
- * @stack: with the callers of each call
  * @entry_only: without exits
  */
 struct trace_many_options {
 	struct many_options many;
 	struct member_list prints;
-	bool tree, stack, entry_only;
+	struct stack_options stacks;
+	bool tree, entry_only;
 };
 
 int trace_many(const struct trace_many_options *opts, int argc, char **argv);
@@ -70,7 +71,7 @@ void trace_find_strings(struct traced_func *f, __u8 max, __u8 *nr_strs);
 void trace_print_header(bool tree, const struct member_list *members);
 void trace_print_start(const struct traced_func *funcs, size_t nr);
 void trace_print_call(const struct traced_func *f, const struct traced_call *call,
-		      const struct trace_members *members, const struct tramp_names *ks,
+		      const struct trace_members *members, const struct stack_show *show,
 		      int depth);
 json_object *trace_value_to_json(const struct tramp_proto *proto, const struct tramp_arg *arg,
 				 const __u64 *slots);

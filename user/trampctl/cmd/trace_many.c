@@ -45,7 +45,7 @@ struct trace_many {
 	const struct trace_many_options *opts;
 	struct many_run many;
 	struct traced_func *funcs;
-	struct tramp_names *ks;
+	struct stack_show show;
 	struct events events;
 	struct tree *trees[TREE_SLOTS];
 	size_t shown;
@@ -78,7 +78,7 @@ static void show_call(struct trace_many *run, const struct many_event *e, int de
 		.members = list->nr ? &run->many.members[call->func * list->nr] : NULL,
 	};
 
-	trace_print_call(&run->funcs[call->func], call, list->nr ? &members : NULL, run->ks,
+	trace_print_call(&run->funcs[call->func], call, list->nr ? &members : NULL, &run->show,
 			 depth);
 	/* Not output_failed(): a signal may have interrupted it. */
 	run->shown += !ferror(stdout);
@@ -180,6 +180,8 @@ static struct tree **find_tree(struct trace_many *run, uint64_t task, uint64_t t
 /* @has_call: it is more than the end of its tree */
 static void add_call(struct trace_many *run, const struct many_event *e, bool has_call)
 {
+	const size_t size = offsetof(struct many_event, call.stacks.frames) +
+			    stack_bytes(&run->show);
 	struct tree **at = find_tree(run, e->task, e->top), *t = *at;
 
 	if (has_call) {
@@ -187,8 +189,9 @@ static void add_call(struct trace_many *run, const struct many_event *e, bool ha
 			t->room = t->room ? 2 * t->room : 8;
 			t->calls = xrealloc(t->calls, t->room * sizeof(*t->calls));
 		}
-		t->calls[t->nr] = xcalloc(1, sizeof(*e));
-		*t->calls[t->nr++] = *e;
+		/* Many may be kept: only stacks that were asked for take room. */
+		t->calls[t->nr] = xcalloc(1, size);
+		memcpy(t->calls[t->nr++], e, size);
 	}
 	if (e->last || t->nr >= MAX_TREE)
 		show_tree(run, t);
@@ -342,7 +345,6 @@ int trace_many(const struct trace_many_options *opts, int argc, char **argv)
 	struct trace_many run = {
 		.opts = opts,
 		.many = { .opts = &opts->many, .mode = MANY_TRACE, .exits = !opts->entry_only,
-			  .flags = opts->stack ? MANY_F_STACK : 0,
 			  .prints = opts->prints.nr ? &opts->prints : NULL,
 			  .configure = configure },
 		.events = { .opts = opts->many.events, .show = show_event, .things = "calls",
@@ -351,12 +353,13 @@ int trace_many(const struct trace_many_options *opts, int argc, char **argv)
 	size_t i;
 	int rc;
 
+	stack_show_configure(&run.show, &opts->stacks);
+	run.many.stacks = run.show.cfg;
 	run.many.arg = &run;
 	run.events.arg = &run;
 	rc = many_start(&run.many, argc, argv);
 	if (!rc && run.many.attached) {
-		if (opts->stack)
-			run.ks = load_ksyms("callers are shown as addresses");
+		stack_show_open(&run.show);
 		rc = events_open(&run.events, bpf_map__fd(run.many.skel->maps.events));
 		if (!rc)
 			rc = collect(&run);
@@ -366,7 +369,7 @@ int trace_many(const struct trace_many_options *opts, int argc, char **argv)
 	for (i = 0; run.funcs && i < run.many.funcs.nr; i++)
 		tramp_proto__free(run.funcs[i].proto);
 	free(run.funcs);
-	tramp_names__free(run.ks);
+	stack_show_close(&run.show);
 	many_free(&run.many);
 	return rc;
 }

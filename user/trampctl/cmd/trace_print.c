@@ -194,50 +194,27 @@ void trace_print_start(const struct traced_func *funcs, size_t nr)
 	json_print(j);
 }
 
-/*
- * The frames above the function: what lies below (the program, the image, the
- * function itself) is ours. Returns the first frame to show.
- */
-static int first_caller(const struct traced_func *f, const struct traced_call *call,
-			const struct tramp_names *ks, int nr)
-{
-	const struct tramp_name *s;
-	int i;
-
-	for (i = 0; ks && i < nr; i++) {
-		s = tramp_names__find_addr(ks, call->stack[i], NULL);
-		if (s && !strcmp(s->name, f->sym->name))
-			return i + 1;
-	}
-	return 0;
-}
-
-static int stack_frames(const struct traced_call *call)
-{
-	return call->stack_len > 0 ? call->stack_len / (int)sizeof(call->stack[0]) : 0;
-}
-
-static char *frame_text(const struct tramp_names *ks, __u64 addr)
-{
-	char *text = ksyms_text(ks, addr);
-
-	return text ? text : xasprintf("0x%llx", addr);
-}
-
 static struct event_head head_of(const struct traced_call *call)
 {
 	return (struct event_head){ .time = call->start, .cpu = call->cpu, .tgid = call->tgid,
 				    .tid = call->tid, .comm = call->comm };
 }
 
+static struct stack_event stacks_of(const struct traced_func *f, const struct traced_call *call)
+{
+	return (struct stack_event){ .stacks = &call->stacks, .function = f->sym->name,
+				     .tgid = call->tgid, .comm = call->comm };
+}
+
 static void print_text(const struct traced_func *f, const struct traced_call *call,
-		       const struct trace_members *members, const struct tramp_names *ks,
+		       const struct trace_members *members, const struct stack_show *show,
 		       int depth)
 {
+	const struct stack_event stacks = stacks_of(f, call);
 	const struct event_head head = head_of(call);
 	const struct tramp_proto *p = f->proto;
-	int str = 0, frames, n;
 	char took[32];
+	int str = 0;
 	__u32 i;
 
 	event_print(&head);
@@ -268,24 +245,18 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 	if (members)
 		trace_members_print(f, call, members);
 	putchar('\n');
-
-	frames = stack_frames(call);
-	for (n = first_caller(f, call, ks, frames); n < frames; n++) {
-		char *frame = frame_text(ks, call->stack[n]);
-
-		printf("        %s\n", frame);
-		free(frame);
-	}
+	stack_print(show, &stacks);
 }
 
 static void print_json(const struct traced_func *f, const struct traced_call *call,
-		       const struct trace_members *members, const struct tramp_names *ks,
+		       const struct trace_members *members, const struct stack_show *show,
 		       int depth)
 {
+	const struct stack_event stacks = stacks_of(f, call);
 	const struct event_head head = head_of(call);
-	json_object *j = event_to_json("call", &head), *args = json_object_new_object(), *stack;
+	json_object *j = event_to_json("call", &head), *args = json_object_new_object();
 	const struct tramp_proto *p = f->proto;
-	int str = 0, frames, n;
+	int str = 0;
 	__u32 i;
 
 	json_put_str(j, "function", f->sym->name);
@@ -313,26 +284,16 @@ static void print_json(const struct traced_func *f, const struct traced_call *ca
 		trace_members_to_json(j, f, call, members);
 	if (depth >= 0)
 		json_put_u64(j, "depth", depth);
-	frames = stack_frames(call);
-	if (frames) {
-		stack = json_object_new_array();
-		for (n = first_caller(f, call, ks, frames); n < frames; n++) {
-			char *frame = frame_text(ks, call->stack[n]);
-
-			json_object_array_add(stack, json_object_new_string(frame));
-			free(frame);
-		}
-		json_object_object_add(j, "stack", stack);
-	}
+	stack_put(j, show, &stacks);
 	json_print(j);
 }
 
 /*
- * Shows one call, with these members or NULL. Names (@ks) only matter if it has a stack. Of a
- * call in a tree, @depth is how many others it is inside of; otherwise it is less than 0.
+ * Shows one call, with these members or NULL, and with the stacks of @show. Of a call in a tree,
+ * @depth is how many others it is inside of; otherwise it is less than 0.
  */
 void trace_print_call(const struct traced_func *f, const struct traced_call *call,
-		      const struct trace_members *members, const struct tramp_names *ks, int depth)
+		      const struct trace_members *members, const struct stack_show *show, int depth)
 {
-	(json_output ? print_json : print_text)(f, call, members, ks, depth);
+	(json_output ? print_json : print_text)(f, call, members, show, depth);
 }

@@ -20,6 +20,7 @@
 #include <bpf/bpf_tracing.h>
 #include "calltrace.h"
 #include "filter.bpf.h"
+#include "stacks.bpf.h"
 #include "string.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -35,8 +36,9 @@ struct trace_counts counts = {};
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TRACE_MAX_INFLIGHT);
-	__type(key, __u64);
-	__type(value, struct traced_call);
+	__uint(key_size, sizeof(__u64));
+	/* User space makes it smaller: only the stacks that are wanted have room. */
+	__uint(value_size, sizeof(struct traced_call));
 } calls SEC(".maps");
 
 struct {
@@ -48,8 +50,8 @@ static __always_inline void send(struct traced_call *e)
 {
 	__u64 size = offsetof(struct traced_call, str);
 
-	if (cfg.flags & TRACE_F_STACK)
-		size = sizeof(*e);
+	if (cfg.stacks.kernel || cfg.stacks.user)
+		size = stacks_end(offsetof(struct traced_call, stacks), &cfg.stacks);
 	else if (cfg.nr_strs <= TRACE_MAX_STRS)
 		size += cfg.nr_strs * TRACE_STR_LEN;
 	if (bpf_ringbuf_output(&events, e, size, 0))
@@ -96,8 +98,7 @@ int trace_entry(void *ctx)
 			n++;
 		}
 	}
-	if (cfg.flags & TRACE_F_STACK)
-		e->stack_len = bpf_get_stack(ctx, e->stack, sizeof(e->stack), 0);
+	take_stacks(ctx, &e->stacks, &cfg.stacks);
 	__sync_fetch_and_add(&counts.entered, 1);
 
 	/* Last, so that what stands above is not part of the duration. */

@@ -10,11 +10,11 @@
 #define TRAMPCTL_CALLTRACE_H
 
 #include "filter.h"
+#include "stacks.h"
 
 #define TRACE_MAX_SLOTS		12	/* register-sized argument slots */
 #define TRACE_MAX_STRS		5	/* strings of a call, the result's included */
 #define TRACE_STR_LEN		128	/* bytes of a string, with its zero */
-#define TRACE_STACK_DEPTH	32	/* frames of a kernel stack */
 #define TRACE_MAX_INFLIGHT	8192	/* calls that have entered and not returned */
 
 /* How the string behind a pointer is reached. */
@@ -29,8 +29,7 @@ enum trace_str_kind {
 
 /* trace_config::flags */
 #define TRACE_F_ENTRY_ONLY	(1U << 0)	/* no exit program: report at entry */
-#define TRACE_F_STACK		(1U << 1)	/* take the kernel stack at entry */
-#define TRACE_F_RESULT		(1U << 2)	/* the function returns something */
+#define TRACE_F_RESULT		(1U << 1)	/* the function returns something */
 
 /**
  * struct trace_config - one traced function, constant once the program is loaded
@@ -38,6 +37,7 @@ enum trace_str_kind {
  * @flags: TRACE_F_*
  * @nr_slots: argument slots to record, at most TRACE_MAX_SLOTS
  * @filter: whose calls count
+ * @stacks: which stacks are taken, at entry
  * @str_kind: per slot: enum trace_str_kind
  * @ret_kind: the same for the result
  * @nr_strs: strings that are taken in all, at most TRACE_MAX_STRS
@@ -47,6 +47,7 @@ struct trace_config {
 	__u32 flags;
 	__u32 nr_slots;
 	struct task_filter filter;
+	struct stacks_config stacks;
 	__u8 str_kind[TRACE_MAX_SLOTS];
 	__u8 ret_kind;
 	__u8 nr_strs;
@@ -61,14 +62,13 @@ struct trace_config {
  * @func: trace_config::func
  * @cpu: where the call entered
  * @tgid, @tid: process and thread
- * @stack_len: bytes at @stack, or a negative errno
  * @str_len: per string, in the order of the slots and the result last: its
  *	length with the zero, or a negative errno if it could not be read
  * @comm: the task's name
  * @str: the strings
- * @stack: return addresses, innermost first
+ * @stacks: as it entered
  *
- * A record is cut behind the last string in use unless it has a stack.
+ * A record is cut behind the last string in use, or behind its stacks if it has any.
  */
 struct traced_call {
 	__u64 start;
@@ -79,11 +79,10 @@ struct traced_call {
 	__u32 cpu;
 	__u32 tgid;
 	__u32 tid;
-	__s32 stack_len;
 	__s32 str_len[TRACE_MAX_STRS];
 	char comm[FILTER_COMM_LEN];
 	char str[TRACE_MAX_STRS][TRACE_STR_LEN];
-	__u64 stack[TRACE_STACK_DEPTH];
+	struct stacks stacks;
 };
 
 /**

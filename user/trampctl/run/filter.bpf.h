@@ -31,6 +31,7 @@ struct signal_struct___tr {
 
 struct task_struct___tr {
 	__u32 tgid;
+	__u32 flags;
 	struct signal_struct___tr *signal;
 } __attribute__((preserve_access_index));
 

@@ -22,11 +22,13 @@
  * entry; its address is the key, and it is removed when the task is freed.
  */
 #include "kernel.bpf.h"
+#include <asm/errno.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "many.h"
 #include "filter.bpf.h"
+#include "stacks.bpf.h"
 #include "string.bpf.h"
 #include "many_member.bpf.h"
 #include "many_judge.bpf.h"
@@ -73,7 +75,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
 	__uint(max_entries, MANY_MAX_STACKS);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, MANY_STACK_DEPTH * sizeof(__u64));
+	__uint(value_size, STACKS_MAX_DEPTH * sizeof(__u64));
 } stacks SEC(".maps");
 
 struct {
@@ -92,8 +94,9 @@ struct event_key {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TRACE_MAX_INFLIGHT);
-	__type(key, struct event_key);
-	__type(value, struct many_event);
+	__uint(key_size, sizeof(struct event_key));
+	/* User space makes it smaller: only the stacks that are wanted have room. */
+	__uint(value_size, sizeof(struct many_event));
 } inflight SEC(".maps");
 
 struct {
@@ -157,20 +160,41 @@ static __always_inline void count_duration(__u32 func, __u64 ns)
 		count_call(func);
 }
 
+#define PF_KTHREAD	0x00200000	/* <linux/sched.h> */
+
+/* The stack in the process, and whose it is. Returns false if it found no place. */
+static __always_inline bool take_user_stack(void *ctx, struct many_stack *key)
+{
+	const struct task_struct___tr *task = (void *)bpf_get_current_task();
+
+	key->tgid = bpf_get_current_pid_tgid() >> 32;
+	bpf_get_current_comm(key->comm, sizeof(key->comm));
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		key->user = MANY_KERNEL_THREAD;
+	else
+		key->user = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK);
+	return key->user != -EEXIST && key->user != -ENOMEM;
+}
+
 static __always_inline void count_stack(void *ctx, __u32 func)
 {
 	struct many_stack key = { .func = func };
 	__u64 one = 1, *n;
 
 	key.stack = bpf_get_stackid(ctx, &stacks, 0);
-	if (key.stack < 0) {
+	if (key.stack < 0 ||
+	    ((cfg.flags & MANY_F_USTACK) && !take_user_stack(ctx, &key))) {
 		add(lost_stacks);
 		return;
 	}
 	n = bpf_map_lookup_elem(&stack_calls, &key);
 	if (!n) {
-		if (!bpf_map_update_elem(&stack_calls, &key, &one, BPF_NOEXIST))
+		if (!bpf_map_update_elem(&stack_calls, &key, &one, BPF_NOEXIST)) {
+			/* The process may end soon. Without place, it will be asked in the end. */
+			if (cfg.flags & MANY_F_USTACK)
+				bpf_ringbuf_output(&events, &key, sizeof(key), 0);
 			return;
+		}
 		/* Another CPU was faster, or there is no place. */
 		n = bpf_map_lookup_elem(&stack_calls, &key);
 		if (!n) {
@@ -185,8 +209,8 @@ static __always_inline bool send(struct many_event *e, __u8 nr_strs)
 {
 	__u64 size = offsetof(struct many_event, call.str);
 
-	if (cfg.flags & MANY_F_STACK)
-		size = sizeof(*e);
+	if (cfg.stacks.kernel || cfg.stacks.user)
+		size = stacks_end(offsetof(struct many_event, call.stacks), &cfg.stacks);
 	else if (nr_strs <= TRACE_MAX_STRS)
 		size += nr_strs * TRACE_STR_LEN;
 	if (bpf_ringbuf_output(&events, e, size, 0)) {
@@ -257,8 +281,7 @@ static __always_inline struct many_event *note_event(struct pt_regs *ctx, __u32 
 	}
 	if (cfg.flags & MANY_F_PRINTS)
 		print_members(e, func, s, 0);
-	if (cfg.flags & MANY_F_STACK)
-		e->call.stack_len = bpf_get_stack(ctx, e->call.stack, sizeof(e->call.stack), 0);
+	take_stacks(ctx, &e->call.stacks, &cfg.stacks);
 	add(entered);
 	return e;
 lost:

@@ -18,7 +18,6 @@
 #define MANY_MAX_DEPTH		64	/* calls inside of each other that one task is noted in */
 #define MANY_MAX_TASKS		4096	/* tasks that are inside at one time */
 #define MANY_MAX_STACKS		16384	/* different call stacks */
-#define MANY_STACK_DEPTH	127	/* frames of one, the kernel's own limit */
 #define MANY_BUCKETS		48	/* durations of a histogram: 2^47 ns are 39 hours */
 #define MANY_REGS		6	/* arguments in registers */
 
@@ -32,7 +31,7 @@ enum many_mode {
 /* many_config::flags */
 #define MANY_F_EXIT		(1U << 0)	/* exits follow entries */
 #define MANY_F_TOGETHER		(1U << 1)	/* one histogram for all functions */
-#define MANY_F_STACK		(1U << 2)	/* each event with its callers */
+#define MANY_F_USTACK		(1U << 2)	/* stacks count by the process's, too */
 #define MANY_F_TERMS		(1U << 3)	/* functions have conditions */
 #define MANY_F_FUNCS		(1U << 4)	/* functions are described */
 #define MANY_F_EXIT_ONLY	(1U << 5)	/* no entries: calls count as they return */
@@ -150,6 +149,7 @@ struct many_outcomes {
  * @nr_funcs: functions in all
  * @min_ns: only calls that take as long
  * @filter: whose calls count
+ * @stacks: which stacks the events of a trace have
  * @nr_paths: paths of each function
  * @nr_terms: comparisons; the paths behind theirs are shown
  * @holds: outcomes of which the conditions hold
@@ -162,6 +162,7 @@ struct many_config {
 	__u32 nr_funcs;
 	__u64 min_ns;
 	struct task_filter filter;
+	struct stacks_config stacks;
 	__u32 nr_paths;
 	__u32 nr_terms;
 	struct many_outcomes holds;
@@ -206,11 +207,22 @@ struct many_hist {
  * struct many_stack - a call stack of a function, the key of its count
  * @func: number of the function
  * @stack: id in the map of stacks
+ * @user: the same of the process's stack, or a negative errno, or MANY_KERNEL_THREAD
+ * @tgid: the process
+ * @comm: its task's name
+ *
+ * The last three are 0 if stacks in processes were not asked for.
  */
 struct many_stack {
 	__u32 func;
 	__s32 stack;
+	__s32 user;
+	__u32 tgid;
+	char comm[FILTER_COMM_LEN];
 };
+
+/* many_stack::user: there is none */
+#define MANY_KERNEL_THREAD	(-4096)
 
 /**
  * struct many_event - one call of a trace, and where it stands among others

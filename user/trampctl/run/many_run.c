@@ -44,6 +44,7 @@ static void configure(struct many_run *run)
 	cfg->nr_funcs = run->funcs.nr;
 	cfg->min_ns = o->min_ns;
 	cfg->filter = o->events->tasks.filter;
+	cfg->stacks = run->stacks;
 	conditions_configure(&o->conditions, cfg);
 	cfg->nr_paths = run->nr_paths;
 	if (run->prints)
@@ -74,8 +75,13 @@ static int size_maps(struct many_run *run)
 		err = bpf_map__set_max_entries(s->maps.stack_calls, 1);
 	if (!err && !trace)
 		err = bpf_map__set_max_entries(s->maps.inflight, 1);
+	if (!err)
+		err = bpf_map__set_value_size(s->maps.inflight,
+					      offsetof(struct many_event, call.stacks.frames) +
+					      run->stacks.kernel + run->stacks.user);
 	if (!err && !trace)
-		err = bpf_map__set_max_entries(s->maps.events, 4096);
+		err = bpf_map__set_max_entries(s->maps.events,
+					       run->flags & MANY_F_USTACK ? 1 << 18 : 4096);
 	return err;
 }
 
@@ -307,7 +313,9 @@ int many_wait(struct many_run *run, uint64_t interval_ns, int (*show)(void *arg)
 		until = now + POLL_NS;
 		until = until < end ? until : end;
 		until = until < next ? until : next;
-		if (until > now) {
+		if (until > now && run->wait) {
+			run->wait(run->arg, (until - now) / 1000000 + 1);
+		} else if (until > now) {
 			struct timespec ts = { .tv_nsec = until - now };
 
 			nanosleep(&ts, NULL);

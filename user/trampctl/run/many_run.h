@@ -81,11 +81,13 @@ struct sum_options {
  * struct many_run - a run
  * @opts: the options
  * @mode: enum many_mode
- * @flags: MANY_F_STACK, MANY_F_TOGETHER
+ * @flags: MANY_F_TOGETHER, MANY_F_USTACK
+ * @stacks: which stacks the events of a trace have
  * @exits: the command needs the exits of calls
  * @prints: members to show of each call; NULL: none
  * @configure: what the command needs to know of a function, put into @info; or NULL
- * @arg: for @configure
+ * @wait: waits so many milliseconds, or until it has done something; NULL: nothing is to be done
+ * @arg: for both
  * @funcs: the functions
  * @infos: what the programs are told of each function; NULL: nothing
  * @members: by function, what each of @prints is there
@@ -100,15 +102,17 @@ struct sum_options {
  * @missed: hits that found a program running
  * @began: when everything was attached
  *
- * The first seven are the command's to set.
+ * The first nine are the command's to set.
  */
 struct many_run {
 	const struct many_options *opts;
 	enum many_mode mode;
 	uint32_t flags;
+	struct stacks_config stacks;
 	bool exits;
 	const struct member_list *prints;
 	int (*configure)(void *arg, size_t nr, struct many_func *info);
+	void (*wait)(void *arg, int ms);
 	void *arg;
 	struct functions funcs;
 	struct many_func *infos;

@@ -7,10 +7,12 @@
 #include <bpf/bpf_helpers.h>
 #include "filter.bpf.h"
 #include "regprobe.h"
+#include "stacks.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct task_filter filter = {};
+const volatile struct stacks_config stacks = {};
 
 struct probe_counts counts = {};
 
@@ -31,7 +33,8 @@ int probe_registers(struct pt_regs *ctx)
 	bpf_get_current_comm(comm, sizeof(comm));
 	if (!task_wanted(&filter, id, comm))
 		return 0;
-	hit = bpf_ringbuf_reserve(&hits, sizeof(*hit), 0);
+	hit = bpf_ringbuf_reserve(&hits, stacks_end(offsetof(struct probe_hit, stacks), &stacks),
+				  0);
 	if (!hit) {
 		__sync_fetch_and_add(&counts.lost_ring, 1);
 		return 0;
@@ -45,6 +48,7 @@ int probe_registers(struct pt_regs *ctx)
 	hit->tgid = id >> 32;
 	hit->tid = (__u32)id;
 	__builtin_memcpy(hit->comm, comm, sizeof(comm));
+	take_stacks(ctx, &hit->stacks, &stacks);
 	bpf_ringbuf_submit(hit, 0);
 	__sync_fetch_and_add(&counts.reported, 1);
 	return 0;

@@ -7,6 +7,7 @@
 #define TRAMPCTL_REGPROBE_H
 
 #include "filter.h"
+#include "stacks.h"
 
 /* The registers of x86-64's struct pt_regs, in its order, which is the same in all kernels. */
 enum probe_reg {
@@ -22,6 +23,7 @@ enum probe_reg {
  * @regs: as the program found them, by enum probe_reg
  * @cpu, @tgid, @tid: where, process and thread
  * @comm: the task's name
+ * @stacks: as far as they are wanted; a record ends behind them
  */
 struct probe_hit {
 	__u64 time;
@@ -30,6 +32,7 @@ struct probe_hit {
 	__u32 tgid;
 	__u32 tid;
 	char comm[FILTER_COMM_LEN];
+	struct stacks stacks;
 };
 
 /**

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The functions of a program or a shared library, by where they are in its file.
+ */
+#ifndef TRAMPCTL_ELF_NAMES_H
+#define TRAMPCTL_ELF_NAMES_H
+
+#include <stdint.h>
+
+struct elf_names;
+
+struct elf_names *elf_names_load(int fd);
+const char *elf_names_find(const struct elf_names *names, uint64_t pos, uint64_t *offset);
+void elf_names_free(struct elf_names *names);
+
+#endif /* TRAMPCTL_ELF_NAMES_H */
