@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Tests of the command line: docs.sh on the build machine, the others in the
-# guest, with the BPF objects they attach and two helpers.
+# guest, with the BPF objects they attach and three helpers.
 
 UNIT_TESTS	+= selftests/cli/docs.sh
 selftests/cli/docs.sh: | $(TRAMPCTL)
@@ -13,12 +13,19 @@ $(CLI_HELPERS): $(O)/selftests/cli/%: $(O)/selftests/cli/%.o
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LDLIBS_BPF)
 
-ALL		+= $(CLI_OBJECTS) $(CLI_HELPERS)
+# Stacks have its functions.
+CALLER		= $(O)/selftests/cli/caller
+$(CALLER).o: OWN_CFLAGS += -fno-omit-frame-pointer -mno-red-zone
+$(CALLER): $(CALLER).o
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -static -o $@ $^
+
+ALL		+= $(CLI_OBJECTS) $(CLI_HELPERS) $(CALLER)
 GUEST_TESTS	+= $(sort $(wildcard selftests/cli/test_*))
 # script gives a command a terminal. JSON is held against a parser that is not ours. It starts
 # hundreds of times: the guest's jq is gojq, the same language, which under emulation starts five
 # times as fast.
-GUEST_BINS	+= $(CLI_HELPERS)
+GUEST_BINS	+= $(CLI_HELPERS) $(CALLER)
 GUEST_FILES	+= $(shell command -v gojq):/usr/bin/jq \
 		   $(addsuffix :/usr/bin/script,$(shell command -v script)) \
 		   selftests/cli/ktap.sh:/opt/trampoline/cli/ktap.sh \
