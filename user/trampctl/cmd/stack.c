@@ -166,18 +166,32 @@ static void read_both(const struct stack_run *run, const struct stack *s, struct
 					 read_frames(run, s->key.user, b->ip[1]));
 }
 
+/* One word of a folded line, and the separator. A stranger's name may have that, too. */
+static void print_folded_word(const char *word, size_t len)
+{
+	char *quoted = quote_text(word, len), *s;
+
+	for (s = quoted; *s; s++)
+		if (*s == ';')
+			fputs("\\x3b", stdout);
+		else
+			putchar(*s);
+	putchar(';');
+	free(quoted);
+}
+
 /* The process first, then its frames, and what is missing before them. */
 static void print_folded_user(const struct stack_run *run, const struct both *b)
 {
 	size_t i = b->user.nr;
 	char *text;
 
-	printf("%.*s;", FILTER_COMM_LEN, b->event.comm);
+	print_folded_word(b->event.comm, FILTER_COMM_LEN);
 	if (b->user.ends)
 		printf("[%s];", b->user.ends);
 	while (i--) {
 		text = user_frame_text(&run->show, &b->user, i, &b->event, false);
-		printf("%s;", text);
+		print_folded_word(text, strlen(text));
 		free(text);
 	}
 }
@@ -207,13 +221,15 @@ static void print_folded(const struct stack_run *run, const struct stack *s)
 
 static void print_text(const struct stack_run *run, const struct stack *s)
 {
+	char *comm = quote_text(s->key.comm, FILTER_COMM_LEN);
 	struct both b;
 
 	read_both(run, s, &b);
 	printf("%8" PRIu64 "  %s", s->now, sum_name(&run->sums.many, s->key.func));
 	if (ustack)
-		printf(" (%.*s, PID %u)", FILTER_COMM_LEN, s->key.comm, s->key.tgid);
+		printf(" (%s, PID %u)", comm, s->key.tgid);
 	putchar('\n');
+	free(comm);
 	frames_print_kernel(&run->show, &b.kernel, 10);
 	if (ustack)
 		frames_print_user(&run->show, &b.user, &b.event, 10);

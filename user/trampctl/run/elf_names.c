@@ -5,6 +5,9 @@
  * A file that was not stripped has all of them in .symtab. Otherwise .dynsym has those that others
  * may call. A mapping of a process tells places in the file, and symbols have addresses: the
  * program headers lead from one to the other.
+ *
+ * The file is a stranger's. It is read, not mapped: he may truncate it meanwhile. It says itself how
+ * large its tables are, so there is a limit to what is read.
  */
 #include <gelf.h>
 #include <stdbool.h>
@@ -13,6 +16,9 @@
 
 #include "../out/text.h"
 #include "elf_names.h"
+
+/* Bytes of a table of symbols or strings. Those of large programs are a tenth of it. */
+#define MAX_TABLE (256 << 20)
 
 struct elf_function {
 	uint64_t addr, size;
@@ -61,7 +67,7 @@ static void take_segments(struct elf_names *names, Elf *elf)
 static void take_functions(struct elf_names *names, Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t nr = data && shdr->sh_entsize ? data->d_size / shdr->sh_entsize : 0, i;
+	size_t nr = data ? data->d_size / gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT) : 0, i;
 	const char *name;
 	GElf_Sym sym;
 
@@ -82,6 +88,15 @@ static void take_functions(struct elf_names *names, Elf *elf, Elf_Scn *scn, cons
 	qsort(names->functions, names->nr, sizeof(*names->functions), by_address);
 }
 
+static bool has_usual_size(Elf *elf, const GElf_Shdr *shdr)
+{
+	GElf_Shdr strings;
+
+	return shdr->sh_size <= MAX_TABLE &&
+	       gelf_getshdr(elf_getscn(elf, shdr->sh_link), &strings) &&
+	       strings.sh_size <= MAX_TABLE;
+}
+
 /* The first symbol table of a type. */
 static Elf_Scn *find_table(Elf *elf, GElf_Word type, GElf_Shdr *shdr)
 {
@@ -97,7 +112,7 @@ static Elf_Scn *find_table(Elf *elf, GElf_Word type, GElf_Shdr *shdr)
  * elf_names_load() - read the functions of a file
  * @fd: the file; it may be closed then
  *
- * Return: to be freed by elf_names_free(); NULL if it is no ELF file, or has no symbols.
+ * Return: to be freed by elf_names_free(); NULL if it is no ELF file, or has no symbols, or too many.
  */
 struct elf_names *elf_names_load(int fd)
 {
@@ -107,12 +122,12 @@ struct elf_names *elf_names_load(int fd)
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF) {
 		scn = find_table(elf, SHT_SYMTAB, &shdr);
 		if (!scn)
 			scn = find_table(elf, SHT_DYNSYM, &shdr);
-		if (scn) {
+		if (scn && has_usual_size(elf, &shdr)) {
 			take_segments(names, elf);
 			take_functions(names, elf, scn, &shdr);
 		}

@@ -205,9 +205,13 @@ char *user_frame_text(const struct stack_show *show, const struct frames *f, siz
 
 /* --------------------------------------------------------------- output -- */
 
+/* Files and functions of a process have the names that a stranger gave them. */
 static void print_frame(char *text, int indent)
 {
-	printf("%*s%s\n", indent, "", text);
+	char *quoted = quote_text(text, strlen(text));
+
+	printf("%*s%s\n", indent, "", quoted);
+	free(quoted);
 	free(text);
 }
 
