@@ -6,8 +6,8 @@
  * may call. A mapping of a process tells places in the file, and symbols have addresses: the
  * program headers lead from one to the other.
  *
- * The file is a stranger's. It is read, not mapped: he may truncate it meanwhile. It says itself how
- * large its tables are, so there is a limit to what is read.
+ * The file is a stranger's. It is read, not mapped: he may truncate it meanwhile. It says itself
+ * how large its tables are, so there is a limit to what is read.
  */
 #include <gelf.h>
 #include <stdbool.h>
@@ -112,7 +112,8 @@ static Elf_Scn *find_table(Elf *elf, GElf_Word type, GElf_Shdr *shdr)
  * elf_names_load() - read the functions of a file
  * @fd: the file; it may be closed then
  *
- * Return: to be freed by elf_names_free(); NULL if it is no ELF file, or has no symbols, or too many.
+ * Return: to be freed by elf_names_free(); NULL if it is no ELF file, or has no symbols, or too
+ * many.
  */
 struct elf_names *elf_names_load(int fd)
 {
