@@ -146,20 +146,24 @@ static void configure(const struct trace_run *run, struct traced_func *f, struct
 
 /*
  * libbpf looks a function up by name alone and takes the kernel's before any
- * module's. Where several have the name, make sure it took ours.
+ * module's. Where several have the name, make sure it took ours. The module says which
+ * function that is: the list of BTF objects is for CAP_SYS_ADMIN alone.
  */
 static int check_binding(struct trace_run *run, const struct traced_func *f)
 {
 	struct bpf_prog_info info = { 0 };
-	uint32_t len = sizeof(info), obj_id;
+	TRAMP_OPTS(tramp_explanation, ex);
+	uint32_t len = sizeof(info);
 	int id;
 
-	id = tramp_syms__btf_id(run->syms, f->sym, &obj_id);
+	id = tramp_syms__btf_id(run->syms, f->sym, NULL);
 	if (id < 0)
 		return fail_lib(run->syms, f->spec);
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(f->skel->progs.trace_entry), &info, &len))
 		return fail_bpf(errno, "cannot ask for the program on %s", f->spec);
-	if (info.attach_btf_obj_id == obj_id && info.attach_btf_id == (uint32_t)id)
+	if (tramp_explain_btf(info.attach_btf_obj_id, info.attach_btf_id, &ex))
+		return fail_lib(run->syms, f->spec);
+	if (info.attach_btf_id == (uint32_t)id && !strcmp(ex.module, f->sym->module))
 		return 0;
 	{
 		struct problem p = { .exit_code = EXIT_FAILED, .err = ENOTUNIQ,
