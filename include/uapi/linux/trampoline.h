@@ -369,12 +369,12 @@ struct tramp_attach {
  * @fexit_reason: (out) enum tramp_reason: why no exit programs
  * @mode: (out) enum tramp_mode an entry program would get now
  * @nr_progs: (out) programs of ours there now
- * @nr_args: (out) arguments; 0 if looked up by name (no BTF at hand)
+ * @nr_args: (out) arguments; 0 if no BTF describes the function
  * @nr_slots: (out) their argument slots
  * @ret_size: (out) bytes of the return value, 0 for void or unknown
  * @func_addr: (out) address, 0 if hidden
  * @site_addr: (out) address of the patched NOP5 or CALL, 0 if hidden or none
- * @key: (out) the target's key, 0 if looked up by name
+ * @key: (out) the target's key, 0 if no BTF describes the function
  * @holder: (out) who holds the site, empty if nobody else
  * @refusal: (out) why the command failed. After success why nothing at all can be attached,
  *	where that comes from the function itself; otherwise empty
