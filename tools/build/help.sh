@@ -22,7 +22,8 @@ Goals:
   test-debug   the tests inside the guests, and the machines they boot, on these; an hour each
   test-coverage  the tests inside the guests, and which lines of the module they execute
   test-image   the packages' life on a real Debian with systemd: installed, booted, upgraded while
-               programs are pinned, purged; as root, with the network; an hour
+               programs are pinned, purged; a clone on a bare Debian; as root, with the
+               network; an hour
   coverage     how many instructions can be jumps, ours and the kernel's, on 20,000; some minutes
   stress       probes at 20,000 random instructions, 10,000 attaches under load, an int3 in
                every function with tracers over everything, probes in maps, one program at
