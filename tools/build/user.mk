@@ -38,4 +38,4 @@ $(O)/vmlinux.h: $(O)/kernels/$(VMLINUX_H_KERNEL)/vmlinux
 # Headers each object was compiled with, as the compiler wrote them down. The
 # tree below the modules is kbuild's, which keeps its own books.
 -include $(shell find $(O) \( -path '$(O)/modules' -o -path '$(O)/debug-kernel' -o -path '$(O)/kernels' \
-	-o -path '$(O)/image' \) -prune -o -type f -name '*.d' -print 2>/dev/null)
+	-o -path '$(O)/image*' \) -prune -o -type f -name '*.d' -print 2>/dev/null)
