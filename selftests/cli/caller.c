@@ -5,7 +5,8 @@
  *	caller FOLDER [DEPTH [bare]]
  *
  * For each line of standard input it makes FOLDER/f and removes it, below so many more calls of
- * outer_call(). It says "ready" first, "removed" each time, and ends with an empty line.
+ * outer_call(). It says "ready" first, "removed" each time, and ends with an empty line. A line
+ * "name NAME" gives the task that name instead.
  *
  * The system call is its own: the C library need not have frame pointers. Each caller does
  * something behind its call, so that this is no jump. With "bare" the register has no frame
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -64,7 +66,7 @@ CALLED long outer_call(const char *path, int depth)
 
 int main(int argc, char **argv)
 {
-	char path[4096], line[16];
+	char path[4096], line[32];
 
 	if (argc < 2)
 		return 2;
@@ -73,8 +75,14 @@ int main(int argc, char **argv)
 	puts("ready");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin) && line[0] != '\n') {
-		const int fd = open(path, O_CREAT | O_WRONLY, 0600);
+		int fd;
 
+		if (!strncmp(line, "name ", 5)) {
+			line[strcspn(line, "\n")] = 0;
+			prctl(PR_SET_NAME, line + 5);
+			continue;
+		}
+		fd = open(path, O_CREAT | O_WRONLY, 0600);
 		if (fd < 0 || close(fd) || outer_call(path, argc > 2 ? atoi(argv[2]) : 0))
 			return 1;
 		puts("removed");

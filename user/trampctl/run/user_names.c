@@ -3,9 +3,10 @@
  * Names for addresses in processes, see user_names.h.
  *
  * The mappings of a process are read when its first event is shown, and kept: later events may
- * come when it has gone. They are read again if no mapping has an address, or if the process
- * has another name than before. That is how a process that has become another program by execve()
- * is found, or another one with the same number.
+ * come when it has gone. They are read again if no mapping has an address, or if the task has
+ * another name than before and the process another program. That is how a process that has called
+ * execve() is found, or another one with the same number. The name alone would not do: threads of
+ * one process have names of their own, and their events come by turns.
  *
  * A file is opened through /proc/PID/map_files, which leads to the very file that is mapped, even
  * if it was removed, or is in another mount namespace. Files are known by device and inode, so a
@@ -46,7 +47,12 @@ struct mapping {
 
 struct process {
 	uint32_t tgid;
-	char comm[FILTER_COMM_LEN];
+	char comm[FILTER_COMM_LEN];	/* of the last event's task */
+	struct program {
+		dev_t dev;		/* the file that it executes */
+		ino_t inode;		/* 0: not known */
+		uint64_t stack;		/* where it begins: execve() has it elsewhere */
+	} program;
 	struct mapping *maps;
 	size_t nr;
 	uint64_t unknown;		/* the last address that no mapping had */
@@ -100,6 +106,35 @@ static void take_mapping(struct process *p, const char *line)
 	p->maps[p->nr++] = m;
 }
 
+/* The program of a process; not known if the process has gone. */
+static struct program read_program(uint32_t tgid)
+{
+	char *path = xasprintf("/proc/%u/exe", tgid), line[1024];
+	struct program program = { 0 };
+	struct stat st;
+	int i;
+
+	if (!stat(path, &st))
+		program = (struct program){ .dev = st.st_dev, .inode = st.st_ino };
+	free(path);
+	path = xasprintf("/proc/%u/stat", tgid);
+	if (read_line(path, line, sizeof(line))) {
+		/* Field 28. The name, the second one, may have spaces and brackets in it. */
+		const char *field = strrchr(line, ')');
+
+		for (i = 2; field && i < 28; i++)
+			field = strchr(field + 1, ' ');
+		program.stack = field ? strtoull(field, NULL, 10) : 0;
+	}
+	free(path);
+	return program;
+}
+
+static bool same_program(const struct program *a, const struct program *b)
+{
+	return a->inode && a->inode == b->inode && a->dev == b->dev && a->stack == b->stack;
+}
+
 /* Replaces what was known of a process, if it is still there. */
 static void read_process(struct process *p, uint32_t tgid, const char *comm)
 {
@@ -109,6 +144,7 @@ static void read_process(struct process *p, uint32_t tgid, const char *comm)
 	size_t size = 0;
 
 	free(path);
+	now.program = read_program(tgid);
 	while (f && getline(&line, &size, f) > 0)
 		take_mapping(&now, line);
 	free(line);
@@ -124,8 +160,15 @@ static void read_process(struct process *p, uint32_t tgid, const char *comm)
 static struct process *find_process(struct user_names *names, uint32_t tgid, const char *comm)
 {
 	struct process *p = &names->processes[tgid % MAX_PROCESSES];
+	struct program now = { 0 };
 
-	if (p->tgid != tgid || memcmp(p->comm, comm, sizeof(p->comm)))
+	if (p->tgid == tgid && !memcmp(p->comm, comm, sizeof(p->comm)))
+		return p;
+	if (p->tgid == tgid)
+		now = read_program(tgid);
+	if (same_program(&p->program, &now))
+		memcpy(p->comm, comm, sizeof(p->comm));
+	else
 		read_process(p, tgid, comm);
 	return p;
 }
