@@ -213,7 +213,7 @@ static void spread(void)
 
 /* Ten times as many may take so many times as long. */
 #define LINEAR	15
-#define ROUNDS	10
+#define ROUNDS	20
 
 /* Keep the shorter times of the two. */
 static void keep_best(struct cost *best, struct cost c)
