@@ -6,7 +6,8 @@
  * come when it has gone. They are read again if no mapping has an address, or if the task has
  * another name than before and the process another program. That is how a process that has called
  * execve() is found, or another one with the same number. The name alone would not do: threads of
- * one process have names of their own, and their events come by turns.
+ * one process have names of their own, and their events come by turns. The same file executed anew
+ * lies where it was, or at random, where no mapping is known.
  *
  * A file is opened through /proc/PID/map_files, which leads to the very file that is mapped, even
  * if it was removed, or is in another mount namespace. Files are known by device and inode, so a
@@ -51,7 +52,6 @@ struct process {
 	struct program {
 		dev_t dev;		/* the file that it executes */
 		ino_t inode;		/* 0: not known */
-		uint64_t stack;		/* where it begins: execve() has it elsewhere */
 	} program;
 	struct mapping *maps;
 	size_t nr;
@@ -109,30 +109,19 @@ static void take_mapping(struct process *p, const char *line)
 /* The program of a process; not known if the process has gone. */
 static struct program read_program(uint32_t tgid)
 {
-	char *path = xasprintf("/proc/%u/exe", tgid), line[1024];
+	char *path = xasprintf("/proc/%u/exe", tgid);
 	struct program program = { 0 };
 	struct stat st;
-	int i;
 
 	if (!stat(path, &st))
 		program = (struct program){ .dev = st.st_dev, .inode = st.st_ino };
-	free(path);
-	path = xasprintf("/proc/%u/stat", tgid);
-	if (read_line(path, line, sizeof(line))) {
-		/* Field 28. The name, the second one, may have spaces and brackets in it. */
-		const char *field = strrchr(line, ')');
-
-		for (i = 2; field && i < 28; i++)
-			field = strchr(field + 1, ' ');
-		program.stack = field ? strtoull(field, NULL, 10) : 0;
-	}
 	free(path);
 	return program;
 }
 
 static bool same_program(const struct program *a, const struct program *b)
 {
-	return a->inode && a->inode == b->inode && a->dev == b->dev && a->stack == b->stack;
+	return a->inode && a->inode == b->inode && a->dev == b->dev;
 }
 
 /* Replaces what was known of a process, if it is still there. */
