@@ -22,9 +22,9 @@ $(CALLER): $(CALLER).o
 
 ALL		+= $(CLI_OBJECTS) $(CLI_HELPERS) $(CALLER)
 GUEST_TESTS	+= $(sort $(wildcard selftests/cli/test_*))
-# script gives a command a terminal, setpriv some capabilities without the others. JSON is held against a parser that is not ours. It starts
-# hundreds of times: the guest's jq is gojq, the same language, which under emulation starts five
-# times as fast.
+# script gives a command a terminal, setpriv some capabilities without the others. JSON is held
+# against a parser that is not ours. It starts hundreds of times: the guest's jq is gojq, the same
+# language, which under emulation starts five times as fast.
 GUEST_BINS	+= $(CLI_HELPERS) $(CALLER)
 GUEST_FILES	+= $(shell command -v gojq):/usr/bin/jq \
 		   $(addsuffix :/usr/bin/script,$(shell command -v script)) \

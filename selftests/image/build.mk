@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# make test-image: our packages on a real Debian 12, and a clone on a bare one. No part of `make test`: it makes images of some
-# GB, builds the module in machines, and takes root and the network.
+# make test-image: our packages on a real Debian 12, and a clone on a bare one. No part of `make
+# test`: it makes images of some GB, builds the module in machines, and takes root and the network.
 
 .PHONY: test-image
 

@@ -53,7 +53,8 @@ image_run() {
 		shift
 		mount -t proc proc "$dir/proc" && mount -t sysfs -o ro sysfs "$dir/sys" &&
 			mount --rbind /dev "$dir/dev" && mount -t tmpfs tmpfs "$dir/run" || exit 125
-		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+			HOME=/root LANG=C.UTF-8 \
 			DEBIAN_FRONTEND=noninteractive chroot "$dir" "$@"' sh "$@"
 }
 
