@@ -11,6 +11,8 @@
 #                                  exit status
 #   image_list DIR                 the files in it, less those that any machine writes as it runs
 #
+#   must COMMAND...                run it, or fail with the end of its output, which is in $work/out
+#
 # mmdebstrap and chroot take root. Nothing of this machine is changed: mounts are made in a namespace
 # of their own, and go with it. Text of a boot is in FILE.out, the kernel's log in FILE.log.
 
@@ -18,6 +20,11 @@ image_here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 image_root=$(dirname "$(dirname "$image_here")")
 # Seconds, for a boot with all that its script does. Building the module there takes most of it.
 IMAGE_TIMEOUT=3600
+
+# shellcheck disable=SC2154 # $work is the test's
+must() {
+	"$@" >"$work/out" 2>&1 || fail "$*: $(tail -n 20 "$work/out")"
+}
 
 # Sources of packages as mmdebstrap takes them
 image_sources() {
