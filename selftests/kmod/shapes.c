@@ -84,6 +84,9 @@ notrace TT_TARGET u64 tt_cold_hidden(u64 a) { return TT_COLD(tt_cold_hidden, a);
 /* One of two functions of that name (probe_targets.c), and the other has no ftrace site. */
 static TT_TARGET u64 tt_twin(u64 a) { return TT_COLD(tt_twin, a); }
 
+/* A function of the kernel proper has this name too: libbpf, asked by name, takes that one. */
+static TT_TARGET u64 do_symlinkat(u64 a) { return TT_MIX(5, a); }
+
 /* A fault inside the body is fixed up by the exception table. */
 TT_TARGET s64 tt_extable(u64 addr)
 {
@@ -175,6 +178,7 @@ TT_CALLER(tt_loop_head, tt_loop_head(v[0]))
 TT_CALLER(tt_cold, tt_cold(v[0]))
 TT_CALLER(tt_cold_hidden, tt_cold_hidden(v[0]))
 TT_CALLER(tt_twin, tt_twin(v[0]))
+TT_CALLER(do_symlinkat, do_symlinkat(v[0]))
 TT_CALLER(tt_extable, tt_extable(v[0]))
 TT_CALLER(tt_indirect, tt_indirect(tt_hot0, v[0]))
 TT_CALLER(tt_caller, tt_caller(v[0]))
@@ -202,6 +206,7 @@ struct tt_target tt_shape_targets[] = {
 	TT_ROW(tt_cold, "!u8 u8"),
 	TT_ROW(tt_cold_hidden, "!u8 u8"),
 	TT_ROW(tt_twin, "!u8 u8"),
+	TT_ROW(do_symlinkat, "!u8 u8"),
 	TT_ROW(tt_extable, "!s8 u8"),
 	TT_ROW(tt_indirect, "!u8 u8"),
 	TT_ROW(tt_caller, "!u8 u8"),

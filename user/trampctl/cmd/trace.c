@@ -144,6 +144,22 @@ static void configure(const struct trace_run *run, struct traced_func *f, struct
 	cfg->ret_kind = f->ret_kind;
 }
 
+/* A pattern is of use: it is resolved to addresses, and its programs are bound to no name. */
+static int fail_namesake(const struct traced_func *f)
+{
+	const char *name = f->sym->name, *module = f->sym->module;
+	int len = strlen(name) - 1;
+	char remedy[2 * TRAMP_SYM_LEN + 64];
+	struct problem p = {
+		.exit_code = EXIT_REFUSED, .err = ENOTUNIQ, .remedy = remedy,
+		.reason = tramp_reason_name(TRAMP_REASON_AMBIGUOUS),
+	};
+
+	snprintf(remedy, sizeof(remedy), "trace it as a pattern: trampctl trace '%s:%.*s[%c]'",
+		 module[0] ? module : "vmlinux", len, name, name[len]);
+	return fail(&p, "%s: another function of that name would be traced instead", f->spec);
+}
+
 /*
  * libbpf looks a function up by name alone and takes the kernel's before any
  * module's. Where several have the name, make sure it took ours. The module says which
@@ -165,13 +181,7 @@ static int check_binding(struct trace_run *run, const struct traced_func *f)
 		return fail_lib(run->syms, f->spec);
 	if (info.attach_btf_id == (uint32_t)id && !strcmp(ex.module, f->sym->module))
 		return 0;
-	{
-		struct problem p = { .exit_code = EXIT_FAILED, .err = ENOTUNIQ,
-				     .reason = tramp_reason_name(TRAMP_REASON_AMBIGUOUS) };
-
-		return fail(&p, "%s: another function of that name would be traced instead",
-			    f->spec);
-	}
+	return fail_namesake(f);
 }
 
 static int load(struct trace_run *run, struct traced_func *f)
