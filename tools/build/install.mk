@@ -28,7 +28,8 @@ DOCDIR		?= $(DATADIR)/doc/libtrampoline
 # Settings are read from /usr/lib if they belong to a package, and from /etc if to the machine.
 CONFDIR		?= $(if $(filter /usr /usr/,$(PREFIX)),/usr/lib,/etc)
 
-FILES		= env DESTDIR='$(DESTDIR)' MANIFEST='$(DATADIR)/libtrampoline/installed' tools/install-files
+USER_MANIFEST	= $(DATADIR)/libtrampoline/installed
+FILES		= env DESTDIR='$(DESTDIR)' MANIFEST='$(USER_MANIFEST)' tools/install-files
 PUT		= $(FILES) put
 PUT_AS		= $(FILES) as
 PUT_LINK	= $(FILES) link
@@ -49,7 +50,7 @@ install-hooks::
 uninstall: uninstall-user uninstall-dkms
 uninstall-user:
 	$(call msg,REMOVE,$(DESTDIR)$(PREFIX))
-	$(Q)$(FILES) remove
+	$(Q)$(FILES) remove '/usr/src/trampoline-*/.installed'
 	$(ldconfig)
 
 # -------------------------------------------------------------------- dkms --
@@ -99,7 +100,8 @@ uninstall-dkms:
 			dkms remove "trampoline/$${dir##*-}" --all || exit 1; \
 		fi; \
 		DESTDIR='$(DESTDIR)' MANIFEST="/usr/src/$${dir##*/}/.installed" \
-			tools/install-files remove || exit 1; \
+			tools/install-files remove '$(USER_MANIFEST)' \
+			'/usr/src/trampoline-*/.installed' || exit 1; \
 		: 'objects of a module that was built there by hand'; \
 		rm -rf "$$dir"; \
 	done
