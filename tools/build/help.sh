@@ -70,7 +70,7 @@ Variables:
   NO_DEPS=1    install no packages; name what is missing, with its packages on Debian, Ubuntu,
                Fedora and Arch
   CC, CFLAGS, CPPFLAGS, LDFLAGS  as everywhere; what the project needs is added
-  WERROR=1     warnings are errors; default for tests and checks
+  WERROR=1     warnings are errors; default for check
   STATIC=0     link trampctl with shared libraries, default where there are no static ones
 
 One command in a guest:  tools/vm run --kernel 6.12 -- trampctl trace do_unlinkat -n 3
