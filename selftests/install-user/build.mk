@@ -13,8 +13,8 @@ ALL		+= $(IU_STAMP)
 GUEST_TESTS	+= $(IU)/test_user_tool
 GUEST_BINS	+= $(IU_PROGRAMS)
 # Where the guest's dynamic linker looks.
-IU_LIBRARY	:= $(O)/$(IU)/prefix/lib/libtrampoline.so.0
-GUEST_FILES	+= $(IU_LIBRARY):/usr/lib/libtrampoline.so.0
+IU_LIBRARY	:= $(O)/$(IU)/prefix/lib/libtrampoline.so.1
+GUEST_FILES	+= $(IU_LIBRARY):/usr/lib/libtrampoline.so.1
 
 # Installed into a folder of its own, anew each time: what is not installed any more is not there.
 $(IU_STAMP): $(wildcard $(IU)/rmwatch* $(IU)/Makefile) $(LIBTRAMP_A) $(LIBTRAMP_SO) $(O)/vmlinux.h \

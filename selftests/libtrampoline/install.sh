@@ -93,7 +93,7 @@ t_check_finds_drift() {
 t_install() {
 	local f version
 	installed install-hooks
-	for f in lib/libtrampoline.a lib/libtrampoline.so lib/libtrampoline.so.0 \
+	for f in lib/libtrampoline.a lib/libtrampoline.so lib/libtrampoline.so.1 \
 		lib/pkgconfig/libtrampoline.pc \
 		$(cd "$ROOT" && echo include/trampoline/*.h) \
 		include/trampoline/trampoline_helpers.bpf.h \
@@ -122,7 +122,7 @@ t_use_shared() {
 		fail "pkg-config"
 	# shellcheck disable=SC2086
 	must "compile" $CC -Wall -Werror -o "$WORK/program" "$WORK/program.c" $flags
-	readelf -d "$WORK/program" | grep -q 'NEEDED.*\[libtrampoline.so.0\]' || fail "soname"
+	readelf -d "$WORK/program" | grep -q 'NEEDED.*\[libtrampoline.so.1\]' || fail "soname"
 	out=$(LD_LIBRARY_PATH=$PREFIX/lib "$WORK/program") || fail "it does not run: $out"
 	case $out in v[0-9]*) ;; *) fail "it says: $out" ;; esac
 }

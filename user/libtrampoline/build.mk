@@ -4,8 +4,8 @@
 # header, symbol map, shared object and man pages name the same functions.
 
 LT		:= user/libtrampoline
-LT_SONAME	:= libtrampoline.so.0
-LT_FILE		:= libtrampoline.so.$(VERSION)
+LT_SONAME	:= libtrampoline.so.1
+LT_FILE		:= $(LT_SONAME).$(VERSION)
 LT_HEADER	:= include/trampoline/trampoline.h
 LT_HEADERS	:= $(sort $(wildcard include/trampoline/*.h))
 # For the BPF programs of those who use the library.
