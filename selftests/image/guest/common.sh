@@ -21,6 +21,16 @@ must() {
 	"$@" >/tmp/out 2>&1 || fail "$*: $(tail -n 5 /tmp/out)"
 }
 
+# wait_for COMMAND: until it succeeds; a minute, which under emulation is not much
+wait_for() {
+	n=0
+	until "$1"; do
+		n=$((n + 1))
+		[ $n -lt 600 ] || return 1
+		sleep 0.1
+	done
+}
+
 loaded() {
 	cat /sys/module/trampoline/version 2>/dev/null
 }
