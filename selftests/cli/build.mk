@@ -39,5 +39,5 @@ GUEST_FILES	+= $(shell command -v gojq):/usr/bin/jq \
 		   docs/examples/node_exporter/trampoline-stats.service:/opt/trampoline/cli/trampoline-stats.service \
 		   $(foreach f,$(CLI_OBJECTS),$(f):/opt/trampoline/cli/$(notdir $(f)))
 
-# For test_cli_many.against_bpftrace. With its libraries it is too large for every run.
+# For the tests of test_cli_many that run bpftrace. With its libraries it is too large for every run.
 GUEST_FILES	+= $(if $(BPFTRACE),$(BPFTRACE):/usr/bin/bpftrace)
