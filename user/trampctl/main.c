@@ -406,8 +406,7 @@ int main(int argc, char **argv)
 	const struct cmd *cmd;
 	int rc, first;
 
-	/* One line, one write: what reads the pipe sees each call as it happens. */
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	output_start();
 	find_json_option(argc, argv);
 
 	rc = take_options(NULL, argc, argv);

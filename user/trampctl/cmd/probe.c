@@ -319,7 +319,7 @@ static int probe_run(int argc, char **argv)
 		return rc;
 	events_catch_signals();
 	stack_show_configure(&run.show, &stacks);
-	rc = output_open();
+	rc = output_open(true);
 	if (!rc)
 		rc = need_module(NULL);
 	if (!rc && by_line)

@@ -133,7 +133,7 @@ int sums_run(struct sums *s, int argc, char **argv)
 	s->opts->many.events = &s->opts->events;
 	s->many.opts = &s->opts->many;
 	events_catch_signals();
-	rc = output_open();
+	rc = output_open(false);
 	if (!rc)
 		rc = many_start(&s->many, argc, argv);
 	if (!rc && s->many.attached) {
@@ -145,7 +145,6 @@ int sums_run(struct sums *s, int argc, char **argv)
 		many_halt(&s->many);
 		if (!rc)
 			rc = show(s, "end");
-		/* Now, while errno says why. */
 		if (!output_failed() && !json_output)
 			many_warn_lost(&s->many, 0);
 	}

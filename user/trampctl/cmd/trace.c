@@ -426,7 +426,7 @@ static int trace_run(int argc, char **argv)
 	if (rc)
 		return rc;
 	events_catch_signals();
-	rc = output_open();
+	rc = output_open(true);
 	if (rc)
 		return rc;
 	if (for_many(argc, argv)) {

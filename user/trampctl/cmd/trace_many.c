@@ -9,7 +9,6 @@
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -80,8 +79,7 @@ static void show_call(struct trace_many *run, const struct many_event *e, int de
 
 	trace_print_call(&run->funcs[call->func], call, list->nr ? &members : NULL, &run->show,
 			 depth);
-	/* Not output_failed(): a signal may have interrupted it. */
-	run->shown += !ferror(stdout);
+	run->shown += !output_failed();
 }
 
 /* Forgets the calls of a tree from number @i on. */
@@ -103,7 +101,6 @@ static void show_tree(struct trace_many *run, struct tree *t)
 	for (i = 0; i < t->nr && !over; i++) {
 		const struct many_event *e = t->calls[i];
 
-		errno = 0;
 		while (depth && ends[depth - 1] <= e->call.start)
 			depth--;
 		show_call(run, e, depth);

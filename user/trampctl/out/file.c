@@ -37,7 +37,7 @@ static struct {
 	const char *path;		/* NULL: standard output */
 	uint64_t rotate;		/* 0: never */
 	unsigned int keep;		/* 0: as many as can be */
-	bool is_regular, is_new, has_begun;
+	bool is_regular, is_new, has_begun, can_rotate;
 	off_t whole;			/* up to here it has whole events */
 	uint64_t events;		/* begun in this file ... */
 	uint64_t *full;			/* ... and in FILE.i, as far as they are ours */
@@ -140,12 +140,13 @@ static void leave_no_file(void)
 
 /**
  * output_open() - open the file of --output
+ * @can_rotate: the command has ROTATE_OPTS
  *
  * To be called before anything is attached. Without the option this only looks at the others.
  *
  * Return: 0, or the exit code of an error that has been reported.
  */
-int output_open(void)
+int output_open(bool can_rotate)
 {
 	struct stat st;
 	int err;
@@ -164,6 +165,7 @@ int output_open(void)
 	if (err)
 		return fail_open(err);
 	output_name = out.path;
+	out.can_rotate = can_rotate;
 	atexit(leave_no_file);
 	out.is_regular = !fstat(STDOUT_FILENO, &st) && S_ISREG(st.st_mode);
 	if (out.rotate && !out.is_regular)
@@ -204,8 +206,27 @@ static int shift(unsigned int i)
 	return err;
 }
 
-/* Returns 0 or an errno. */
-static int rotate(void)
+/* FILE.@i could not become FILE.@i+1. */
+static char *remedy_of_shift(unsigned int i, int err)
+{
+	switch (err) {
+	case EISDIR:
+		return xasprintf("move the folder \"%s.%u\" away", out.path, i + 1);
+	case ENOTDIR:
+		return xasprintf("move the folder \"%s.%u\" away", out.path, i);
+	case EEXIST:
+	case ENOENT:
+		return xasprintf("let nothing else make, move or remove its files meanwhile");
+	case ENOSPC:
+	case EDQUOT:
+		return xasprintf("make room for one more name in its folder");
+	default:
+		return xasprintf("write to a folder where you may make and rename files");
+	}
+}
+
+/* Returns whether it did; otherwise standard output is what it was. */
+static bool rotate(void)
 {
 	unsigned int i, gap = 1;
 	uint64_t removed;
@@ -217,21 +238,22 @@ static int rotate(void)
 		gap++;
 	removes = is_there(gap);
 	removed = out.full[gap];
-	for (i = gap; i-- && !err;)
-		err = shift(i);
+	for (i = gap; i && !err; i--)
+		err = shift(i - 1);
 	if (!err && removes) {
 		out.removed_files++;
 		out.removed_events += removed;
 	}
 	if (!err)
 		err = redirect(O_CREAT | O_EXCL);
-	/* Otherwise standard output is what it was. */
-	if (err)
-		return err;
+	if (err) {
+		output_set_failed("rotate", err, remedy_of_shift(i, err));
+		return false;
+	}
 	out.rotations++;
 	out.events = 0;
 	out.whole = 0;
-	return 0;
+	return true;
 }
 
 /*
@@ -241,7 +263,6 @@ static int rotate(void)
 void output_begin(void)
 {
 	struct stat st;
-	int err = 0;
 
 	if (!out.path)
 		return;
@@ -249,11 +270,10 @@ void output_begin(void)
 	if (!out.is_regular || fstat(STDOUT_FILENO, &st) || !st.st_size)
 		return;
 	if (out.rotate)
-		err = rotate();
+		rotate();
 	else if (ftruncate(STDOUT_FILENO, 0))
-		err = errno;
+		output_set_failed("empty", errno, NULL);
 	out.rotations = 0;
-	output_set_failed("rotate", err);
 }
 
 /**
@@ -264,7 +284,7 @@ void output_begin(void)
 bool output_next(void)
 {
 	struct stat st;
-	int err;
+	bool is_new;
 
 	if (!out.path || output_failed())
 		return false;
@@ -275,10 +295,9 @@ bool output_next(void)
 		out.events++;
 		return false;
 	}
-	err = rotate();
+	is_new = rotate();
 	out.events++;
-	output_set_failed("rotate", err);
-	return !err;
+	return is_new;
 }
 
 /* -------------------------------------------------------------- the end -- */
@@ -299,6 +318,11 @@ void output_cut(void)
 bool output_is_file(void)
 {
 	return out.path;
+}
+
+bool output_can_rotate(void)
+{
+	return out.can_rotate;
 }
 
 /* Where the last JSON object goes. */

@@ -23,12 +23,13 @@ enum { OUTPUT_OPT_ROTATE = NR_OUTPUT_OPTS, OUTPUT_OPT_KEEP, NR_ROTATE_OPTS };
 	{ "keep", 0, "N", "so many full files, FILE.1 being the newest" }
 
 int output_option(int opt, const char *arg);
-int output_open(void);
+int output_open(bool can_rotate);
 void output_begin(void);
 bool output_next(void);
 void output_put(json_object *j);
 void output_warn(const char *things);
 bool output_is_file(void);
+bool output_can_rotate(void);
 void output_cut(void);
 FILE *output_for_end(void);
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whether standard output could be written. stdio remembers that a write failed, not
- * why: the errno is taken here, at once, before anything else can change it.
+ * Whether standard output could be written. stdio remembers that a write failed, not why, and
+ * much may happen before somebody asks. So standard output has a function of ours that writes,
+ * and it notes the errno of the first write that fails.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "error.h"
 #include "file.h"
@@ -17,26 +19,89 @@ const char *output_name;
 
 static int output_errno;
 static const char *output_verb = "write to";
+static const char *output_remedy;
+
+/* For stdio, to which less than @len is an error: it drops the rest. */
+static ssize_t write_all(void *unused, const char *buf, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	(void)unused;
+	for (; done < len; done += n) {
+		n = write(STDOUT_FILENO, buf + done, len - done);
+		if (n < 0) {
+			output_set_failed(output_verb, errno, NULL);
+			break;
+		}
+	}
+	return done;
+}
 
 /**
- * output_failed() - has a write to standard output failed?
+ * output_start() - have standard output note what goes wrong
  *
- * To be called right behind the writes, with their errno. The first failure counts.
+ * To be called before anything is printed. One line is one write: what reads the pipe sees each
+ * call as it happens.
  */
+void output_start(void)
+{
+	FILE *f = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = write_all });
+
+	if (f)
+		stdout = f;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+/* Has a write to standard output failed, or what was to make room for it? */
 bool output_failed(void)
 {
-	if (!output_errno && ferror(stdout))
-		output_errno = errno ? errno : EIO;
 	return output_errno;
 }
 
-/* Something else than a write has failed, with errno @err; 0: it has not. @verb: "rotate" */
-void output_set_failed(const char *verb, int err)
+/* Did a signal end the write? If so that is forgotten: the line is lost, the output is good. */
+bool output_was_interrupted(void)
+{
+	if (output_errno != EINTR)
+		return false;
+	output_errno = 0;
+	clearerr(stdout);
+	return true;
+}
+
+/**
+ * output_set_failed() - note that something has failed; the first failure counts
+ * @verb: what, as in "cannot rotate FILE"
+ * @err: its errno; 0: it has not failed
+ * @remedy: stays with us; NULL: that of any write with this errno
+ */
+void output_set_failed(const char *verb, int err, const char *remedy)
 {
 	if (output_errno || !err)
 		return;
 	output_errno = err;
 	output_verb = verb;
+	output_remedy = remedy;
+}
+
+static const char *remedy_of_write(int err)
+{
+	switch (err) {
+	case ENOSPC:
+	case EDQUOT:
+		return output_can_rotate() ?
+		       "make room, or bound what it takes: --rotate SIZE --keep N" :
+		       "make room, or write to another file system";
+	case EFBIG:
+		return output_can_rotate() ? "write smaller files: --rotate SIZE --keep N" :
+		       "allow larger files (ulimit -f), or write to another file system";
+	case EPIPE:
+		return "keep the program running that reads it";
+	case EBADF:
+		return "open it for writing, for example by >FILE";
+	default:
+		return "write to another file; the kernel log (dmesg) may say more";
+	}
 }
 
 /**
@@ -54,11 +119,10 @@ int output_finish(int rc)
 	if (!output_failed())
 		return rc;
 	p.err = output_errno;
+	p.remedy = output_remedy ?: remedy_of_write(output_errno);
 	if (!output_name)
 		return fail(&p, "cannot write to standard output: %s", strerror(output_errno));
 	output_cut();
-	if (p.err == ENOSPC || p.err == EDQUOT || p.err == EFBIG)
-		p.remedy = "make room, or bound what it takes: --rotate SIZE --keep N";
 	return fail(&p, "cannot %s \"%s\": %s", output_verb, output_name,
 		    strerror(output_errno));
 }

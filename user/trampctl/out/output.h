@@ -9,8 +9,10 @@
 
 extern const char *output_name;
 
+void output_start(void);
 bool output_failed(void);
-void output_set_failed(const char *verb, int err);
+bool output_was_interrupted(void);
+void output_set_failed(const char *verb, int err, const char *remedy);
 int output_finish(int rc);
 
 #endif /* TRAMPCTL_OUTPUT_H */

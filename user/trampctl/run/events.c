@@ -89,9 +89,8 @@ static bool enough(const struct events *ev)
  */
 static bool interrupted(struct events *ev)
 {
-	if (!stopped || errno != EINTR || !ferror(stdout))
+	if (!stopped || !output_was_interrupted())
 		return false;
-	clearerr(stdout);
 	ev->blocked = true;
 	return true;
 }
@@ -132,7 +131,6 @@ static int on_event(void *arg, void *data, size_t size)
 		ev->unread++;
 		return 0;
 	}
-	errno = 0;
 	if (!ev->show(ev->arg, data, size))
 		interrupted(ev);
 	else if (interrupted(ev) || output_failed())
@@ -178,7 +176,7 @@ int events_collect(struct events *ev)
 	int n, rc = 0;
 
 	ev->end = ns && ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
-	/* The first line may have failed: its errno is still there. */
+	/* The first line may have failed. */
 	if (output_failed())
 		return 0;
 	progress_begin_losses(NULL, ev->things, ev->lost, ev->arg);
