@@ -83,10 +83,16 @@ bad() {
 	[ "$rc" = "$want" ] || fail "trampctl -j $*: exit status $rc, expected $want"
 	[ ! -s "$W/out" ] || fail "trampctl -j $*: something on standard output"
 	# One jq for all: it takes as long to start as trampctl.
-	json "$W/err" '.error | "\(.reason) \(.exit_code)", .message, .remedy, .log' >"$W/error"
+	json "$W/err" \
+		'.error | "\(.reason) \(.exit_code)", .message, .remedy, .log, (.remedy // "" | . != "")' \
+		>"$W/error"
 	[ "$(head -n 1 "$W/error")" = "$reason $want" ] || {
 		shown
 		fail "trampctl -j $*: reason and exit_code are not $reason $want"
+	}
+	[ "$(tail -n 1 "$W/error")" = true ] || {
+		shown
+		fail "trampctl -j $*: there is no remedy"
 	}
 	sed 1d "$W/error" | grep -qE -e "$text" || {
 		shown
