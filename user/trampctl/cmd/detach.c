@@ -59,6 +59,22 @@ static int add_link(const struct tramp_link_info *info, void *arg)
 	return 0;
 }
 
+/* Somebody still holds it, or it would not have been found. */
+static int fail_detached(uint32_t id)
+{
+	struct problem p = {
+		.exit_code = EXIT_NOT_FOUND, .err = ENOENT,
+		.reason = tramp_reason_name(TRAMP_REASON_LINK_GONE),
+	};
+	char *remedy = xasprintf("remove its pin, or end the process that holds it (trampctl show %u)",
+				 id);
+
+	p.remedy = remedy;
+	fail(&p, "link %u is detached already", id);
+	free(remedy);
+	return p.exit_code;
+}
+
 static int ids_from_args(struct id_list *l, int argc, char **argv)
 {
 	TRAMP_OPTS(tramp_link_info, info);
@@ -74,14 +90,8 @@ static int ids_from_args(struct id_list *l, int argc, char **argv)
 	for (i = 0; i < (int)l->nr; i++) {
 		if (tramp_link_info_by_id(l->ids[i], &info))
 			return fail_lib(NULL, NULL);
-		if (info.mode == TRAMP_MODE_NONE) {
-			struct problem p = {
-				.exit_code = EXIT_NOT_FOUND, .err = ENOENT,
-				.reason = tramp_reason_name(TRAMP_REASON_LINK_GONE),
-			};
-
-			return fail(&p, "link %u is detached already", l->ids[i]);
-		}
+		if (info.mode == TRAMP_MODE_NONE)
+			return fail_detached(l->ids[i]);
 	}
 	return 0;
 }

@@ -160,7 +160,8 @@ static int features_run(int argc, char **argv)
 	if (!(m.features & (TRAMP_FEAT_FENTRY | TRAMP_FEAT_FEXIT | TRAMP_FEAT_FMOD_RET |
 			     TRAMP_FEAT_KPROBE))) {
 		struct problem p = { .exit_code = EXIT_REFUSED, .err = EOPNOTSUPP,
-				     .reason = tramp_reason_name(TRAMP_REASON_MISSING_SYMBOL) };
+				     .reason = tramp_reason_name(TRAMP_REASON_MISSING_SYMBOL),
+				     .remedy = "boot another kernel; the kernel log (dmesg) names the symbols that this one lacks" };
 
 		return fail(&p, "the module can attach nothing on this kernel");
 	}
