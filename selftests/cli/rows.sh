@@ -32,17 +32,22 @@ rows() {
 	[ -z "$differs" ] || fail "texts differ from those of errors.table"
 }
 
+# as_prompted COMMAND: runs a command line as whom the prompt stands for
+as_prompted() {
+	case $prompt in
+	nobody*) set -- "$W/as-nobody" "$1" ;;
+	*) set -- sh -c "$1" ;;
+	esac
+	(cd $ROWS && exec timeout "$PATIENCE" "$@" </dev/null)
+}
+
 # run_row FILE: runs its command line; the block as it is now goes to $W/found
 run_row() {
 	prompt=$(head -n 1 "$1")
 	cmd=${prompt#* }
-	case $prompt in
-	nobody*) set -- "$W/as-nobody" "$cmd" ;;
-	*) set -- sh -c "$cmd" ;;
-	esac
 	{
 		echo "$prompt"
-		(cd $ROWS && exec timeout "$PATIENCE" "$@" 2>&1 </dev/null)
+		as_prompted "$cmd" 2>&1
 		echo "exit $?"
 	} >"$W/found"
 }
@@ -50,14 +55,11 @@ run_row() {
 # check_json: the first block of a reason says the same as JSON
 check_json() {
 	reason=$(sed -n 's/^trampctl.* \[\([a-z-]*\)\]$/\1/p' "$W/found")
-	case $prompt in
-	nobody*) return ;;
-	esac
 	case " $seen " in
 	*" $reason "*) return ;;
 	esac
 	seen="$seen $reason"
-	(cd $ROWS && timeout "$PATIENCE" sh -c "trampctl -j ${cmd#trampctl }" 2>&1 >/dev/null </dev/null) |
+	as_prompted "trampctl -j ${cmd#trampctl }" 2>&1 >/dev/null |
 		jq -r '.error | "trampctl\(if .command then " " + .command else "" end): \(.message) [\(.reason)]",
 			"  remedy: \(.remedy)", "exit \(.exit_code)"' >"$W/json" 2>&1
 	while read -r line; do
