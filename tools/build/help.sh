@@ -63,8 +63,8 @@ Variables:
   DEBUG_DIR=D  sources and objects of the debug kernels, 3 GB each, default O/debug-kernel
   PREFIX=DIR   where install goes, default /usr/local; DESTDIR is put before it
   LIBDIR=DIR   libraries, default PREFIX/lib; with PREFIX=/usr the folder of the architecture, or
-               lib64. Likewise INCLUDEDIR, SBINDIR, DATADIR, MANDIR, DOCDIR (examples), and
-               CONFDIR (/etc) for:
+               lib64. Likewise INCLUDEDIR, SBINDIR, DATADIR, MANDIR, DOCDIR and TRAMPCTL_DOCDIR
+               (examples), and CONFDIR (/etc) for:
   AUTOLOAD=0 UDEV=0 MODPROBE=0  leave out of install-dkms what loads the module at boot, the udev
                rule with its group, the sample of modprobe.d
   NO_DEPS=1    install no packages; name what is missing, with its packages on Debian, Ubuntu,

@@ -23,8 +23,10 @@ INCLUDEDIR	?= $(PREFIX)/include
 SBINDIR		?= $(PREFIX)/sbin
 DATADIR		?= $(PREFIX)/share
 MANDIR		?= $(DATADIR)/man
-# The examples; Debian has them in the folder of the package that they come with.
+# The examples; Debian has them in the folder of the package that they come with. Those of the
+# command are for users who have no package for developers.
 DOCDIR		?= $(DATADIR)/doc/libtrampoline
+TRAMPCTL_DOCDIR	?= $(DATADIR)/doc/trampctl
 # Settings are read from /usr/lib if they belong to a package, and from /etc if to the machine.
 CONFDIR		?= $(if $(filter /usr /usr/,$(PREFIX)),/usr/lib,/etc)
 

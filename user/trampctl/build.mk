@@ -38,4 +38,5 @@ install-hooks:: $(TRAMPCTL)
 	$(Q)$(PUT) 755 $(SBINDIR) $(TRAMPCTL)
 	$(Q)$(PUT) 644 $(MANDIR)/man8 docs/man/trampctl.8
 	$(Q)$(PUT) 644 $(DATADIR)/bash-completion/completions tools/completion/trampctl
-	$(Q)$(PUT) 644 $(DOCDIR)/examples/node_exporter $(wildcard docs/examples/node_exporter/*)
+	$(Q)$(PUT) 644 $(TRAMPCTL_DOCDIR)/examples/node_exporter \
+		$(wildcard docs/examples/node_exporter/*)
