@@ -131,11 +131,12 @@ struct tramp_selected {
  * @pattern: the pattern that asked for it
  * @file: the file that has the pattern; NULL: it stands in the options
  * @line: its line there, from 1
- * @reason: DENIED (by the caller's deny pattern), DENY_LIST (the built-in one), NO_MATCH
- *	(TRAMP_LIB_*); NO_SUCH_FUNCTION, NOT_TRACEABLE, NO_BTF, AMBIGUOUS, OWN_MODULE
+ * @reason: DENIED (by the caller's deny pattern), DENY_LIST (the built-in one), NO_MATCH,
+ *	INLINED (TRAMP_LIB_*); NO_SUCH_FUNCTION, NOT_TRACEABLE, NO_BTF, AMBIGUOUS, OWN_MODULE
  *	(TRAMP_REASON_*)
  * @detail: what belongs to the reason: the deny pattern, why the built-in list has it,
  *	the nearest names; may be empty, never NULL
+ * @remedy: what to do: for this pattern, or for the reason in general; never NULL
  *
  * Members are only ever added at the end.
  */
@@ -146,6 +147,7 @@ struct tramp_left_out {
 	uint32_t line;
 	uint32_t reason;
 	const char *detail;
+	const char *remedy;
 };
 
 struct tramp_selection;

@@ -108,6 +108,7 @@ TRAMP_API const struct tramp_sym *tramp_syms__get(const struct tramp_syms *syms,
  *
  * Errors: -ENOENT (NO_SUCH_FUNCTION); tramp_last_error()->detail then says what
  * is known: that the compiler split or renamed it, or the nearest names.
+ * -ENOENT (TRAMP_LIB_INLINED) if BTF describes it all the same.
  * -EINVAL (AMBIGUOUS) if several functions have the name and @spec does not
  * tell them apart. -EINVAL (BAD_PATTERN) if @spec is malformed.
  * Return: NULL and errno on failure.
@@ -157,7 +158,8 @@ struct tramp_match_opts {
  * @ctx: handed to @cb
  *
  * Errors: -ENOENT (TRAMP_LIB_NO_MATCH), with the nearest names if @pattern has no
- * wildcard; -EINVAL (TRAMP_LIB_BAD_PATTERN).
+ * wildcard; then also TRAMP_LIB_INLINED, as tramp_syms__find(). -EINVAL
+ * (TRAMP_LIB_BAD_PATTERN).
  * Return: the number of matches; what @cb returned if not 0; or negative errno.
  */
 TRAMP_API int tramp_syms__match(const struct tramp_syms *syms, const char *pattern,

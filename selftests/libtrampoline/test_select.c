@@ -88,6 +88,7 @@ static const char *make_btf(void)
 	add_func("do_args", (int[]) { t_file_pp, t_char, btf__add_fwd(btf, "u", BTF_FWD_UNION),
 				      btf__add_enum(btf, "mode", 4), -1 });
 	add_func("printk", (int[]) { btf__add_ptr(btf, t_char), 0, -1 });
+	add_func("no_symbol", (int[]) { -1 });
 	raw = btf__raw_data(btf, &size);
 	REQUIRE(raw, "btf__raw_data");
 	return fixture_file("vmlinux", raw, size);
@@ -245,6 +246,51 @@ static void test_details(void)
 	CHECK(left && !strcmp(left->pattern, "vfs_secret"), "%s", shown(sel));
 	tramp_selection__free(sel);
 	tramp_selection__free(NULL);
+	tramp_syms__free(syms);
+}
+
+/* Why nothing has the name of a pattern, and what helps: the same as all or nothing says. */
+static void test_remedies(void)
+{
+	static const struct {
+		const char *pattern;
+		uint32_t reason;
+		const char *detail, *remedy;
+	} cases[] = {
+		{ "vfs_wriet", TRAMP_REASON_NO_SUCH_FUNCTION, "the nearest: vfs_write",
+		  "use one of these" },
+		{ "zzzzzzzz", TRAMP_REASON_NO_SUCH_FUNCTION, "", "/proc/kallsyms" },
+		{ "ext4:vfs_write", TRAMP_REASON_NO_SUCH_FUNCTION, "vmlinux has one",
+		  "name vmlinux:vfs_write" },
+		{ "nosuch:*", TRAMP_LIB_NO_MATCH, "'nosuch' is not loaded", "modprobe nosuch" },
+		{ "xt4:absent", TRAMP_REASON_NO_SUCH_FUNCTION, "the nearest: ext4",
+		  "modprobe xt4, or name ext4:absent" },
+		{ "no_symbol", TRAMP_LIB_INLINED, "", "a function that calls it" },
+		{ "vmlinux:no_symbol", TRAMP_LIB_INLINED, "", "a function that calls it" },
+		{ "xyz*", TRAMP_LIB_NO_MATCH, "", "quote it" },
+	};
+	size_t i;
+
+	syms = load(kallsyms, filter);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		TRAMP_OPTS(tramp_select_opts, opts, PATTERNS(cases[i].pattern, "vfs_read"));
+		const struct tramp_left_out *left;
+		struct tramp_selection *sel = need(&opts);
+
+		left = tramp_selection__get_left(sel, 0);
+		REQUIRE(left, "%s", cases[i].pattern);
+		CHECK_EQ(left->reason, cases[i].reason, "%s", cases[i].pattern);
+		CHECK(strstr(left->detail, cases[i].detail), "%s", left->detail);
+		CHECK(strstr(left->remedy, cases[i].remedy), "%s", left->remedy);
+		opts.flags = TRAMP_SELECT_ALL_OR_NOTHING;
+		CHECK(!tramp_syms__select(syms, &opts), "%s", cases[i].pattern);
+		CHECK_ERROR(-ENOENT, cases[i].reason);
+		CHECK(!strcmp(tramp_last_error()->remedy, left->remedy), "%s",
+		      tramp_last_error()->remedy);
+		CHECK(!strcmp(tramp_last_error()->detail, left->detail), "%s",
+		      tramp_last_error()->detail);
+		tramp_selection__free(sel);
+	}
 	tramp_syms__free(syms);
 }
 
@@ -653,6 +699,7 @@ static void test_deny_list(void)
 static const struct ktap_test tests[] = {
 	{ .name = "patterns", .run = test_patterns },
 	{ .name = "details", .run = test_details },
+	{ .name = "remedies", .run = test_remedies },
 	{ .name = "items", .run = test_items },
 	{ .name = "aliases", .run = test_aliases },
 	{ .name = "ambiguous", .run = test_ambiguous },

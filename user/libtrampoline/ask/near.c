@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "../core/error.h"
-#include "../syms/btf.h"
 #include "ask.h"
 
 /* The module said that there is no such function: say which there are. */
@@ -15,6 +14,7 @@ static int fail_unknown(const struct libtramp_failure *f, const struct tramp_pla
 {
 	char spec[TRAMP_MOD_LEN + TRAMP_SYM_LEN + 1];
 	struct libtramp_failure better = *f;
+	const struct tramp_error *e;
 	struct tramp_syms *own = NULL;
 	int err;
 
@@ -22,11 +22,15 @@ static int fail_unknown(const struct libtramp_failure *f, const struct tramp_pla
 		syms = own = tramp_syms__load(NULL);
 	snprintf(spec, sizeof(spec), "%s%s%s", place->module, place->module[0] ? ":" : "",
 		 place->symbol);
-	if (syms && !place->module[0] && libtramp_is_inlined(syms, place->symbol)) {
-		err = LIBTRAMP_FAIL(f->err, TRAMP_LIB_INLINED, f->subject, NO_DETAIL);
-	} else if (syms && !tramp_syms__find(syms, spec)) {
-		better.remedy = tramp_last_error()->remedy;
-		err = libtramp_fail(&better, "%s", tramp_last_error()->detail);
+	if (syms && !tramp_syms__find(syms, spec)) {
+		e = tramp_last_error();
+		better.remedy = e->remedy;
+		/* BTF knows what the module cannot: it has looked for a symbol. */
+		if (e->reason == TRAMP_LIB_INLINED) {
+			better.reason = e->reason;
+			better.from_kernel = false;
+		}
+		err = libtramp_fail(&better, "%s", e->detail);
 	} else {
 		err = libtramp_fail(f, NO_DETAIL);
 	}

@@ -14,7 +14,6 @@
 #include "../../distance.h"
 #include "../core/error.h"
 #include "../core/sized.h"
-#include "../syms/btf.h"
 #include "internal.h"
 
 /* The first part of a section's name: what is there for. */
@@ -47,7 +46,7 @@ static int fail_section(const struct bpf_program *prog, const char *subject)
 }
 
 /* tramp_syms__find() has failed: the same about the program. */
-static int fail_function(struct tramp_syms *syms, const char *name, const char *subject)
+static int fail_function(const char *subject)
 {
 	const struct tramp_error e = *tramp_last_error();
 	struct libtramp_failure f = { .err = e.err, .reason = e.reason, .subject = subject };
@@ -55,8 +54,6 @@ static int fail_function(struct tramp_syms *syms, const char *name, const char *
 
 	snprintf(detail, sizeof(detail), "%s", e.detail);
 	snprintf(remedy, sizeof(remedy), "%s", e.remedy);
-	if (e.reason == TRAMP_REASON_NO_SUCH_FUNCTION && libtramp_is_inlined(syms, name))
-		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_INLINED, subject, NO_DETAIL);
 	f.remedy = remedy;
 	return libtramp_fail(&f, "%s", detail);
 }
@@ -72,20 +69,22 @@ static int check_verdict(struct tramp_syms *syms, const struct bpf_program *prog
 			 const char *name, const char *subject)
 {
 	TRAMP_OPTS(tramp_explanation, ex);
+	struct libtramp_failure f = {
+		.err = -EOPNOTSUPP, .subject = subject, .func = name,
+	};
 	const struct tramp_error *e;
-	uint32_t reason;
 
 	if (tramp_explain(syms, name, &ex)) {
 		e = tramp_last_error();
 		return e->reason == TRAMP_REASON_PERMISSION ? 0 : e->err;
 	}
 	if (!(ex.can & TRAMP_CAN_FENTRY))
-		reason = ex.fentry_reason;
+		f.reason = ex.fentry_reason;
 	else if (needs_exit(prog) && !(ex.can & TRAMP_CAN_FEXIT))
-		reason = ex.fexit_reason;
+		f.reason = ex.fexit_reason;
 	else
 		return 0;
-	return LIBTRAMP_FAIL(-EOPNOTSUPP, reason, subject, "%s", ex.holder);
+	return libtramp_fail(&f, "%s", ex.holder);
 }
 
 /* @ours: it will be attached by the module. */
@@ -104,13 +103,13 @@ static int check_tracing(struct tramp_syms *syms, const struct bpf_program *prog
 		/* Several of one name are libbpf's to choose from. */
 		if (tramp_last_error()->reason == TRAMP_REASON_AMBIGUOUS)
 			return 0;
-		return fail_function(syms, name, subject);
+		return fail_function(subject);
 	}
 	err = ours ? check_verdict(syms, prog, name, subject) : 0;
 	if (err)
 		return err;
 	err = tramp_syms__btf_id(syms, sym, NULL);
-	return err < 0 ? fail_function(syms, name, subject) : 0;
+	return err < 0 ? fail_function(subject) : 0;
 }
 
 int libtramp_check(struct tramp_syms **syms, const struct bpf_program *prog, bool ours,

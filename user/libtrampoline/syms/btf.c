@@ -211,18 +211,23 @@ const struct btf *tramp_syms__btf(struct tramp_syms *syms, const char *module)
 	return e ? e->btf : NULL;
 }
 
-bool libtramp_is_inlined(const struct tramp_syms *syms, const char *name)
+bool libtramp_is_inlined(const struct tramp_syms *syms, const char *module, const char *name)
 {
 	const size_t len = strlen(name), i = libtramp_syms_lower(syms, name);
 	struct btf_entry *e;
+	int id;
 
 	if (i < syms->nr && !strncmp(syms->syms[i].name, name, len) &&
 	    (!syms->syms[i].name[len] || syms->syms[i].name[len] == '.'))
 		return false;
 	pthread_mutex_lock(&syms->btfs->lock);
-	e = need_entry(syms->btfs, "");
+	e = need_entry(syms->btfs, module);
 	pthread_mutex_unlock(&syms->btfs->lock);
-	return e && btf__find_by_name_kind(e->btf, name, BTF_KIND_FUNC) > 0;
+	if (!e)
+		return false;
+	/* Of a module, the search begins with the types of the kernel proper. */
+	id = btf__find_by_name_kind(e->btf, name, BTF_KIND_FUNC);
+	return id > 0 && (uint32_t)id >= e->first_id;
 }
 
 /* ---------------------------------------------------------------- ids ------ */

@@ -6,12 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../distance.h"
 #include "../core/error.h"
 #include "../core/sized.h"
 #include "internal.h"
-
-#define WILDCARDS	"*?["
 
 int libtramp_spec_parse(const char *spec, struct libtramp_spec *out)
 {
@@ -35,22 +32,6 @@ int libtramp_spec_parse(const char *spec, struct libtramp_spec *out)
 	if (!strcmp(out->module, "vmlinux"))
 		out->module[0] = '\0';
 	return 0;
-}
-
-static const char *shown_module(const struct tramp_sym *sym)
-{
-	return sym->module[0] ? sym->module : "vmlinux";
-}
-
-/* A failure that the near misses of a name explain, if there are any. */
-static int fail_near(const struct tramp_syms *syms, const char *name, unsigned int reason,
-		     const char *subject)
-{
-	struct libtramp_failure f = { .err = -ENOENT, .reason = reason, .subject = subject };
-	char near[384];
-
-	f.remedy = libtramp_near_misses(syms, name, near, sizeof(near));
-	return f.remedy ? libtramp_fail(&f, "%s", near) : libtramp_fail(&f, NO_DETAIL);
 }
 
 /* A pattern in the place of a name: say how many functions it matches, and name one. */
@@ -83,70 +64,17 @@ static int fail_pattern(const struct tramp_syms *syms, const char *text, const c
 			     nr == 1 ? "es" : "");
 }
 
-const char *libtramp_missing_module(const struct tramp_syms *syms, const char *module,
-				    const char *name, char *detail, size_t len, char *remedy,
-				    size_t remedy_len)
+/* Fails as a name that no function has. Its reason is @f's, unless there is a better one. */
+static int fail_unknown(const struct tramp_syms *syms, const struct libtramp_spec *spec, bool plain,
+			struct libtramp_failure *f)
 {
-	struct libtramp_nearest near = { .max = 1 };
-	const char *last = "", *best = NULL;
-	size_t i;
+	struct libtramp_unknown u;
 
-	near.out = &best;
-	if (!module[0] || strpbrk(module, WILDCARDS))
-		return NULL;
-	for (i = 0; i < syms->nr; i++) {
-		const char *m = syms->syms[i].module;
-
-		if (m == last || !m[0])
-			continue;
-		if (!strcmp(m, module))
-			return NULL;
-		libtramp_nearest_try(&near, module, m);
-		last = m;
-	}
-	i = libtramp_syms_lower(syms, name);
-	if (i < syms->nr && !strcmp(syms->syms[i].name, name)) {
-		snprintf(detail, len, "the module '%s' is not loaded; %s has one of that name",
-			 module, shown_module(&syms->syms[i]));
-		snprintf(remedy, remedy_len, "modprobe %s, or name %s:%s", module,
-			 shown_module(&syms->syms[i]), name);
-	} else if (best) {
-		snprintf(detail, len, "the module '%s' is not loaded; the nearest: %s", module,
-			 best);
-		snprintf(remedy, remedy_len, "modprobe %s, or name %s:%s", module, best, name);
-	} else {
-		snprintf(detail, len, "the module '%s' is not loaded", module);
-		snprintf(remedy, remedy_len, "modprobe %s", module);
-	}
-	return remedy;
-}
-
-static int fail_unknown(const struct tramp_syms *syms, const struct libtramp_spec *spec,
-			const char *text, const char *subject)
-{
-	struct libtramp_failure f = {
-		.err = -ENOENT, .reason = TRAMP_REASON_NO_SUCH_FUNCTION, .subject = subject,
-	};
-	char detail[384], remedy[384];
-	size_t i;
-
-	if (strpbrk(text, WILDCARDS))
-		return fail_pattern(syms, text, subject);
-	if (!spec->has_module)
-		return fail_near(syms, spec->name, TRAMP_REASON_NO_SUCH_FUNCTION, subject);
-	f.remedy = libtramp_missing_module(syms, spec->module, spec->name, detail, sizeof(detail),
-					   remedy, sizeof(remedy));
-	if (f.remedy)
-		return libtramp_fail(&f, "%s", detail);
-	/* The right name in the wrong module is the nearest miss of all. */
-	i = libtramp_syms_lower(syms, spec->name);
-	if (i < syms->nr && !strcmp(syms->syms[i].name, spec->name)) {
-		snprintf(remedy, sizeof(remedy), "name %s:%s", shown_module(&syms->syms[i]),
-			 spec->name);
-		f.remedy = remedy;
-		return libtramp_fail(&f, "%s has one", shown_module(&syms->syms[i]));
-	}
-	return fail_near(syms, spec->name, TRAMP_REASON_NO_SUCH_FUNCTION, subject);
+	libtramp_why_unknown(syms, spec, plain, &u);
+	if (u.inlined)
+		f->reason = TRAMP_LIB_INLINED;
+	f->remedy = u.remedy;
+	return u.detail[0] ? libtramp_fail(f, "%s", u.detail) : libtramp_fail(f, NO_DETAIL);
 }
 
 static int fail_ambiguous(const struct tramp_sym *first, size_t nr, const char *subject)
@@ -162,11 +90,11 @@ static int fail_ambiguous(const struct tramp_sym *first, size_t nr, const char *
 			continue;
 		modules++;
 		pos += snprintf(where + pos, sizeof(where) - pos, "%s%s", i ? ", " : "",
-				shown_module(&first[i]));
+				libtramp_shown_module(&first[i]));
 	}
 	if (modules > 1)
-		snprintf(remedy, sizeof(remedy), "say which, as %s:%s", shown_module(first),
-			 first->name);
+		snprintf(remedy, sizeof(remedy), "say which, as %s:%s",
+			 libtramp_shown_module(first), first->name);
 	else
 		snprintf(remedy, sizeof(remedy),
 			 "only addresses tell them apart: grep -w %s /proc/kallsyms", first->name);
@@ -176,6 +104,7 @@ static int fail_ambiguous(const struct tramp_sym *first, size_t nr, const char *
 
 const struct tramp_sym *tramp_syms__find(const struct tramp_syms *syms, const char *spec)
 {
+	struct libtramp_failure f = { .err = -ENOENT, .reason = TRAMP_REASON_NO_SUCH_FUNCTION };
 	char subject[LIBTRAMP_SUBJECT_LEN];
 	struct libtramp_spec s;
 	size_t i, first = 0, nr = 0;
@@ -193,10 +122,13 @@ const struct tramp_sym *tramp_syms__find(const struct tramp_syms *syms, const ch
 	}
 	if (nr == 1)
 		return &syms->syms[first];
+	f.subject = subject;
 	if (nr)
 		fail_ambiguous(&syms->syms[first], nr, subject);
+	else if (strpbrk(spec, LIBTRAMP_WILDCARDS))
+		fail_pattern(syms, spec, subject);
 	else
-		fail_unknown(syms, &s, spec, subject);
+		fail_unknown(syms, &s, true, &f);
 	return NULL;
 }
 
@@ -245,9 +177,9 @@ int libtramp_pattern_parse(const char *text, struct libtramp_pattern *p)
 		err = tramp_glob_check(p->spec.module);
 	if (err)
 		return err;
-	p->prefix = strcspn(p->spec.name, WILDCARDS);
+	p->prefix = strcspn(p->spec.name, LIBTRAMP_WILDCARDS);
 	p->plain = !p->spec.name[p->prefix];
-	p->single = p->plain && !strpbrk(p->spec.module, WILDCARDS);
+	p->single = p->plain && !strpbrk(p->spec.module, LIBTRAMP_WILDCARDS);
 	return 0;
 }
 
@@ -298,7 +230,7 @@ size_t libtramp_pattern_next(const struct tramp_syms *syms, const struct libtram
 static int fail_no_match(const struct tramp_syms *syms, const struct libtramp_pattern *p,
 			 const char *pattern, size_t untraceable, size_t denied)
 {
-	char subject[LIBTRAMP_SUBJECT_LEN], detail[384], remedy[384];
+	char subject[LIBTRAMP_SUBJECT_LEN];
 	struct libtramp_failure f = {
 		.err = -ENOENT, .reason = TRAMP_LIB_NO_MATCH, .subject = subject,
 	};
@@ -311,13 +243,7 @@ static int fail_no_match(const struct tramp_syms *syms, const struct libtramp_pa
 	if (denied)
 		return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject,
 				     "all %zu that match are left out by deny patterns", denied);
-	f.remedy = libtramp_missing_module(syms, p->spec.module, p->spec.name, detail,
-					   sizeof(detail), remedy, sizeof(remedy));
-	if (f.remedy)
-		return libtramp_fail(&f, "%s", detail);
-	if (p->plain)
-		return fail_near(syms, p->spec.name, TRAMP_LIB_NO_MATCH, subject);
-	return LIBTRAMP_FAIL(-ENOENT, TRAMP_LIB_NO_MATCH, subject, NO_DETAIL);
+	return fail_unknown(syms, &p->spec, p->plain, &f);
 }
 
 /* Deny patterns are few: parsed again for each function that the pattern matched. */

@@ -103,25 +103,37 @@ struct libtramp_namesakes libtramp_syms_namesakes(const struct tramp_syms *syms,
 /* The first function not before @name in the order of names: an index, @nr at the end. */
 size_t libtramp_syms_lower(const struct tramp_syms *syms, const char *name);
 
-/**
- * libtramp_near_misses() - what is known about a name that does not exist
- *
- * Return: what to do about it, with a text in @buf; NULL if nothing is near.
- */
-const char *libtramp_near_misses(const struct tramp_syms *syms, const char *name,
-				 char *buf, size_t len);
+/* Characters that make a pattern of a name. */
+#define LIBTRAMP_WILDCARDS	"*?["
+
+/* The module of a function, as a person writes it in front of the name. */
+static inline const char *libtramp_shown_module(const struct tramp_sym *sym)
+{
+	return sym->module[0] ? sym->module : "vmlinux";
+}
 
 /**
- * libtramp_missing_module() - what is known of a module that the snapshot has nothing of
- * @module, @name: as they were asked for; a pattern for @module says nothing
- * @detail, @len: (out) why
- * @remedy, @remedy_len: (out) what to do
- *
- * Return: @remedy; NULL if the module is there, or none was named.
+ * struct libtramp_unknown - why no function has a name
+ * @inlined: BTF describes one that the compiler inlined everywhere, or dropped
+ * @remedy: what to do; NULL: the reason says it all
+ * @detail: the module that is missing, the nearest names; may be empty
+ * @way: @remedy, if it was made for the name
  */
-const char *libtramp_missing_module(const struct tramp_syms *syms, const char *module,
-				    const char *name, char *detail, size_t len, char *remedy,
-				    size_t remedy_len);
+struct libtramp_unknown {
+	bool inlined;
+	const char *remedy;
+	char detail[384], way[384];
+};
+
+/**
+ * libtramp_why_unknown() - what is known about a name that no function has
+ * @syms: the snapshot
+ * @spec: the name
+ * @plain: it is no pattern; of one, only the module can be missing
+ * @u: (out) the answer
+ */
+void libtramp_why_unknown(const struct tramp_syms *syms, const struct libtramp_spec *spec,
+			  bool plain, struct libtramp_unknown *u);
 
 /* BTF of a snapshot: where to read it; NULL: the running kernel's. */
 struct libtramp_btfs *libtramp_btfs_new(const char *vmlinux, const char *module_dir);

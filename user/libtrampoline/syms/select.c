@@ -43,11 +43,6 @@ void *libtramp_select_grow(void *items, size_t *room, size_t nr, size_t size)
 	return more;
 }
 
-static const char *shown_module(const struct tramp_sym *sym)
-{
-	return sym->module[0] ? sym->module : "vmlinux";
-}
-
 const char *libtramp_select_keep(struct tramp_selection *sel, const char *text)
 {
 	char *copy, **more;
@@ -78,17 +73,17 @@ static int problem_errno(uint32_t reason)
 	}
 }
 
-int libtramp_select_fail(const struct tramp_left_out *left, const char *remedy)
+int libtramp_select_fail(const struct tramp_left_out *left)
 {
 	struct libtramp_failure f = {
-		.err = problem_errno(left->reason), .reason = left->reason, .remedy = remedy,
+		.err = problem_errno(left->reason), .reason = left->reason, .remedy = left->remedy,
 	};
 	char subject[LIBTRAMP_SUBJECT_LEN], where[128] = "";
 
 	if (left->file)
 		snprintf(where, sizeof(where), " (%s, line %u)", left->file, left->line);
 	if (left->sym)
-		snprintf(subject, sizeof(subject), "function '%s:%s'%s", shown_module(left->sym),
+		snprintf(subject, sizeof(subject), "function '%s:%s'%s", libtramp_shown_module(left->sym),
 			 left->sym->name, where);
 	else
 		snprintf(subject, sizeof(subject), "%s '%s'%s",
@@ -101,7 +96,8 @@ int libtramp_select_fail(const struct tramp_left_out *left, const char *remedy)
 }
 
 int libtramp_select_leave_out(struct libtramp_select *w, const struct tramp_sym *sym,
-			      uint32_t pattern, uint32_t reason, const char *detail)
+			      uint32_t pattern, uint32_t reason, const char *detail,
+			      const char *remedy)
 {
 	const struct libtramp_item *item = &w->sel->patterns.items[pattern];
 	struct tramp_selection *sel = w->sel;
@@ -114,6 +110,7 @@ int libtramp_select_leave_out(struct libtramp_select *w, const struct tramp_sym 
 	sel->left[sel->nr_left++] = (struct tramp_left_out) {
 		.sym = sym, .pattern = item->text, .file = item->file, .line = item->line,
 		.reason = reason, .detail = detail,
+		.remedy = remedy ? remedy : tramp_reason_remedy(reason),
 	};
 	return 0;
 }

@@ -83,7 +83,7 @@ struct libtramp_mark {
  * @left: what was left out, @nr_left of it
  * @patterns: what was asked for; @left points into it
  * @deny: likewise
- * @texts: details in @left that are not static, @nr_texts of them
+ * @texts: details and remedies in @left that are not static, @nr_texts of them
  * @room: at @items
  * @room_left: at @left
  */
@@ -147,12 +147,16 @@ int libtramp_select_mark(struct libtramp_select *w);
 int libtramp_select_judge(struct libtramp_select *w);
 int libtramp_select_check(struct libtramp_select *w);
 
-/* Put it on the list of what was left out. @detail lives as long as the selection. */
+/*
+ * Put it on the list of what was left out. @detail and @remedy live as long as the selection;
+ * @remedy: NULL for that of the reason.
+ */
 int libtramp_select_leave_out(struct libtramp_select *w, const struct tramp_sym *sym,
-			      uint32_t pattern, uint32_t reason, const char *detail);
+			      uint32_t pattern, uint32_t reason, const char *detail,
+			      const char *remedy);
 
-/* Have an entry of that list be the error; @remedy: NULL for that of the reason. */
-int libtramp_select_fail(const struct tramp_left_out *left, const char *remedy);
+/* Have an entry of that list be the error. */
+int libtramp_select_fail(const struct tramp_left_out *left);
 
 /* A copy of a text that lives as long as the selection; NULL if there is no memory. */
 const char *libtramp_select_keep(struct tramp_selection *sel, const char *text);

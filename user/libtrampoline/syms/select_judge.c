@@ -218,10 +218,11 @@ static int decide(struct libtramp_select *w, const struct names *names, struct f
 	}
 	if (reason) {
 		*fate = LIBTRAMP_LEFT_OUT;
-		err = libtramp_select_leave_out(w, f->item.sym, f->mark.asked - 1, reason, detail);
+		err = libtramp_select_leave_out(w, f->item.sym, f->mark.asked - 1, reason, detail,
+						NULL);
 		/* The caller's own deny pattern is no problem of his. */
 		if (!err && w->all_or_nothing && f->mark.single && reason != TRAMP_LIB_DENIED)
-			err = libtramp_select_fail(&w->sel->left[w->sel->nr_left - 1], NULL);
+			err = libtramp_select_fail(&w->sel->left[w->sel->nr_left - 1]);
 		return err;
 	}
 	if ((w->args.by_type || w->args.by_number) &&

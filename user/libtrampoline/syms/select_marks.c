@@ -17,26 +17,25 @@
 /* No function has a name that the pattern matches. */
 static int no_match(struct libtramp_select *w, uint32_t pattern)
 {
-	const struct libtramp_item *item = &w->sel->patterns.items[pattern];
-	const struct libtramp_pattern *p = &item->pattern;
+	const struct libtramp_pattern *p = &w->sel->patterns.items[pattern].pattern;
+	uint32_t reason = p->plain ? TRAMP_REASON_NO_SUCH_FUNCTION : TRAMP_LIB_NO_MATCH;
 	const char *detail = "", *remedy = NULL;
-	char near[384], way[384];
+	struct libtramp_unknown u;
 	int err;
 
 	if (w->nr_near++ < MAX_NEAR) {
-		remedy = libtramp_missing_module(w->syms, p->spec.module, p->spec.name, near,
-						 sizeof(near), way, sizeof(way));
-		if (!remedy && p->plain)
-			remedy = libtramp_near_misses(w->syms, p->spec.name, near, sizeof(near));
-		if (remedy)
-			detail = libtramp_select_keep(w->sel, near);
-		if (!detail)
+		libtramp_why_unknown(w->syms, &p->spec, p->plain, &u);
+		if (u.inlined)
+			reason = TRAMP_LIB_INLINED;
+		detail = libtramp_select_keep(w->sel, u.detail);
+		if (u.remedy)
+			remedy = libtramp_select_keep(w->sel, u.remedy);
+		if (!detail || (u.remedy && !remedy))
 			return libtramp_fail_nomem("selection");
 	}
-	err = libtramp_select_leave_out(w, NULL, pattern, p->plain ? TRAMP_REASON_NO_SUCH_FUNCTION :
-						     TRAMP_LIB_NO_MATCH, detail);
+	err = libtramp_select_leave_out(w, NULL, pattern, reason, detail, remedy);
 	if (!err && w->all_or_nothing)
-		err = libtramp_select_fail(&w->sel->left[w->sel->nr_left - 1], remedy);
+		err = libtramp_select_fail(&w->sel->left[w->sel->nr_left - 1]);
 	return err;
 }
 
@@ -137,10 +136,10 @@ static int no_yield(struct libtramp_select *w, uint32_t pattern, const struct yi
 	detail = libtramp_select_keep(w->sel, text);
 	if (!detail)
 		return libtramp_fail_nomem("selection");
-	err = libtramp_select_leave_out(w, NULL, pattern, TRAMP_LIB_NO_MATCH, detail);
+	err = libtramp_select_leave_out(w, NULL, pattern, TRAMP_LIB_NO_MATCH, detail, NULL);
 	/* Of a single function, the caller's filter or deny pattern may leave nothing. */
 	if (!err && w->all_or_nothing && !p->single)
-		err = libtramp_select_fail(&w->sel->left[w->sel->nr_left - 1], NULL);
+		err = libtramp_select_fail(&w->sel->left[w->sel->nr_left - 1]);
 	return err;
 }
 

@@ -7,6 +7,9 @@
  * puts before it (system calls); or it is misspelled. We try them in this order. A name
  * that is part of a longer one counts as misspelled by two edits, so that
  * "unlinkat" finds "do_unlinkat".
+ *
+ * Before that come a module that is not loaded, the same name in another module, and a function
+ * that was inlined everywhere.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -14,6 +17,7 @@
 
 #include "../core/sized.h"
 #include "../../distance.h"
+#include "btf.h"
 #include "internal.h"
 
 size_t tramp_syms__suggest(const struct tramp_syms *syms, const char *name,
@@ -68,8 +72,9 @@ static const char *find_clone(const struct tramp_syms *syms, const char *name)
 	return NULL;
 }
 
-const char *libtramp_near_misses(const struct tramp_syms *syms, const char *name,
-				 char *buf, size_t len)
+/* Describes in @buf what is near a name that does not exist. Returns the remedy, or NULL. */
+static const char *near_misses(const struct tramp_syms *syms, const char *name, char *buf,
+			       size_t len)
 {
 	const char *clone = find_clone(syms, name), *near[3];
 	char syscall[LIBTRAMP_MAX_WORD + 16];
@@ -93,4 +98,70 @@ const char *libtramp_near_misses(const struct tramp_syms *syms, const char *name
 	for (i = 0; i < nr && pos < len; i++)
 		pos += snprintf(buf + pos, len - pos, "%s%s", i ? ", " : "", near[i]);
 	return "use one of these, if it was meant";
+}
+
+/* Has the snapshot nothing of a module? Then why, and what to do. */
+static bool module_is_missing(const struct tramp_syms *syms, const struct libtramp_spec *spec,
+			      struct libtramp_unknown *u)
+{
+	struct libtramp_nearest near = { .max = 1 };
+	const char *module = spec->module, *last = "", *best = NULL;
+	size_t i;
+
+	near.out = &best;
+	if (!module[0] || strpbrk(module, LIBTRAMP_WILDCARDS))
+		return false;
+	for (i = 0; i < syms->nr; i++) {
+		const char *m = syms->syms[i].module;
+
+		if (m == last || !m[0])
+			continue;
+		if (!strcmp(m, module))
+			return false;
+		libtramp_nearest_try(&near, module, m);
+		last = m;
+	}
+	i = libtramp_syms_lower(syms, spec->name);
+	if (i < syms->nr && !strcmp(syms->syms[i].name, spec->name)) {
+		best = libtramp_shown_module(&syms->syms[i]);
+		snprintf(u->detail, sizeof(u->detail),
+			 "the module '%s' is not loaded; %s has one of that name", module, best);
+	} else if (best) {
+		snprintf(u->detail, sizeof(u->detail),
+			 "the module '%s' is not loaded; the nearest: %s", module, best);
+	} else {
+		snprintf(u->detail, sizeof(u->detail), "the module '%s' is not loaded", module);
+	}
+	if (best)
+		snprintf(u->way, sizeof(u->way), "modprobe %s, or name %s:%s", module, best,
+			 spec->name);
+	else
+		snprintf(u->way, sizeof(u->way), "modprobe %s", module);
+	u->remedy = u->way;
+	return true;
+}
+
+void libtramp_why_unknown(const struct tramp_syms *syms, const struct libtramp_spec *spec,
+			  bool plain, struct libtramp_unknown *u)
+{
+	size_t i;
+
+	u->inlined = false;
+	u->remedy = NULL;
+	u->detail[0] = '\0';
+	if (module_is_missing(syms, spec, u) || !plain)
+		return;
+	/* The right name in the wrong module is the nearest miss of all. */
+	i = libtramp_syms_lower(syms, spec->name);
+	if (i < syms->nr && !strcmp(syms->syms[i].name, spec->name)) {
+		const char *module = libtramp_shown_module(&syms->syms[i]);
+
+		snprintf(u->detail, sizeof(u->detail), "%s has one", module);
+		snprintf(u->way, sizeof(u->way), "name %s:%s", module, spec->name);
+		u->remedy = u->way;
+		return;
+	}
+	u->inlined = libtramp_is_inlined(syms, spec->module, spec->name);
+	if (!u->inlined)
+		u->remedy = near_misses(syms, spec->name, u->detail, sizeof(u->detail));
 }

@@ -5,11 +5,8 @@
  *
  * The module gives the verdict. Before it come the facts that a reader can check
  * for himself, each with where it was read: the symbol (/proc/kallsyms), its
- * patchable entry (ftrace's list), its type (BTF). A name that is nowhere gets
- * the nearest ones, and what can and cannot be said of functions that the
- * compiler inlined.
+ * patchable entry (ftrace's list), its type (BTF).
  */
-#include <bpf/btf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -243,38 +240,6 @@ static json_object *to_json(const struct findings *f)
 	return j;
 }
 
-/*
- * A name without a symbol. Functions that were inlined everywhere leave no
- * symbol, and the kernel keeps no list of them: only a BTF entry without symbol
- * proves it. Say which of the two it is.
- */
-static int not_found(struct tramp_syms *syms, const char *spec)
-{
-	const char *colon = strchr(spec, ':'), *name = colon ? colon + 1 : spec;
-	char *module = colon ? strndup(spec, colon - spec) : NULL;
-	const struct btf *btf;
-
-	if (tramp_last_error()->reason == TRAMP_REASON_NO_SUCH_FUNCTION &&
-	    !strpbrk(name, "*?[")) {
-		btf = tramp_syms__btf(syms, module);
-		if (btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0) {
-			struct problem p = {
-				.exit_code = EXIT_NOT_FOUND, .err = ENOENT, .reason = "inlined",
-				.remedy = "trace a function that calls it",
-			};
-
-			free(module);
-			return fail(&p, "%s has a type in BTF and no symbol in /proc/kallsyms: the compiler inlined it everywhere, or dropped it",
-				    name);
-		}
-	}
-	free(module);
-	/* BTF that cannot be read has replaced the error of the look-up. */
-	if (tramp_last_error()->reason != TRAMP_REASON_NO_SUCH_FUNCTION)
-		tramp_syms__find(syms, spec);
-	return fail_lib(syms, spec);
-}
-
 /* Is there no module to ask? Symbols and BTF say much of a function all the same. */
 static bool is_unreachable(uint32_t reason)
 {
@@ -302,7 +267,7 @@ static int explain_one(struct tramp_syms *syms, const char *spec, json_object *a
 
 	f.sym = tramp_syms__find(syms, spec);
 	if (!f.sym)
-		return not_found(syms, spec);
+		return fail_lib(syms, spec);
 	if (tramp_explain(syms, spec, &ex)) {
 		f.unasked = tramp_last_error()->reason;
 		if (!is_unreachable(f.unasked))
