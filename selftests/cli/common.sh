@@ -74,6 +74,17 @@ expect_json() {
 	}
 }
 
+# error_has RE: a line of the message or of the remedy of what bad() has run
+error_has() {
+	grep -qE -e "$1" "$W/error" || {
+		shown
+		fail "neither message nor remedy matches: $1"
+	}
+}
+
+# The word for which a remedy should have a name. FUNCTION+OFFSET and SEC(".../FUNCTION") are forms.
+NAMELESS='(^|[ (])FUNCTION([ ),;:.]|$)'
+
 # bad EXIT REASON RE ARG...: trampctl ARG... fails so. JSON for all; in words, which are
 # made of the same message, each reason once a test.
 bad() {
@@ -98,6 +109,7 @@ bad() {
 		shown
 		fail "trampctl -j $*: nothing matches $text"
 	}
+	! grep -E "$NAMELESS" "$W/error" || fail "trampctl -j $*: it has no name for FUNCTION"
 	case " $in_words " in
 	*" $reason "*) return ;;
 	esac

@@ -71,11 +71,12 @@ check_json() {
 	done <"$W/json"
 }
 
-# compare WANTED FOUND: are they the same, but for what stands in <>?
+# compare WANTED FOUND: are they the same, but for what stands in <>? The remedy must have names.
 compare() {
-	awk '
+	awk -v nameless="$NAMELESS" '
 		NR == FNR { want[++nr] = $0; next }
 		{ found[++n] = $0; remedy = remedy || /^  remedy: ./ }
+		/^  remedy: / && $0 ~ nameless { without_name = 1 }
 		function same(a, b) {
 			if (a == b)
 				return 1
@@ -86,7 +87,7 @@ compare() {
 			return b ~ "^" a "$"
 		}
 		END {
-			bad = n != nr || !remedy
+			bad = n != nr || !remedy || without_name
 			for (i = 1; i <= n; i++)
 				bad = bad || !same(want[i], found[i])
 			if (!bad)
@@ -97,6 +98,8 @@ compare() {
 				print "# +" found[i]
 			if (!remedy)
 				print "# there is no remedy"
+			if (without_name)
+				print "# the remedy has no name for FUNCTION"
 			exit 1
 		}' "$1" "$2"
 }

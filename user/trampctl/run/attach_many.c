@@ -243,11 +243,14 @@ int fail_left_out(const struct many_place *p, bool all_of_them)
 {
 	struct problem problem = { .exit_code = EXIT_REFUSED, .err = EOPNOTSUPP };
 	char *text = left_out_text(p, &problem.reason);
+	char *remedy = remedy_text(p->too_many ? "name fewer functions, or use --deny" :
+				   tramp_reason_remedy(p->reason), p->what->sym->name);
 	int rc;
 
-	problem.remedy = tramp_reason_remedy(p->reason);
+	problem.remedy = remedy;
 	rc = fail(&problem, "%s cannot be traced%s: %s", p->what->sym->name,
 		  all_of_them ? ", nor any other of the functions" : "", text);
+	free(remedy);
 	free(text);
 	return rc;
 }

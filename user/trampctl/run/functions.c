@@ -196,8 +196,7 @@ static int take_left_out(struct functions *f)
 		{
 			struct problem p = {
 				.exit_code = EXIT_NOT_FOUND, .err = ENOENT,
-				.reason = tramp_reason_name(l->reason),
-				.remedy = tramp_reason_remedy(l->reason),
+				.reason = tramp_reason_name(l->reason), .remedy = l->remedy,
 			};
 
 			rc = fail(&p, "%s%s%s: %s%s%s%s", l->file ? l->file : "", l->file ? ": " : "",
@@ -214,8 +213,8 @@ static int nothing_left(struct functions *f)
 		.exit_code = EXIT_NOT_FOUND, .err = ENOENT,
 		.reason = f->nr_left ? f->left[0].reason :
 				       tramp_reason_name(TRAMP_LIB_NO_MATCH),
-		.remedy = "choose other functions; trampctl explain FUNCTION says more of one",
 	};
+	const char *general;
 	char *remedy;
 	int rc;
 
@@ -223,10 +222,11 @@ static int nothing_left(struct functions *f)
 		p.remedy = "change --arg-type or --args, or choose other functions";
 		return fail(&p, "no function is of that type of argument, or number of arguments");
 	}
-	remedy = remedy_text(tramp_reason_remedy(tramp_reason_by_name(p.reason)),
-			     f->left[0].names[0]);
-	if (remedy[0])
-		p.remedy = remedy;
+	general = tramp_reason_remedy(tramp_reason_by_name(p.reason));
+	if (!general[0])
+		general = "choose other functions; trampctl explain FUNCTION says more of it";
+	remedy = remedy_text(general, f->left[0].names[0]);
+	p.remedy = remedy;
 	rc = fail(&p, "no function is left: %s: %s", f->left[0].names[0], f->left[0].sentence);
 	free(remedy);
 	return rc;
