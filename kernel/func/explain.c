@@ -4,6 +4,7 @@
  * tramp_target_check()), and attaches nothing.
  */
 #include "explain.h"
+#include "gate.h"
 #include "prog/runtime.h"
 #include "target.h"
 
@@ -25,8 +26,10 @@ static void explain_programs(struct tramp_explain *ex, const struct tramp_func *
 
 	mutex_lock(&tramp_mutex);
 	target = tramp_target_find(func->addr, func->key);
+	/* A program of many functions is in a target only where others are. */
+	ex->nr_progs = tramp_gate_runs(func->addr);
 	if (target)
-		ex->nr_progs = tramp_target_nr(target);
+		ex->nr_progs += tramp_target_nr(target);
 	err = tramp_target_check(func, target, TRAMP_LIST_FENTRY, sleeps, 0, &mode, &entry);
 	ex->fentry_reason = err ? entry.reason : 0;
 	ex->mode = err ? TRAMP_MODE_NONE : mode;

@@ -187,7 +187,8 @@ bool tramp_gate_any(const struct tramp_gate *gate, u32 first, u32 end)
 	return false;
 }
 
-struct tramp_gate *tramp_gate_find(unsigned long func, u32 more)
+/* The gate that a function's site calls, if the function has no image of its own. */
+static struct tramp_gate *find_gate(unsigned long func)
 {
 	struct tramp_gate *gate;
 	s64 i;
@@ -197,10 +198,23 @@ struct tramp_gate *tramp_gate_find(unsigned long func, u32 more)
 		i = tramp_gate_index(gate, func);
 		if (i < 0 || i >= gate->nr_ready || test_bit(i, gate->foreign))
 			continue;
-		return gate->nr_live + more < TRAMP_GATE_MAX && !tramp_gate_has(gate, func) ?
-		       gate : NULL;
+		return tramp_gate_has(gate, func) ? NULL : gate;
 	}
 	return NULL;
+}
+
+struct tramp_gate *tramp_gate_find(unsigned long func, u32 more)
+{
+	struct tramp_gate *gate = find_gate(func);
+
+	return gate && gate->nr_live + more < TRAMP_GATE_MAX ? gate : NULL;
+}
+
+bool tramp_gate_runs(unsigned long func)
+{
+	const struct tramp_gate *gate = find_gate(func);
+
+	return gate && gate->live;
 }
 
 /* The pairs in use and one more, in order. Return: NULL without memory. */

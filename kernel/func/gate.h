@@ -105,6 +105,12 @@ int tramp_gate_set(struct tramp_gate *gate, unsigned long func, unsigned long co
 		   struct tramp_refusal *why);
 
 /*
+ * Whether the owner's program runs at a function through its gate alone, so that the function has
+ * no target with programs. tramp_mutex held.
+ */
+bool tramp_gate_runs(unsigned long func);
+
+/*
  * Have it run what the others run. Needs no memory. tramp_mutex held. Return: false if the
  * bytes are not ours: then all is as before, and our module stays.
  */
