@@ -350,9 +350,11 @@ const struct cmd cmd_attach = {
 	.details =
 		"FILE is an object as libbpf takes it, with programs in SEC(\"fentry/FUNC\"),\n"
 		"SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") or their sleepable forms, or in\n"
-		"SEC(\"kprobe/FUNC\"), SEC(\"kprobe/FUNC+OFFSET\") or SEC(\"kretprobe/FUNC\"). Attaches\n"
-		"all of them or none. They stay until Ctrl-C, SIGTERM or SIGHUP; then it shows what each did. With --pin they\n"
-		"stay until their pins are removed or they are detached.\n",
+		"SEC(\"kprobe/FUNC\"), SEC(\"kprobe/FUNC+OFFSET\") or SEC(\"kretprobe/FUNC\"). On many\n"
+		"functions it attaches those in SEC(\"kprobe.multi/PATTERN\"),\n"
+		"SEC(\"kretprobe.multi/PATTERN\") and SEC(\"kprobe.session/PATTERN\"). Attaches all\n"
+		"of them or none. They stay until Ctrl-C, SIGTERM or SIGHUP; then it shows what each\n"
+		"did. With --pin they stay until their pins are removed or they are detached.\n",
 	.opts = attach_opts,
 	.min_args = 1,
 	.max_args = 1,
