@@ -110,7 +110,8 @@ DEPS_GROUPS	= $(if $(filter $(LIB_GOALS) deb,$(DEPS_GOALS)),lib) \
 		  $(if $(filter-out $(LIB_GOALS) dkms deb,$(DEPS_GOALS)),build vm) \
 		  $(filter check fuzz dkms deb,$(DEPS_GOALS)) \
 		  $(if $(filter test-image,$(DEPS_GOALS)),deb image) \
-		  $(if $(filter debug-kernel test-debug fuzz-ioctl,$(DEPS_GOALS)),debug)
+		  $(if $(filter debug-kernel test-debug test-coverage fuzz-ioctl,$(DEPS_GOALS)),debug) \
+		  $(if $(filter test-coverage,$(DEPS_GOALS)),coverage)
 
 # Look for missing packages before any rule runs: a no-op of a few milliseconds when all are
 # there. NO_DEPS=1 looks for commands and headers only, and installs nothing. Not under `make -n`,
