@@ -101,8 +101,9 @@ TRAMPCTL	= $(O)/user/trampctl/trampctl
 
 # ------------------------------------------------------------ dependencies --
 
-# Goals that must work on a machine where nothing is installed.
-NO_DEPS_GOALS = help deps clean uninstall install-dkms uninstall-dkms
+# Goals that must work on a machine where nothing is installed, and one for which another goal has
+# looked already.
+NO_DEPS_GOALS = help deps clean uninstall install-dkms uninstall-dkms coverage-unit-programs
 # The packages of a goal: installing and packaging take no machines and no kernels.
 LIB_GOALS	= user install install-hooks
 DEPS_GOALS	:= $(filter-out $(NO_DEPS_GOALS),$(GOALS))
@@ -111,7 +112,7 @@ DEPS_GROUPS	= $(if $(filter $(LIB_GOALS) deb,$(DEPS_GOALS)),lib) \
 		  $(filter check fuzz dkms deb,$(DEPS_GOALS)) \
 		  $(if $(filter test-image,$(DEPS_GOALS)),deb image) \
 		  $(if $(filter debug-kernel test-debug test-coverage fuzz-ioctl,$(DEPS_GOALS)),debug) \
-		  $(if $(filter test-coverage,$(DEPS_GOALS)),coverage)
+		  $(if $(filter test-coverage test-coverage-unit,$(DEPS_GOALS)),coverage)
 
 # Look for missing packages before any rule runs: a no-op of a few milliseconds when all are
 # there. NO_DEPS=1 looks for commands and headers only, and installs nothing. Not under `make -n`,
@@ -147,6 +148,7 @@ include tools/build/test.mk
 include tools/build/probes.mk
 include tools/build/bench.mk
 include tools/build/debug.mk
+include tools/build/coverage.mk
 include tools/build/check.mk
 include tools/build/install.mk
 

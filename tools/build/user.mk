@@ -36,6 +36,7 @@ $(O)/vmlinux.h: $(O)/kernels/$(VMLINUX_H_KERNEL)/vmlinux
 	$(Q)mv $@.tmp $@
 
 # Headers each object was compiled with, as the compiler wrote them down. The
-# tree below the modules is kbuild's, which keeps its own books.
+# tree below the modules is kbuild's, which keeps its own books. And another make builds in
+# coverage-unit.
 -include $(shell find $(O) \( -path '$(O)/modules' -o -path '$(O)/debug-kernel' -o -path '$(O)/kernels' \
-	-o -path '$(O)/image*' \) -prune -o -type f -name '*.d' -print 2>/dev/null)
+	-o -path '$(O)/image*' -o -path '$(O)/coverage-unit' \) -prune -o -type f -name '*.d' -print 2>/dev/null)
