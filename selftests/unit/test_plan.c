@@ -183,6 +183,35 @@ static void foreign_bytes(void)
 	}
 }
 
+/* A jump that has no room, or whose image is out of reach, has no bytes: no step writes any. */
+static void no_such_bytes(void)
+{
+	static const u8 orig[] = { 0x11, 0x12, 0x13, 0x14, 0x15 };
+	static const enum tramp_x86_part parts[] = {
+		TRAMP_X86_FIRST, TRAMP_X86_INSN, TRAMP_X86_INSN_REST, TRAMP_X86_SPAN,
+		TRAMP_X86_SPAN_REST,
+	};
+	const struct tramp_x86_spot good = {
+		.addr = 0xffffffff81000000, .image = 0xffffffffc0000000, .orig = orig,
+		.insn_len = 3, .image_len = sizeof(orig),
+	};
+	struct tramp_x86_spot narrow = good, far = good;
+	struct tramp_x86_bytes b;
+	u32 i;
+
+	narrow.image_len = 4;
+	far.image = far.addr + (1ULL << 32);
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		CHECK(tramp_x86_bytes(&good, TRAMP_X86_FORM_JUMP, parts[i], &b), "part %u", i);
+		CHECK(b.len, "part %u", i);
+		CHECK(!tramp_x86_bytes(&narrow, TRAMP_X86_FORM_JUMP, parts[i], &b), "part %u", i);
+		CHECK_EQ(b.len, 0, "no room, part %u", i);
+		CHECK(!tramp_x86_bytes(&far, TRAMP_X86_FORM_JUMP, parts[i], &b), "part %u", i);
+		CHECK_EQ(b.len, 0, "out of reach, part %u", i);
+		CHECK(tramp_x86_bytes(&far, TRAMP_X86_FORM_INT3, parts[i], &b), "part %u", i);
+	}
+}
+
 /* The safety ----------------------------------------------------------------- */
 
 /* Each plan, one after the other, for all lengths. */
@@ -288,6 +317,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(order_of_restore),
 	KTAP_TEST(order_of_mixed_restore),
 	KTAP_TEST(foreign_bytes),
+	KTAP_TEST(no_such_bytes),
 	KTAP_TEST(every_length),
 	KTAP_TEST(without_a_step),
 	KTAP_TEST(wrong_order),
