@@ -58,10 +58,24 @@ static void test_reason_texts(void)
 	CHECK(!tramp_reason_remedy(999)[0], "unknown");
 	CHECK_EQ(tramp_reason_by_name("nonsense"), -ENOENT, "unknown");
 	CHECK_EQ(tramp_reason_by_name(NULL), -ENOENT, "NULL");
-	CHECK(!strcmp(tramp_kind_name(TRAMP_KIND_FMOD_RET), "fmod_ret"), "kind");
-	CHECK(!strcmp(tramp_kind_name(99), "unknown"), "kind");
-	CHECK(!strcmp(tramp_mode_name(TRAMP_MODE_FTRACE_OPS), "ops"), "mode");
-	CHECK(!strcmp(tramp_mode_name(99), "unknown"), "mode");
+}
+
+/* In the order of their numbers, which are those of the interface. */
+static void test_kinds_and_modes(void)
+{
+	static const char *const kinds[] = {
+		"none", "fentry", "fexit", "fmod_ret", "kprobe", "kretprobe", "kprobe.multi",
+		"kretprobe.multi", "kprobe.session", "unknown",
+	};
+	static const char *const modes[] = {
+		"none", "direct", "ops", "jump", "int3", "kprobe", "rethook", "unknown",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		CHECK(!strcmp(tramp_kind_name(i), kinds[i]), "kind %u: %s", i, tramp_kind_name(i));
+	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		CHECK(!strcmp(tramp_mode_name(i), modes[i]), "mode %u: %s", i, tramp_mode_name(i));
 }
 
 static void test_features(void)
@@ -376,6 +390,7 @@ static void test_no_device(void)
 
 static const struct ktap_test tests[] = {
 	{ .name = "reason-texts", .run = test_reason_texts },
+	{ .name = "kinds-and-modes", .run = test_kinds_and_modes },
 	{ .name = "feature-names", .run = test_features },
 	{ .name = "version", .run = test_version },
 	{ .name = "message", .run = test_message },
