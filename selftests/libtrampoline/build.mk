@@ -5,7 +5,7 @@
 # functions too.
 
 LTT		:= selftests/libtrampoline
-LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols names select glob proto errors memory places handles)
+LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols names select glob proto errors memory places handles open)
 LTT_GUEST	:= $(addprefix $(O)/$(LTT)/test_lib_,attach links ask probes multi)
 LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
@@ -21,7 +21,9 @@ $(O)/$(LTT)/test_proto: | $(LTT_VMLINUX)
 LTT_KINDS	:= $(O)/$(LTT)/test_errors.o $(O)/$(LTT)/test_handles.o $(O)/$(LTT)/guest.o $(LTT_GUEST:%=%.o)
 LTT_PROBES	:= $(O)/$(LTT)/test_places.o $(O)/$(LTT)/test_lib_probes.o
 $(LTT_KINDS) $(LTT_PROBES): OWN_CFLAGS += -I$(O)/$(LTT)
-$(O)/$(LTT)/test_lib_multi.o: $(O)/$(LTT)/sections.skel.h
+$(O)/$(LTT)/test_lib_multi.o $(O)/$(LTT)/test_open.o: $(O)/$(LTT)/sections.skel.h
+$(O)/$(LTT)/test_open.o: OWN_CFLAGS += -I$(O)/$(LTT) -DOBJECTS='"$(abspath $(O))"'
+$(O)/$(LTT)/test_open: | $(O)/$(LTT)/kinds.bpf.o $(O)/selftests/cli/session.bpf.o
 $(LTT_KINDS): $(O)/$(LTT)/kinds.skel.h
 $(LTT_PROBES): $(O)/$(LTT)/probes.skel.h
 $(LTT_GUEST): $(O)/$(LTT)/guest.o
@@ -39,6 +41,8 @@ $(filter-out %_memory,$(LTT_UNIT)) $(LTT_GUEST): LTT_LINK = -static
 # System calls on links go through the test, whichever program makes them.
 $(O)/$(LTT)/test_handles: LTT_LINK = -static $(foreach f,statfs bpf_obj_pin bpf_obj_get bpf_link_get_fd_by_id \
 				   bpf_link_detach bpf_link_update,-Wl,--wrap=$(f))
+# And whether the module runs sessions.
+$(O)/$(LTT)/test_open: LTT_LINK = -static $(foreach f,libtramp_session_by_map memfd_create,-Wl,--wrap=$(f))
 
 $(LTT_UNIT) $(LTT_GUEST): $(O)/$(LTT)/test_%: $(O)/$(LTT)/test_%.o $(LTT_COMMON) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
