@@ -5,7 +5,8 @@
 # functions too.
 
 LTT		:= selftests/libtrampoline
-LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols names select glob proto errors memory places handles open)
+LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols names select glob proto errors memory places handles open \
+		   answers batch)
 LTT_GUEST	:= $(addprefix $(O)/$(LTT)/test_lib_,attach links ask probes multi)
 LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
@@ -41,7 +42,11 @@ $(filter-out %_memory,$(LTT_UNIT)) $(LTT_GUEST): LTT_LINK = -static
 # System calls on links go through the test, whichever program makes them.
 $(O)/$(LTT)/test_handles: LTT_LINK = -static $(foreach f,statfs bpf_obj_pin bpf_obj_get bpf_link_get_fd_by_id \
 				   bpf_link_detach bpf_link_update,-Wl,--wrap=$(f))
-# And whether the module runs sessions.
+# Likewise all that goes to the module.
+LTT_ANSWERED	:= $(O)/$(LTT)/test_answers $(O)/$(LTT)/test_batch
+$(LTT_ANSWERED): LTT_LINK = -static $(foreach f,open close ioctl,-Wl,--wrap=$(f))
+$(LTT_ANSWERED): $(O)/$(LTT)/answers.o
+# Likewise whether the module runs sessions.
 $(O)/$(LTT)/test_open: LTT_LINK = -static $(foreach f,libtramp_session_by_map memfd_create,-Wl,--wrap=$(f))
 
 $(LTT_UNIT) $(LTT_GUEST): $(O)/$(LTT)/test_%: $(O)/$(LTT)/test_%.o $(LTT_COMMON) $(LIBTRAMP_A)

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Questions: the library makes of the module's answers what its callers get. And it says what is
+ * wrong, if it cannot ask or does not understand them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <trampoline/module.h>
+
+#include "answers.h"
+
+/* ------------------------------------------------------------- the device -- */
+
+static void test_no_way_in(void)
+{
+	static const struct {
+		int errno_, err, reason;
+	} all[] = {
+		{ EACCES, -EPERM, TRAMP_REASON_PERMISSION },
+		{ ENXIO, -ENODEV, TRAMP_LIB_NO_DEVICE },
+		{ ENODEV, -ENODEV, TRAMP_LIB_NO_DEVICE },
+		{ EMFILE, -EMFILE, TRAMP_LIB_SYSTEM },
+	};
+	TRAMP_OPTS(tramp_explanation, ex);
+	size_t i;
+
+	answers_begin(NULL);
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		answers.open_fails = all[i].errno_;
+		CHECK_EQ(tramp_explain_btf(1, 2, &ex), all[i].err, "%zu", i);
+		CHECK_ERROR(all[i].err, all[i].reason);
+	}
+	/* For root it may be lockdown, if this machine is locked down. */
+	answers.open_fails = EPERM;
+	CHECK_EQ(tramp_explain_btf(1, 2, &ex), -EPERM, "no right");
+	CHECK_EQ(answers.nr_commands, 0, "commands");
+}
+
+static void test_other_version(void)
+{
+	TRAMP_OPTS(tramp_explanation, ex);
+	TRAMP_OPTS(tramp_module_info, mine);
+
+	answers_begin(NULL);
+	answers.info.abi_version++;
+	answers.info.links = 5;
+	CHECK_EQ(tramp_explain_btf(1, 2, &ex), -EPROTO, "another version");
+	CHECK_ERROR(-EPROTO, TRAMP_LIB_ABI_MISMATCH);
+	CHECK_EQ(answers.nr_commands, 1, "no command but INFO");
+	CHECK_CLOSED();
+	/* The caller learns which, as far as both know the struct. */
+	CHECK_EQ(tramp_info(&mine), -EPROTO, "another version");
+	CHECK_EQ(mine.abi_version, TRAMP_ABI_VERSION + 1, "which");
+	CHECK_EQ(mine.links, 5, "the rest");
+	CHECK_CLOSED();
+}
+
+/* --------------------------------------------------------------- INFO -- */
+
+static void test_info(void)
+{
+	TRAMP_OPTS(tramp_module_info, mine);
+	char many[3000];
+	size_t i;
+
+	answers_begin(NULL);
+	answers.info.max_progs = 2;
+	answers.info.features = 1ULL << 40 | 1;
+	answers.info.image_bytes = 1ULL << 33;
+	answers.info.grace_periods = 7;
+	memset(answers.info.version, 'v', sizeof(answers.info.version));
+	CHECK_EQ(tramp_info(&mine), 0, "info");
+	CHECK_EQ(mine.max_progs, 2, "programs");
+	CHECK_EQ(mine.features, 1ULL << 40 | 1, "features");
+	CHECK_EQ(mine.image_bytes, 1ULL << 33, "bytes");
+	CHECK_EQ(mine.grace_periods, 7, "the last");
+	CHECK_EQ(strlen(mine.version), sizeof(mine.version) - 1, "it ends");
+	CHECK(!mine.missing[0], "nothing is missing");
+
+	answers.info.symbols_missing = 2;
+	answers.missing = "one\ntwo";
+	CHECK_EQ(tramp_info(&mine), 0, "info");
+	CHECK(!strcmp(mine.missing, answers.missing), "%s", mine.missing);
+
+	/* Names of four letters and a newline: the last that fits is whole. */
+	for (i = 0; i + 5 < sizeof(many); i += 5)
+		memcpy(many + i, "abcd\n", 5);
+	many[i] = '\0';
+	answers.missing = many;
+	CHECK_EQ(tramp_info(&mine), 0, "info");
+	CHECK_EQ(strlen(mine.missing) % 5, 4, "whole names in %zu", strlen(mine.missing));
+	CHECK(strlen(mine.missing) > sizeof(mine.missing) - 7, "as many as fit");
+
+	answers.missing_fails = -EFAULT;
+	memset(mine.missing, 0, sizeof(mine.missing));
+	CHECK_EQ(tramp_info(&mine), 0, "the rest is known");
+	CHECK(!mine.missing[0], "no names");
+	CHECK_CLOSED();
+}
+
+/* -------------------------------------------------------------- QUERY -- */
+
+/* Links 1 to NR_LINKS. Link 3 is detached. One that fails, and one with a long image. */
+#define NR_LINKS	6
+static uint32_t fails_at, image_size, grows;
+static int query_fails;
+
+static int answer_query(unsigned long cmd, void *arg)
+{
+	struct tramp_query *q = arg;
+
+	CHECK_EQ(cmd, TRAMP_IOC_QUERY, "command");
+	if (q->flags & TRAMP_QUERY_F_NEXT)
+		q->link_id++;
+	if (q->link_id > NR_LINKS)
+		return -ENOENT;
+	if (q->link_id == fails_at) {
+		q->refusal.reason = TRAMP_REASON_HIDDEN_ADDRESS;
+		return query_fails;
+	}
+	q->mode = q->link_id == 3 ? TRAMP_MODE_NONE : TRAMP_MODE_DIRECT;
+	q->hits = 1000 + q->link_id;
+	q->nr_funcs = 9;
+	memset(q->func_name, 'f', sizeof(q->func_name));
+	if (q->mode == TRAMP_MODE_NONE)
+		return 0;
+	q->image_size = image_size;
+	if (q->image && q->image_len < image_size) {
+		q->image_len = image_size;
+		/* Until the next attempt. */
+		if (grows) {
+			image_size += 100;
+			grows--;
+		}
+		return -EMSGSIZE;
+	}
+	if (q->image)
+		memset((void *)(uintptr_t)q->image, 0xcc, image_size);
+	return 0;
+}
+
+static void test_link_info(void)
+{
+	TRAMP_OPTS(tramp_link_info, mine);
+
+	answers_begin(answer_query);
+	CHECK_EQ(tramp_link_info_by_id(2, &mine), 0, "info");
+	CHECK_EQ(mine.link_id, 2, "id");
+	CHECK_EQ(mine.hits, 1002, "hits");
+	CHECK_EQ(mine.nr_funcs, 9, "the last");
+	CHECK_EQ(strlen(mine.func_name), sizeof(mine.func_name) - 1, "it ends");
+	CHECK_EQ(tramp_link_info_by_id(NR_LINKS + 1, &mine), -ENOENT, "no such link");
+	CHECK_ERROR(-ENOENT, TRAMP_REASON_LINK_GONE);
+	fails_at = 2;
+	query_fails = -EPERM;
+	CHECK_EQ(tramp_link_info_by_id(2, &mine), -EPERM, "refused");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_HIDDEN_ADDRESS);
+	CHECK_CLOSED();
+}
+
+static uint32_t seen;
+static uint32_t stop_at;
+
+static int see(const struct tramp_link_info *link, void *ctx)
+{
+	CHECK(ctx == &seen, "context");
+	seen |= 1U << link->link_id;
+	return link->link_id == stop_at ? 77 : 0;
+}
+
+static void test_for_each(void)
+{
+	answers_begin(answer_query);
+	answers.info.links = NR_LINKS - 1;
+	CHECK_EQ(tramp_for_each(see, &seen), 0, "walk");
+	CHECK_EQ(seen, 0x7e, "all, the detached one too");
+	/* Others attach: those that were there in the beginning, and no more. */
+	answers.info.links = 3;
+	seen = 0;
+	CHECK_EQ(tramp_for_each(see, &seen), 0, "walk");
+	CHECK_EQ(seen, 0x1e, "three and the detached one");
+	stop_at = 2;
+	seen = 0;
+	CHECK_EQ(tramp_for_each(see, &seen), 77, "the callback ends it");
+	CHECK_EQ(seen, 0x6, "two");
+	fails_at = 2;
+	query_fails = -EPERM;
+	CHECK_EQ(tramp_for_each(see, &seen), -EPERM, "refused");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_HIDDEN_ADDRESS);
+	/* The end is no error. */
+	tramp_clear_error();
+	fails_at = stop_at = 0;
+	CHECK_EQ(tramp_for_each(see, &seen), 0, "walk");
+	CHECK_EQ(tramp_last_error()->err, 0, "%s", tramp_last_error()->message);
+	CHECK_CLOSED();
+}
+
+static void test_image(void)
+{
+	TRAMP_OPTS(tramp_link_info, mine);
+	uint8_t *image;
+	uint32_t i;
+
+	answers_begin(answer_query);
+	image_size = 5000;
+	grows = 2;
+	image = tramp_link_image(1, &mine);
+	REQUIRE(image, "%s", tramp_last_error()->message);
+	CHECK_EQ(mine.image_size, 5200, "of the moment of the code");
+	for (i = 0; i < mine.image_size; i++)
+		CHECK_EQ(image[i], 0xcc, "byte %u", i);
+	free(image);
+	CHECK(!tramp_link_image(3, &mine), "detached");
+	CHECK_ERROR(-ENOENT, TRAMP_REASON_LINK_GONE);
+	image_size = 0;
+	CHECK(!tramp_link_image(1, &mine), "without an image");
+	CHECK_ERROR(-ENOENT, TRAMP_LIB_NO_IMAGE);
+	CHECK(last_error_says("mode direct"), "which");
+	fails_at = 1;
+	query_fails = -EPERM;
+	CHECK(!tramp_link_image(1, &mine), "hidden");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_HIDDEN_ADDRESS);
+	CHECK_CLOSED();
+}
+
+/* ------------------------------------------------------------ EXPLAIN -- */
+
+static int answer_explain(unsigned long cmd, void *arg)
+{
+	struct tramp_explain *e = arg;
+
+	CHECK_EQ(cmd, TRAMP_IOC_EXPLAIN, "command");
+	if (e->btf_id == 99) {
+		e->refusal.reason = TRAMP_REASON_NO_BTF;
+		return -ENOENT;
+	}
+	e->can = TRAMP_CAN_FENTRY;
+	e->fexit_reason = TRAMP_REASON_SITE_HELD;
+	e->nr_args = 3;
+	e->key = 1ULL << 40;
+	memset(e->name, 'n', sizeof(e->name));
+	memset(e->holder, 'h', sizeof(e->holder));
+	return 0;
+}
+
+static void test_explain(void)
+{
+	TRAMP_OPTS(tramp_explanation, ex);
+
+	answers_begin(answer_explain);
+	CHECK_EQ(tramp_explain_btf(4, 5, &ex), 0, "explain");
+	CHECK_EQ(ex.btf_obj_id, 4, "object");
+	CHECK_EQ(ex.btf_id, 5, "type");
+	CHECK_EQ(ex.can, TRAMP_CAN_FENTRY, "can");
+	CHECK_EQ(ex.fexit_reason, TRAMP_REASON_SITE_HELD, "why not");
+	CHECK_EQ(ex.key, 1ULL << 40, "key");
+	CHECK_EQ(strlen(ex.name), sizeof(ex.name) - 1, "it ends");
+	CHECK_EQ(strlen(ex.holder), sizeof(ex.holder) - 1, "it ends");
+	answers.nr_commands = 0;
+	CHECK_EQ(tramp_explain_btf(0, 5, &ex), -EINVAL, "no object");
+	CHECK_EQ(tramp_explain_btf(4, 0, &ex), -EINVAL, "no type");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	CHECK_EQ(answers.nr_commands, 0, "nobody is asked");
+	CHECK_EQ(tramp_explain_btf(4, 99, &ex), -ENOENT, "refused");
+	CHECK_ERROR(-ENOENT, TRAMP_REASON_NO_BTF);
+	CHECK(tramp_last_error()->from_kernel, "it is");
+	CHECK_CLOSED();
+}
+
+static const struct ktap_test tests[] = {
+	{ .name = "no-way-in", .run = test_no_way_in },
+	{ .name = "other-version", .run = test_other_version },
+	{ .name = "info", .run = test_info },
+	{ .name = "link-info", .run = test_link_info },
+	{ .name = "for-each", .run = test_for_each },
+	{ .name = "image", .run = test_image },
+	{ .name = "explain", .run = test_explain },
+};
+
+KTAP_MAIN(tests)
