@@ -18,6 +18,11 @@ int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
 int __real_close(int fd);
 int __wrap_close(int fd);
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+uid_t __wrap_geteuid(void);
 int __wrap_ioctl(int fd, unsigned long cmd, ...);
 
 int __wrap_open(const char *path, int flags, ...)
@@ -44,6 +49,29 @@ int __wrap_close(int fd)
 		answers.nr_open--;
 	}
 	return __real_close(fd);
+}
+
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+	if (strcmp(path, "/sys/kernel/security/lockdown"))
+		return __real_fopen(path, mode);
+	if (answers.lockdown)
+		return fmemopen((void *)answers.lockdown, strlen(answers.lockdown), "r");
+	errno = ENOENT;
+	return NULL;
+}
+
+int __wrap_access(const char *path, int mode)
+{
+	if (strcmp(path, "/sys/module/trampoline"))
+		return __real_access(path, mode);
+	errno = ENOENT;
+	return answers.loaded ? 0 : -1;
+}
+
+uid_t __wrap_geteuid(void)
+{
+	return answers.no_root;
 }
 
 static int answer_info(struct tramp_info *out)

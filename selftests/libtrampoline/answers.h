@@ -16,6 +16,9 @@
 /**
  * struct answers - the module
  * @open_fails: the errno with which opening fails; 0: it does not
+ * @no_root: the caller is not root
+ * @lockdown: the kernel's file about it; NULL: there is none
+ * @loaded: there is a folder of a loaded module
  * @info: the answer to INFO
  * @missing: names of missing symbols, if there are any in @info
  * @missing_fails: the answer to INFO with room for them: 0 or a negative errno
@@ -25,6 +28,9 @@
  */
 struct answers {
 	int open_fails;
+	bool no_root;
+	const char *lockdown;
+	bool loaded;
 	struct tramp_info info;
 	const char *missing;
 	int missing_fails;

@@ -44,7 +44,7 @@ $(O)/$(LTT)/test_handles: LTT_LINK = -static $(foreach f,statfs bpf_obj_pin bpf_
 				   bpf_link_detach bpf_link_update,-Wl,--wrap=$(f))
 # Likewise all that goes to the module.
 LTT_ANSWERED	:= $(O)/$(LTT)/test_answers $(O)/$(LTT)/test_batch
-$(LTT_ANSWERED): LTT_LINK = -static $(foreach f,open close ioctl,-Wl,--wrap=$(f))
+$(LTT_ANSWERED): LTT_LINK = -static $(foreach f,open close ioctl fopen access geteuid,-Wl,--wrap=$(f))
 $(LTT_ANSWERED): $(O)/$(LTT)/answers.o
 # Likewise whether the module runs sessions.
 $(O)/$(LTT)/test_open: LTT_LINK = -static $(foreach f,libtramp_session_by_map memfd_create,-Wl,--wrap=$(f))

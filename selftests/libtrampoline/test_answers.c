@@ -31,10 +31,33 @@ static void test_no_way_in(void)
 		CHECK_EQ(tramp_explain_btf(1, 2, &ex), all[i].err, "%zu", i);
 		CHECK_ERROR(all[i].err, all[i].reason);
 	}
-	/* For root it may be lockdown, if this machine is locked down. */
-	answers.open_fails = EPERM;
-	CHECK_EQ(tramp_explain_btf(1, 2, &ex), -EPERM, "no right");
+	answers.open_fails = ENOENT;
+	CHECK_EQ(tramp_explain_btf(1, 2, &ex), -ENODEV, "no module");
+	CHECK_ERROR(-ENODEV, TRAMP_LIB_NO_DEVICE);
+	answers.loaded = true;
+	CHECK_EQ(tramp_explain_btf(1, 2, &ex), -ENODEV, "no node");
+	CHECK_ERROR(-ENODEV, TRAMP_LIB_NO_NODE);
 	CHECK_EQ(answers.nr_commands, 0, "commands");
+}
+
+/* The module says EPERM to root under lockdown only. */
+static void test_lockdown(void)
+{
+	TRAMP_OPTS(tramp_explanation, ex);
+
+	answers_begin(NULL);
+	answers.open_fails = EPERM;
+	CHECK_EQ(tramp_explain_btf(1, 2, &ex), -EPERM, "a kernel without lockdown");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_PERMISSION);
+	answers.lockdown = "[none] integrity confidentiality\n";
+	CHECK_EQ(tramp_explain_btf(1, 2, &ex), -EPERM, "it is off");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_PERMISSION);
+	answers.lockdown = "none [integrity] confidentiality\n";
+	CHECK_EQ(tramp_explain_btf(1, 2, &ex), -EPERM, "it is on");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_LOCKDOWN);
+	answers.no_root = true;
+	CHECK_EQ(tramp_explain_btf(1, 2, &ex), -EPERM, "somebody else");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_PERMISSION);
 }
 
 static void test_other_version(void)
@@ -270,6 +293,7 @@ static void test_explain(void)
 
 static const struct ktap_test tests[] = {
 	{ .name = "no-way-in", .run = test_no_way_in },
+	{ .name = "lockdown", .run = test_lockdown },
 	{ .name = "other-version", .run = test_other_version },
 	{ .name = "info", .run = test_info },
 	{ .name = "link-info", .run = test_link_info },

@@ -264,6 +264,34 @@ static void test_attach_args(void)
 	kinds__destroy(skel);
 }
 
+static void test_many_args(void)
+{
+	TRAMP_OPTS(tramp_multi_opts, flags, .flags = 1U << 31);
+	struct kinds *skel = need_open();
+	struct tramp_attach_item items[] = {
+		{ .prog = skel->progs.on_entry }, { .prog = skel->progs.on_exit },
+	};
+
+	CHECK(!tramp_attach_many(NULL, 2), "NULL");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	CHECK(!tramp_attach_many(items, 0), "none");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	CHECK_EQ(warnings, 2, "acting calls warn");
+	CHECK(!tramp_attach_many(items, 2), "not loaded");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_NOT_LOADED);
+	CHECK(last_error_says("program 'on_entry'"), "which");
+	CHECK(!tramp_attach_multi(NULL, NULL), "NULL");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	CHECK(!tramp_attach_multi(skel->progs.on_kprobe, &flags), "flags");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	flags.sz = 2;
+	CHECK(!tramp_attach_multi(skel->progs.on_kprobe, &flags), "size");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	CHECK(!tramp_attach_multi(skel->progs.on_kprobe, NULL), "not loaded");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_NOT_LOADED);
+	kinds__destroy(skel);
+}
+
 static void test_attach_kinds(void)
 {
 	struct kinds *skel = need_open();
@@ -400,6 +428,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "abi-version", .run = test_abi },
 	{ .name = "sized-structs", .run = test_sized },
 	{ .name = "attach-arguments", .run = test_attach_args },
+	{ .name = "many-arguments", .run = test_many_args },
 	{ .name = "attach-kinds", .run = test_attach_kinds },
 	{ .name = "object-arguments", .run = test_object_args },
 	{ .name = "null-handles", .run = test_null_handles },
