@@ -42,6 +42,7 @@ $(filter-out %_memory,$(LTT_UNIT)) $(LTT_GUEST): LTT_LINK = -static
 # System calls on links go through the test, whichever program makes them.
 $(O)/$(LTT)/test_handles: LTT_LINK = -static $(foreach f,statfs bpf_obj_pin bpf_obj_get bpf_link_get_fd_by_id \
 				   bpf_link_detach bpf_link_update,-Wl,--wrap=$(f))
+$(O)/$(LTT)/test_select: $(O)/$(LTT)/select_fixture.o
 # Likewise all that goes to the module.
 LTT_ANSWERED	:= $(O)/$(LTT)/test_answers $(O)/$(LTT)/test_batch
 $(LTT_ANSWERED): LTT_LINK = -static $(foreach f,open close ioctl fopen access geteuid,-Wl,--wrap=$(f))

@@ -10,195 +10,11 @@
 
 #include "../../user/libtrampoline/syms/select.h"
 #include "../lib/ktap.h"
-#include "fixture.h"
-
-static const char kallsyms[] =
-	"ffffffff81000100 T vfs_read\n"
-	"ffffffff81000200 T vfs_write\n"
-	"ffffffff81000300 t vfs_secret\n"
-	"ffffffff81000400 t helper\n"
-	"ffffffff81000500 t helper\n"
-	"ffffffff81000600 t split.isra.0\n"
-	"ffffffff81000700 t split.constprop.0.isra.3\n"
-	"ffffffff81000800 t split.isra.0.cold\n"
-	"ffffffff81000900 t piece.part.1\n"
-	"ffffffff81000a00 t cloned.llvm.123\n"
-	"ffffffff81000b00 T real_name\n"
-	"ffffffff81000b00 T alias_name\n"
-	"ffffffff81000c00 T migrate_disable\n"
-	"ffffffff81000d00 T do_args\n"
-	"ffffffff81000e00 T printk\n"
-	"ffffffffc0000100 t helper\t[ext4]\n"
-	"ffffffffc0000200 t ext4_read\t[ext4]\n"
-	"ffffffffc0000300 t vfs_read\t[shadow]\n"
-	"ffffffffc0000400 t tramp_attach\t[trampoline]\n";
-
-static const char filter[] =
-	"ffffffff81000100 vfs_read\n"
-	"ffffffff81000204 vfs_write\n"
-	"ffffffff81000400 helper\n"
-	"ffffffff81000500 helper\n"
-	"ffffffff81000600 split.isra.0\n"
-	"ffffffff81000700 split.constprop.0.isra.3\n"
-	"ffffffff81000900 piece.part.1\n"
-	"ffffffff81000a00 cloned.llvm.123\n"
-	"ffffffff81000b00 real_name\n"
-	"ffffffff81000c00 migrate_disable\n"
-	"ffffffff81000d00 do_args\n"
-	"ffffffff81000e00 printk\n"
-	"ffffffffc0000100 helper [ext4]\n"
-	"ffffffffc0000200 ext4_read [ext4]\n"
-	"ffffffffc0000300 vfs_read [shadow]\n"
-	"ffffffffc0000400 tramp_attach [trampoline]\n";
-
-static struct btf *btf;
-static int t_int, t_file_pp;
-
-static void add_func(const char *name, const int *params)
-{
-	int proto = btf__add_func_proto(btf, t_int), i;
-
-	for (i = 0; params[i] >= 0; i++)
-		REQUIRE(!btf__add_func_param(btf, params[i] ? "a" : "", params[i]), "%s", name);
-	REQUIRE(btf__add_func(btf, name, BTF_FUNC_STATIC, proto) > 0, "%s", name);
-}
-
-/* Prototypes of the kernel above. */
-static const char *make_btf(void)
-{
-	int t_ulong, t_file, t_cfile_p, t_alias, t_handle, t_char;
-	const void *raw;
-	__u32 size;
-
-	btf = btf__new_empty();
-	REQUIRE(btf, "btf__new_empty");
-	t_int = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
-	t_ulong = btf__add_int(btf, "long unsigned int", 8, 0);
-	t_char = btf__add_int(btf, "unsigned char", 1, 0);
-	t_file = btf__add_struct(btf, "file", 64);
-	t_cfile_p = btf__add_ptr(btf, btf__add_const(btf, t_file));
-	t_file_pp = btf__add_ptr(btf, btf__add_ptr(btf, t_file));
-	t_alias = btf__add_typedef(btf, "file_t", t_file);
-	t_handle = btf__add_typedef(btf, "handle_t", btf__add_ptr(btf, t_alias));
-	add_func("vfs_read", (int[]) { t_cfile_p, btf__add_ptr(btf, 0), t_ulong, -1 });
-	add_func("vfs_write", (int[]) { t_handle, -1 });
-	add_func("helper", (int[]) { t_cfile_p, -1 });
-	add_func("real_name", (int[]) { -1 });
-	add_func("migrate_disable", (int[]) { -1 });
-	add_func("do_args", (int[]) { t_file_pp, t_char, btf__add_fwd(btf, "u", BTF_FWD_UNION),
-				      btf__add_enum(btf, "mode", 4), -1 });
-	add_func("printk", (int[]) { btf__add_ptr(btf, t_char), 0, -1 });
-	add_func("no_symbol", (int[]) { -1 });
-	raw = btf__raw_data(btf, &size);
-	REQUIRE(raw, "btf__raw_data");
-	return fixture_file("vmlinux", raw, size);
-}
-
-static struct tramp_syms *load(const char *symbols, const char *list)
-{
-	TRAMP_OPTS(tramp_syms_opts, opts, .module_btf_dir = "/nonexistent");
-	struct tramp_syms *syms;
-
-	opts.kallsyms = fixture_text("kallsyms", symbols);
-	opts.filter_functions = list ? fixture_text("filter", list) : "";
-	opts.vmlinux_btf = make_btf();
-	syms = tramp_syms__load(&opts);
-	REQUIRE(syms, "%s", tramp_last_error()->message);
-	return syms;
-}
-
-static struct tramp_syms *syms;
-
-/* Texts that outlive the block that TRAMP_OPTS() makes of its arguments. */
-static const char *const *keep(size_t nr, ...)
-{
-	static const char *kept[64];
-	static size_t used;
-	const char **texts;
-	va_list ap;
-	size_t i;
-
-	if (used + nr > sizeof(kept) / sizeof(kept[0]))
-		used = 0;
-	texts = &kept[used];
-	used += nr;
-	va_start(ap, nr);
-	for (i = 0; i < nr; i++)
-		texts[i] = va_arg(ap, const char *);
-	va_end(ap);
-	return texts;
-}
-
-#define NUMBER(...)	(sizeof((const char *const[]) { __VA_ARGS__ }) / sizeof(char *))
-#define LIST(...)	keep(NUMBER(__VA_ARGS__), __VA_ARGS__)
-#define PATTERNS(...)	.patterns = LIST(__VA_ARGS__), .pattern_cnt = NUMBER(__VA_ARGS__)
-#define DENY(...)	.deny = LIST(__VA_ARGS__), .deny_cnt = NUMBER(__VA_ARGS__)
-
-static const char *name_of(const struct tramp_sym *sym)
-{
-	static char text[2][128];
-	static int n;
-
-	n = !n;
-	snprintf(text[n], sizeof(text[n]), "%s%s%s", sym->module, sym->module[0] ? ":" : "",
-		 sym->name);
-	return text[n];
-}
-
-/* "taken taken | reason function-or-pattern; ..." */
-static const char *shown(const struct tramp_selection *sel)
-{
-	static char text[2048];
-	size_t i, pos = 0;
-
-	text[0] = '\0';
-	for (i = 0; i < tramp_selection__count(sel); i++)
-		pos += sprintf(text + pos, "%s ", name_of(tramp_selection__get(sel, i)->sym));
-	pos += sprintf(text + pos, "|");
-	for (i = 0; i < tramp_selection__count_left(sel); i++) {
-		const struct tramp_left_out *left = tramp_selection__get_left(sel, i);
-
-		pos += sprintf(text + pos, " %s %s;", tramp_reason_name(left->reason),
-			       left->sym ? name_of(left->sym) : left->pattern);
-	}
-	return text;
-}
-
-static struct tramp_selection *need(const struct tramp_select_opts *opts)
-{
-	struct tramp_selection *sel = tramp_syms__select(syms, opts);
-
-	REQUIRE(sel, "%s", tramp_last_error()->message);
-	return sel;
-}
-
-static void check(const struct tramp_select_opts *opts, const char *expect)
-{
-	struct tramp_selection *sel = need(opts);
-
-	CHECK(!strcmp(shown(sel), expect), "'%s', not '%s'", shown(sel), expect);
-	tramp_selection__free(sel);
-}
-
-#define CHECK_SELECT(expect, ...)					\
-	do {								\
-		TRAMP_OPTS(tramp_select_opts, opts_, __VA_ARGS__);	\
-		check(&opts_, expect);					\
-	} while (0)
-
-#define CHECK_REFUSED(error, why, says, ...)				\
-	do {								\
-		TRAMP_OPTS(tramp_select_opts, opts_, __VA_ARGS__);	\
-		errno = 0;						\
-		CHECK(!tramp_syms__select(syms, &opts_), "it was taken"); \
-		CHECK_EQ(errno, -(error), "errno");			\
-		CHECK_ERROR(error, why);				\
-		CHECK(last_error_says(says), "text");			\
-	} while (0)
+#include "select_fixture.h"
 
 static void test_patterns(void)
 {
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	CHECK_SELECT("vfs_read vfs_write shadow:vfs_read | not-traceable vfs_secret;",
 		     PATTERNS("vfs_*"));
 	CHECK_SELECT("vfs_read vfs_write |", PATTERNS("vmlinux:vfs_[rw]*"));
@@ -210,7 +26,7 @@ static void test_patterns(void)
 		     PATTERNS("s*:*", "ext4_read", "vfs_write", "ext4_*", "vfs_w*"));
 	CHECK_SELECT("| no-such-function vfs_raed; no-match xyz*;", PATTERNS("vfs_raed", "xyz*"));
 	CHECK_SELECT("| own-module trampoline:tramp_attach;", PATTERNS("tramp_*"));
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_details(void)
@@ -220,20 +36,20 @@ static void test_details(void)
 	const struct tramp_left_out *left;
 	struct tramp_selection *sel;
 
-	syms = load(kallsyms, filter);
-	sel = need(&opts);
-	REQUIRE(tramp_selection__count_left(sel) == 4, "%s", shown(sel));
+	select_syms = select_load(select_kallsyms, select_filter);
+	sel = select_need(&opts);
+	REQUIRE(tramp_selection__count_left(sel) == 4, "%s", select_shown(sel));
 	left = tramp_selection__get_left(sel, 0);
-	CHECK_EQ(left->reason, TRAMP_REASON_NOT_TRACEABLE, "%s", shown(sel));
+	CHECK_EQ(left->reason, TRAMP_REASON_NOT_TRACEABLE, "%s", select_shown(sel));
 	CHECK(!strcmp(left->pattern, "vfs_*") && !left->file && !left->detail[0], "%s", left->detail);
 	left = tramp_selection__get_left(sel, 1);
-	CHECK_EQ(left->reason, TRAMP_LIB_DENY_LIST, "%s", shown(sel));
+	CHECK_EQ(left->reason, TRAMP_LIB_DENY_LIST, "%s", select_shown(sel));
 	CHECK(strstr(left->detail, "recursion"), "%s", left->detail);
 	left = tramp_selection__get_left(sel, 2);
-	CHECK_EQ(left->reason, TRAMP_LIB_DENIED, "%s", shown(sel));
+	CHECK_EQ(left->reason, TRAMP_LIB_DENIED, "%s", select_shown(sel));
 	CHECK(!strcmp(left->detail, "shadow:*"), "%s", left->detail);
 	left = tramp_selection__get_left(sel, 3);
-	CHECK_EQ(left->reason, TRAMP_REASON_NO_SUCH_FUNCTION, "%s", shown(sel));
+	CHECK_EQ(left->reason, TRAMP_REASON_NO_SUCH_FUNCTION, "%s", select_shown(sel));
 	CHECK(!left->sym && !strcmp(left->pattern, "vfs_wriet"), "%s", left->pattern);
 	CHECK(!strcmp(left->detail, "the nearest: vfs_write"), "%s", left->detail);
 	CHECK(!tramp_selection__get_left(sel, 4), "beyond the last");
@@ -241,12 +57,12 @@ static void test_details(void)
 	tramp_selection__free(sel);
 	/* Of several patterns the one that names it is reported. */
 	opts.patterns = LIST("vfs_*", "vfs_secret", "vfs_s*");
-	sel = need(&opts);
+	sel = select_need(&opts);
 	left = tramp_selection__get_left(sel, 0);
-	CHECK(left && !strcmp(left->pattern, "vfs_secret"), "%s", shown(sel));
+	CHECK(left && !strcmp(left->pattern, "vfs_secret"), "%s", select_shown(sel));
 	tramp_selection__free(sel);
 	tramp_selection__free(NULL);
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 /* Why nothing has the name of a pattern, and what helps: the same as all or nothing says. */
@@ -271,11 +87,11 @@ static void test_remedies(void)
 	};
 	size_t i;
 
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		TRAMP_OPTS(tramp_select_opts, opts, PATTERNS(cases[i].pattern, "vfs_read"));
 		const struct tramp_left_out *left;
-		struct tramp_selection *sel = need(&opts);
+		struct tramp_selection *sel = select_need(&opts);
 
 		left = tramp_selection__get_left(sel, 0);
 		REQUIRE(left, "%s", cases[i].pattern);
@@ -283,7 +99,7 @@ static void test_remedies(void)
 		CHECK(strstr(left->detail, cases[i].detail), "%s", left->detail);
 		CHECK(strstr(left->remedy, cases[i].remedy), "%s", left->remedy);
 		opts.flags = TRAMP_SELECT_ALL_OR_NOTHING;
-		CHECK(!tramp_syms__select(syms, &opts), "%s", cases[i].pattern);
+		CHECK(!tramp_syms__select(select_syms, &opts), "%s", cases[i].pattern);
 		CHECK_ERROR(-ENOENT, cases[i].reason);
 		CHECK(!strcmp(tramp_last_error()->remedy, left->remedy), "%s",
 		      tramp_last_error()->remedy);
@@ -291,7 +107,7 @@ static void test_remedies(void)
 		      tramp_last_error()->detail);
 		tramp_selection__free(sel);
 	}
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static const struct tramp_selected *need_item(const struct tramp_selection *sel, uint64_t addr)
@@ -301,7 +117,7 @@ static const struct tramp_selected *need_item(const struct tramp_selection *sel,
 	for (i = 0; i < tramp_selection__count(sel); i++)
 		if (tramp_selection__get(sel, i)->sym->addr == addr)
 			return tramp_selection__get(sel, i);
-	REQUIRE(0, "0x%llx is not in %s", (unsigned long long)addr, shown(sel));
+	REQUIRE(0, "0x%llx is not in %s", (unsigned long long)addr, select_shown(sel));
 	return NULL;
 }
 
@@ -311,11 +127,12 @@ static void test_items(void)
 	const struct tramp_selected *item;
 	struct tramp_selection *sel;
 
-	syms = load(kallsyms, filter);
-	sel = need(&opts);
+	select_syms = select_load(select_kallsyms, select_filter);
+	sel = select_need(&opts);
 	item = need_item(sel, 0xffffffff81000100);
 	CHECK(item->traceable && item->same_name == 1 && !item->suffix, "vfs_read");
-	CHECK_EQ(item->btf_id, btf__find_by_name_kind(btf, "vfs_read", BTF_KIND_FUNC), "type");
+	CHECK_EQ(item->btf_id, btf__find_by_name_kind(select_btf, "vfs_read", BTF_KIND_FUNC),
+		 "type");
 	CHECK(!need_item(sel, 0xffffffff81000300)->traceable, "vfs_secret");
 	/* BTF has a helper, but does not say which. */
 	item = need_item(sel, 0xffffffff81000400);
@@ -328,9 +145,9 @@ static void test_items(void)
 		 "suffix");
 	CHECK_EQ(need_item(sel, 0xffffffff81000900)->suffix, TRAMP_SUFFIX_PART, "suffix");
 	CHECK_EQ(need_item(sel, 0xffffffff81000a00)->suffix, TRAMP_SUFFIX_OTHER, "suffix");
-	CHECK_EQ(tramp_selection__count(sel), 16, "%s", shown(sel));
+	CHECK_EQ(tramp_selection__count(sel), 16, "%s", select_shown(sel));
 	tramp_selection__free(sel);
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 /* An address with two names; ftrace's list and BTF have one of them. */
@@ -339,58 +156,58 @@ static void test_aliases(void)
 	TRAMP_OPTS(tramp_select_opts, opts, PATTERNS("alias_name"), .flags = TRAMP_SELECT_BTF);
 	struct tramp_selection *sel;
 
-	syms = load(kallsyms, filter);
-	sel = need(&opts);
-	CHECK(!strcmp(shown(sel), "alias_name |"), "%s", shown(sel));
+	select_syms = select_load(select_kallsyms, select_filter);
+	sel = select_need(&opts);
+	CHECK(!strcmp(select_shown(sel), "alias_name |"), "%s", select_shown(sel));
 	CHECK(tramp_selection__get(sel, 0)->traceable, "under its other name");
 	CHECK(tramp_selection__get(sel, 0)->btf_id, "under its other name");
 	tramp_selection__free(sel);
 	CHECK_SELECT("real_name |", PATTERNS("alias_*", "real_name"));
 	CHECK_SELECT("| denied alias_name;", PATTERNS("alias_name"), DENY("real_*"));
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_ambiguous(void)
 {
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	CHECK_SELECT("helper helper ext4:helper |", PATTERNS("helper"));
 	CHECK_SELECT("ext4:helper | ambiguous helper; ambiguous helper;", PATTERNS("helper"),
 		     .flags = TRAMP_SELECT_UNIQUE);
 	CHECK_REFUSED(-EINVAL, TRAMP_REASON_AMBIGUOUS, "vmlinux:helper", PATTERNS("helper"),
 		      .flags = TRAMP_SELECT_UNIQUE | TRAMP_SELECT_ALL_OR_NOTHING);
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 	/* Without addresses, only names are left to tell functions apart. */
-	syms = load("0000000000000000 T vfs_read\n"
+	select_syms = select_load("0000000000000000 T vfs_read\n"
 		    "0000000000000000 t helper\n"
 		    "0000000000000000 t helper\n", "vfs_read\nhelper\n");
 	CHECK_SELECT("vfs_read | ambiguous helper; ambiguous helper;", PATTERNS("*"));
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 	/* A list without addresses tells functions of a name apart if it has all or none. */
-	syms = load(kallsyms, "helper\nhelper [ext4]\nvfs_read\n");
+	select_syms = select_load(select_kallsyms, "helper\nhelper [ext4]\nvfs_read\n");
 	CHECK_SELECT("ext4:helper | ambiguous helper; ambiguous helper;", PATTERNS("helper"));
 	CHECK_SELECT("helper helper ext4:helper |", PATTERNS("helper"),
 		     .flags = TRAMP_SELECT_UNTRACEABLE);
-	tramp_syms__free(syms);
-	syms = load(kallsyms, "helper\nvfs_read\nhelper\n");
+	tramp_syms__free(select_syms);
+	select_syms = select_load(select_kallsyms, "helper\nvfs_read\nhelper\n");
 	CHECK_SELECT("helper helper | not-traceable ext4:helper;", PATTERNS("helper"));
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_suffixes(void)
 {
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	CHECK_SELECT("split.isra.0 split.constprop.0.isra.3 | not-traceable split.isra.0.cold;",
 		     PATTERNS("split*"));
 	CHECK_SELECT("split.isra.0 |", PATTERNS("split.isra.0"));
 	/* The name without them is no function, and is said to be near. */
 	CHECK_REFUSED(-ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION, "the compiler made 'split.",
 		      PATTERNS("split"), .flags = TRAMP_SELECT_ALL_OR_NOTHING);
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_deny(void)
 {
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	CHECK_SELECT("vfs_read | denied vfs_write; denied shadow:vfs_read;",
 		     PATTERNS("vfs_[rw]*"), DENY("shadow:*", "*write"));
 	CHECK_SELECT("shadow:vfs_read | denied vfs_read;", PATTERNS("vfs_read"),
@@ -403,7 +220,7 @@ static void test_deny(void)
 	CHECK_SELECT("| denied migrate_disable;", PATTERNS("migrate_disable"), DENY("migrate*"));
 	CHECK_SELECT("| deny-list migrate_disable;", .file_cnt = 1,
 		     .files = LIST(fixture_text("list", "migrate_disable\n")));
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_all_or_nothing(void)
@@ -411,7 +228,7 @@ static void test_all_or_nothing(void)
 	const char *list = fixture_text("list", "vfs_read\n\nvfs_secret\n");
 	const uint32_t all = TRAMP_SELECT_ALL_OR_NOTHING;
 
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	CHECK_SELECT("vfs_read shadow:vfs_read |", PATTERNS("vfs_read"), .flags = all);
 	/* A wildcard means what can be had. */
 	CHECK_SELECT("vfs_read vfs_write shadow:vfs_read | not-traceable vfs_secret;",
@@ -437,7 +254,7 @@ static void test_all_or_nothing(void)
 		      .file_cnt = 1, .flags = all);
 	CHECK_REFUSED(-ENOENT, TRAMP_LIB_NO_MATCH, "leave no function", PATTERNS("vfs_read"),
 		      DENY("*"), .flags = all);
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_files(void)
@@ -447,14 +264,15 @@ static void test_files(void)
 	const struct tramp_left_out *left;
 	struct tramp_selection *sel;
 
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	files[0] = fixture_text("one", "# functions\n\n  vfs_write\t# twice\r\nvfs_write\nnowhere");
 	files[1] = fixture_text("two", "ext4:h*\nshadow:vfs_read#\n");
-	sel = need(&opts);
+	sel = select_need(&opts);
 	/* The selection has its own copy of what it was made from. */
 	files[0] = files[1] = NULL;
-	CHECK(!strcmp(shown(sel), "vfs_write ext4:helper shadow:vfs_read | no-such-function nowhere;"),
-	      "%s", shown(sel));
+	CHECK(!strcmp(select_shown(sel),
+		      "vfs_write ext4:helper shadow:vfs_read | no-such-function nowhere;"),
+	      "%s", select_shown(sel));
 	left = tramp_selection__get_left(sel, 0);
 	CHECK_EQ(left->line, 5, "line");
 	CHECK(left->file && strstr(left->file, "/one"), "file");
@@ -462,7 +280,7 @@ static void test_files(void)
 	deny = fixture_text("deny", "*read\n");
 	CHECK_SELECT("vfs_write | denied vfs_read; not-traceable vfs_secret; denied shadow:vfs_read;",
 		     PATTERNS("vfs_*"), .deny_files = &deny, .deny_file_cnt = 1);
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_bad_files(void)
@@ -479,7 +297,7 @@ static void test_bad_files(void)
 	char zero[] = "vfs_read\nvfs\0write\n", *wide;
 	size_t i;
 
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		file = fixture_text("bad", cases[i].text);
 		CHECK_REFUSED(-EINVAL, TRAMP_LIB_BAD_PATTERN, cases[i].says, .files = &file,
@@ -500,12 +318,12 @@ static void test_bad_files(void)
 	CHECK_REFUSED(-ENOENT, TRAMP_LIB_NO_FILE, file, .files = &file, .file_cnt = 1);
 	file = "/";
 	CHECK_REFUSED(-EISDIR, TRAMP_LIB_NO_FILE, file, .files = &file, .file_cnt = 1);
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_arg_types(void)
 {
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	/* const does not matter, and a typedef is what it stands for. */
 	CHECK_SELECT("vfs_read vfs_write | no-btf helper; no-btf helper; no-btf split.isra.0; "
 		     "no-btf split.constprop.0.isra.3; no-btf shadow:vfs_read; "
@@ -524,7 +342,7 @@ static void test_arg_types(void)
 	CHECK_SELECT("| no-match do_args;", PATTERNS("do_args"), .arg_type = "struct u");
 	CHECK_SELECT("| no-match do_args;", PATTERNS("do_args"), .arg_type = "struct file *");
 	CHECK_SELECT("| no-match do_args;", PATTERNS("do_args"), .arg_type = "char");
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_bad_types(void)
@@ -542,7 +360,7 @@ static void test_bad_types(void)
 	struct libtramp_type type;
 	size_t i;
 
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK_REFUSED(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "argument type '",
 			      PATTERNS("*"), .arg_type = bad[i]);
@@ -550,12 +368,12 @@ static void test_bad_types(void)
 		CHECK_EQ(libtramp_type_parse(good[i][0], &type), 0, "%s", good[i][0]);
 		CHECK(!strcmp(type.name, good[i][1]), "%s: %s", good[i][0], type.name);
 	}
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_arg_numbers(void)
 {
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	CHECK_SELECT("vfs_read |", PATTERNS("vmlinux:vfs_[rw]*"), .min_args = 3, .max_args = 3,
 		     .flags = TRAMP_SELECT_ARGS);
 	CHECK_SELECT("vfs_read vfs_write |", PATTERNS("vmlinux:vfs_[rw]*"), .min_args = 1,
@@ -566,7 +384,7 @@ static void test_arg_numbers(void)
 	CHECK_SELECT("printk | no-match real_name; no-match do_args;",
 		     PATTERNS("real_name", "printk", "do_args"), .min_args = 1, .max_args = 1,
 		     .flags = TRAMP_SELECT_ARGS);
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static int count_steps(size_t done, size_t total, void *ctx)
@@ -587,20 +405,20 @@ static void test_progress(void)
 	TRAMP_OPTS(tramp_select_opts, opts, PATTERNS("vfs_*", "*"), .progress = count_steps,
 		   .progress_ctx = seen);
 
-	syms = load(kallsyms, filter);
-	tramp_selection__free(need(&opts));
+	select_syms = select_load(select_kallsyms, select_filter);
+	tramp_selection__free(select_need(&opts));
 	CHECK(seen[0] > 2, "%zu calls", seen[0]);
 	CHECK_EQ(seen[1], seen[2], "the end");
 	/* From each call on. */
 	for (seen[3] = seen[0]; seen[3]; seen[3]--) {
 		seen[0] = seen[1] = 0;
 		errno = 0;
-		CHECK(!tramp_syms__select(syms, &opts), "cancelled at call %zu", seen[3]);
+		CHECK(!tramp_syms__select(select_syms, &opts), "cancelled at call %zu", seen[3]);
 		CHECK_EQ(errno, ECANCELED, "errno");
 		CHECK_ERROR(-ECANCELED, TRAMP_LIB_CANCELLED);
 		CHECK_EQ(seen[0], seen[3], "it is not called again");
 	}
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_limits(void)
@@ -609,7 +427,7 @@ static void test_limits(void)
 	const char **many = calloc(nr + 1, sizeof(*many));
 	size_t i;
 
-	syms = load(kallsyms, filter);
+	select_syms = select_load(select_kallsyms, select_filter);
 	CHECK_SELECT("vfs_read vfs_write shadow:vfs_read |", PATTERNS("vfs_[rw]*"),
 		     .max_functions = 3);
 	CHECK_REFUSED(-E2BIG, TRAMP_LIB_TOO_MANY, "at most 2 functions", PATTERNS("vfs_*"),
@@ -620,7 +438,7 @@ static void test_limits(void)
 	CHECK_REFUSED(-E2BIG, TRAMP_LIB_TOO_MANY, "at most 65536 patterns", .patterns = many,
 		      .pattern_cnt = nr + 1);
 	free(many);
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_arguments(void)
@@ -630,9 +448,9 @@ static void test_arguments(void)
 					   .patterns = (const char *const[]) { "vfs_write" } };
 	const char *none = NULL;
 
-	syms = load(kallsyms, filter);
-	check(&older, "vfs_write |");
-	CHECK(!tramp_syms__select(syms, NULL), "no options");
+	select_syms = select_load(select_kallsyms, select_filter);
+	select_check(&older, "vfs_write |");
+	CHECK(!tramp_syms__select(select_syms, NULL), "no options");
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 	CHECK_REFUSED(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "no pattern", .flags = 0);
 	CHECK_REFUSED(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "flags", PATTERNS("*"), .flags = 1U << 31);
@@ -647,26 +465,26 @@ static void test_arguments(void)
 	CHECK_REFUSED(-EINVAL, TRAMP_LIB_BAD_PATTERN, "empty", .patterns = &none,
 		      .pattern_cnt = 1);
 	CHECK_REFUSED(-EINVAL, TRAMP_LIB_BAD_PATTERN, "vfs_[", PATTERNS("*"), DENY("vfs_["));
-	tramp_syms__free(syms);
-	syms = load(kallsyms, NULL);
+	tramp_syms__free(select_syms);
+	select_syms = select_load(select_kallsyms, NULL);
 	CHECK_REFUSED(-ENOENT, TRAMP_LIB_NO_TRACEFS, "", PATTERNS("vfs_*"));
 	CHECK_SELECT("vfs_read vfs_write vfs_secret shadow:vfs_read |", PATTERNS("vfs_*"),
 		     .flags = TRAMP_SELECT_UNTRACEABLE);
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 static void test_without_btf(void)
 {
 	TRAMP_OPTS(tramp_syms_opts, opts, .vmlinux_btf = "/nonexistent/vmlinux");
 
-	opts.kallsyms = fixture_text("kallsyms", kallsyms);
-	opts.filter_functions = fixture_text("filter", filter);
-	syms = tramp_syms__load(&opts);
-	REQUIRE(syms, "%s", tramp_last_error()->message);
+	opts.kallsyms = fixture_text("kallsyms", select_kallsyms);
+	opts.filter_functions = fixture_text("filter", select_filter);
+	select_syms = tramp_syms__load(&opts);
+	REQUIRE(select_syms, "%s", tramp_last_error()->message);
 	CHECK_SELECT("vfs_read shadow:vfs_read |", PATTERNS("vfs_read"));
 	CHECK_REFUSED(-ENOENT, TRAMP_LIB_NO_KERNEL_BTF, "", PATTERNS("vfs_read"),
 		      .arg_type = "struct file *");
-	tramp_syms__free(syms);
+	tramp_syms__free(select_syms);
 }
 
 /* Is each pattern that @b matches one that @a matches as well? A star only meets a star. */
