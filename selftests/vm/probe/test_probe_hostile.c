@@ -126,6 +126,8 @@ static void sweep(const struct surrounding *s)
 	uint8_t *text;
 
 	text = text_take(dev);
+	/* A machine that does not survive prints no result, and so no note. */
+	write_file("/dev/kmsg", "PROBE_SEED=%#lx", seed);
 	addr = functions_take(&nr, env_int("PROBE_FUNCTIONS", kernel_is_rt() ? 500 : 1000), &seed);
 	at_once = env_int("PROBE_AT_ONCE", nr);
 	from = env_int("PROBE_FROM", 0);
@@ -310,8 +312,9 @@ static void test_kprobe_multi(void)
 static const char *const int3_path[] = {
 	"get_kprobe", "kprobe_int3_handler", "notify_die", "atomic_notifier_call_chain",
 	"notifier_call_chain", "kprobe_exceptions_notify", "hw_breakpoint_exceptions_notify",
-	"kgdb_notify", "arch_uprobe_exception_notify", "do_int3", "do_int3_user", "kprobe_busy_begin", "kprobe_busy_end", "ftrace_int3_handler",
-	"preempt_schedule", "preempt_schedule_irq", "irqentry_exit_cond_resched",
+	"kgdb_notify", "arch_uprobe_exception_notify", "do_int3", "do_int3_user",
+	"kprobe_busy_begin", "kprobe_busy_end", "ftrace_int3_handler", "preempt_schedule",
+	"preempt_schedule_irq", "irqentry_exit_cond_resched",
 };
 
 /* Their trampolines call these outside of any recursion check: an int3 would be the end. */
