@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The debug kernels, 6.1-debug, 6.12-debug, 6.12-kcsan and 6.12-gcov, and the tests on them. Every test that
-# runs in a machine runs with KASAN, lockdep and their like looking on. tools/debug-kernel makes
-# them, and tools/debug-kernel.d has their options. K= chooses.
+# The debug kernels, 6.1-debug, 6.12-debug, 6.12-kcsan and 6.12-gcov, and the tests on them. Every
+# test that runs in a machine runs with KASAN, lockdep and their like looking on. tools/debug-kernel
+# makes them, and tools/debug-kernel.d has their options. K= chooses.
 #
 # They do not belong to $(KERNELS) and are no part of `make test`: building one takes a quarter of
 # an hour. Under emulation it is about ten times as slow as Debian's.
@@ -27,23 +27,27 @@ debug-kernel: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNE
 
 # Tests that boot machines of their own to test the module in them.
 DEBUG_HOST_TESTS = $(filter selftests/vm/%,$(CHOSEN_HOST))
-# The last one looks at what all the others have left, whatever T= narrows them to.
-DEBUG_GUEST_TESTS = $(CHOSEN_GUEST) selftests/debug/test_checkers
+# So many machines share the tests of a kernel. In each test_checkers comes last, whatever T=
+# narrows the others to: it looks at what they have left.
+MACHINES	?= 6
 
 test-debug: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS)) $(TRAMPCTL) \
-		$(O)/guest-files $(DEBUG_GUEST_TESTS) $(DEBUG_HOST_TESTS)
+		$(O)/guest-files $(CHOSEN_GUEST) $(DEBUG_HOST_TESTS)
 	$(Q)O=$(O) TEST_KERNELS='$(DEBUG_KERNELS)' TIME_SCALE=$(DEBUG_TIME_SCALE) VM_MEMORY=3G \
 		tools/test $(if $(T),--match '@($(T)|test_checkers)') \
-		vm $(DEBUG_KERNELS) : $(DEBUG_GUEST_TESTS) -- host $(DEBUG_HOST_TESTS)
+		$$(tools/split-tests $(MACHINES) selftests/debug/test_checkers $(DEBUG_KERNELS) : \
+			$(CHOSEN_GUEST)) -- host $(DEBUG_HOST_TESTS)
 
 # Which lines of the module all these tests execute: a kernel whose checkers are off, and gcov on.
 test-coverage: $(call vm-images,$(COVERAGE_KERNEL)) $(call vm-modules,$(COVERAGE_KERNEL)) $(TRAMPCTL) \
 		$(O)/guest-files $(CHOSEN_GUEST)
+	$(Q)rm -f $(O)/logs/test-$(COVERAGE_KERNEL)*.ktap
 	$(Q)O=$(O) TEST_KERNELS=$(COVERAGE_KERNEL) TIME_SCALE=3 VM_MEMORY=3G \
 		tools/test $(if $(T),--match '@($(T)|test_coverage)') \
-		vm $(COVERAGE_KERNEL) : $(CHOSEN_GUEST) selftests/debug/test_coverage; status=$$?; \
-	tools/coverage $(O)/logs/test-$(COVERAGE_KERNEL).ktap $(O)/modules/$(COVERAGE_KERNEL)/trampoline \
-		$(O)/coverage && exit $$status
+		$$(tools/split-tests $(MACHINES) selftests/debug/test_coverage $(COVERAGE_KERNEL) : \
+			$(CHOSEN_GUEST)); status=$$?; \
+	tools/coverage $(O)/modules/$(COVERAGE_KERNEL)/trampoline $(O)/coverage \
+		$(O)/logs/test-$(COVERAGE_KERNEL)*.ktap && exit $$status
 
 # Random requests to the device: that many on each kernel.
 CALLS		?= 200000

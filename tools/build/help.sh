@@ -60,6 +60,7 @@ Variables:
   RUNS=N       inputs for each of the four targets of fuzz, default 500000
   MINUTES=N    how long stress-native runs, default 60, and the last part of stress, default 30
   JOBS=N       machines side by side in test-vm, default processors + 1
+  MACHINES=N   machines of a kernel that share the tests of test-debug and test-coverage, default 6
   V=1          show every command
   O=DIR        build folder, default build
   DEBUG_DIR=D  sources and objects of the debug kernels, 3 GB each, default O/debug-kernel
