@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One program attached to many functions by ATTACH_MULTI, without the library. */
 #include <errno.h>
+#include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "many.h"
 
@@ -74,6 +76,14 @@ void many_detach(struct many *m)
 {
 	close(m->cmd.link_fd);
 	free(m);
+}
+
+int many_info(int link_fd, struct many_info *info)
+{
+	union bpf_attr attr = { .info = { .bpf_fd = link_fd, .info_len = sizeof(*info),
+					  .info = (uintptr_t)info } };
+
+	return syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) ? -errno : 0;
 }
 
 uint32_t many_session(void)

@@ -39,6 +39,19 @@ int many_attach_try(struct many *m, int prog_fd, uint32_t flags);
 void many_attach(struct many *m, int prog_fd, uint32_t flags);
 void many_detach(struct many *m);
 
+/*
+ * struct bpf_link_info of a link to many functions, which this system's headers need not have:
+ * from 6.6 on, with cookies from 6.9 on.
+ */
+struct many_info {
+	uint32_t type, id, prog_id, pad;
+	uint64_t addrs;
+	uint32_t count, flags;
+	uint64_t missed, cookies;
+};
+/* BPF_OBJ_GET_INFO_BY_FD. Return: 0 or a negative errno. */
+int many_info(int link_fd, struct many_info *info);
+
 /* For a program in SEC("kprobe.session"), which is a plain one before 6.10. */
 uint32_t many_session(void);
 
