@@ -498,7 +498,7 @@ static bool check_multi_ctx(const struct tramp_x86_env *env)
 	       env->multi_ctx_size % 8 == 0 && multi_ctx_has(env, env->multi_ctx_ip) &&
 	       multi_ctx_has(env, env->multi_ctx_link) &&
 	       (!env->has_session || (multi_ctx_has(env, env->multi_ctx_data) &&
-				      env->multi_ctx_is_return + 8 <= env->multi_ctx_data)) &&
+				      env->multi_ctx_is_return + 8ULL <= env->multi_ctx_data)) &&
 	       env->task_bpf_ctx <= 0x7fffffff;
 }
 

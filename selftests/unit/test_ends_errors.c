@@ -196,6 +196,15 @@ static void bad_many(void)
 	BAD(good_session, "no missed", env.missed = 0);
 }
 
+/* A number that wraps around is not in front of anything. */
+static void wraps_around(void)
+{
+	u32 off;
+
+	for (off = 0xfffffff8; off; off++)
+		BAD(good_session, "is_return", env.multi_ctx_is_return = off);
+}
+
 /* Things that the programs do not need may be absent. */
 static void not_needed(void)
 {
@@ -273,6 +282,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(bad_own),
 	KTAP_TEST(bad_shared),
 	KTAP_TEST(bad_many),
+	KTAP_TEST(wraps_around),
 	KTAP_TEST(not_needed),
 	KTAP_TEST(no_space),
 	KTAP_TEST(out_of_reach),
