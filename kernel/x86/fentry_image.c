@@ -458,7 +458,7 @@ enum tramp_x86_err tramp_x86_emit_fentry(const struct tramp_x86_fentry_req *req,
 		.req = req,
 		.out = out,
 		.g.env = req->env,
-		.g.check_rcu = req->check_rcu,
+		.g.check_rcu = req->check_rcu && !req->many,
 	};
 	enum tramp_x86_err err;
 

@@ -205,6 +205,23 @@ static void wraps_around(void)
 		BAD(good_session, "is_return", env.multi_ctx_is_return = off);
 }
 
+/* Whether a single function is idle does not matter: nothing is asked for it. */
+static void many_are_not_idle(void)
+{
+	void (*const make[])(void) = { good_plain, good_entry, good_return, good_session };
+	static u8 before[0x4000], after[0x4000];
+	u32 i;
+
+	for (i = 0; i < sizeof(make) / sizeof(make[0]); i++) {
+		make[i]();
+		CHECK_EQ(emit_ends(before, sizeof(before), IMAGE), TRAMP_X86_OK, "good");
+		req.check_rcu = true;
+		env.rcu_watching = 0;
+		CHECK_EQ(emit_ends(after, sizeof(after), IMAGE), TRAMP_X86_OK, "idle");
+		CHECK(!memcmp(before, after, sizeof(before)), "another image");
+	}
+}
+
 /* Things that the programs do not need may be absent. */
 static void not_needed(void)
 {
@@ -283,6 +300,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(bad_shared),
 	KTAP_TEST(bad_many),
 	KTAP_TEST(wraps_around),
+	KTAP_TEST(many_are_not_idle),
 	KTAP_TEST(not_needed),
 	KTAP_TEST(no_space),
 	KTAP_TEST(out_of_reach),
