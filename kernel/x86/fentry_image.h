@@ -18,8 +18,8 @@
 #define TRAMP_X86_MAX_SLOTS	12
 #define TRAMP_X86_MAX_PROGS	64	/* in one image, all kinds together */
 #define TRAMP_X86_MAX_RUN_CTX	64	/* bytes of a bpf_tramp_run_ctx */
-/* No image is longer: MAX_PROGS programs with everything that can stand around each. */
-#define TRAMP_X86_MAX_IMAGE	(32 * 1024)
+/* No image is longer: MAX_PROGS sessions with everything that can stand around each, twice. */
+#define TRAMP_X86_MAX_IMAGE	(100 * 1024)
 
 /* Why no image could be made. */
 enum tramp_x86_err {
@@ -234,8 +234,9 @@ struct tramp_x86_env {
  * @nr_kret: entries in @kret
  * @nr_session: entries in @session
  * @ret_regs: what those in @kret and @session read of pt_regs at the return
- * @many: the image is that of many functions (many_image.c). There are only kprobe programs,
- *	in one of @kprobe, @kret and @session. All of the function comes from the return address:
+ * @many: the image is that of many functions (ret.c). There are only kprobe programs,
+ *	in one of @kprobe, @kret and @session, all with the same @link and alike in CALL_MULTI.
+ *	All of the function comes from the return address:
  *	@model, @func_addr, @orig, @site and @check_rcu do not matter. With @kret or @session no
  *	function may take arguments on the stack: it would not find them
  *

@@ -12,7 +12,7 @@
 
 struct tramp_x86_env env;
 struct tramp_x86_call calls[TRAMP_X86_MAX_PROGS + 1];
-u8 buf[TRAMP_X86_MAX_IMAGE + 64];
+u8 buf[MACHINE_ROOM + 64];
 
 static const struct emission *emission;
 
@@ -53,7 +53,7 @@ void emission_begin(const struct emission *e)
 enum tramp_x86_err emit(u64 addr)
 {
 	memset(buf, CANARY, sizeof(buf));
-	return emission->emit(buf, TRAMP_X86_MAX_IMAGE, addr);
+	return emission->emit(buf, MACHINE_ROOM, addr);
 }
 
 bool all_bytes(const u8 *p, size_t n, u8 value)
@@ -126,7 +126,7 @@ void emission_reach(void (*good)(void), u64 *const *targets, u32 nr)
 			CHECK_EQ(emit(IMAGE), TRAMP_X86_OUT_OF_REACH, "target %u at %#lx", i,
 				 (long)far[j]);
 			CHECK(*emission->size, "the size that it would have");
-			CHECK(all_bytes(buf, TRAMP_X86_MAX_IMAGE, 0xcc),
+			CHECK(all_bytes(buf, MACHINE_ROOM, 0xcc),
 			      "code was left in the buffer");
 			/* not looked at while measuring */
 			CHECK_EQ(emit(0), TRAMP_X86_OK, "target %u, measuring", i);

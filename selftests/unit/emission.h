@@ -9,6 +9,7 @@
 
 #include "../../kernel/x86/fentry_image.h"
 #include "../lib/ktap.h"
+#include "machine.h"
 
 #define KERNEL		0xffffffff81000000ULL
 #define IMAGE		0xffffffffc0200000ULL
@@ -29,7 +30,7 @@ struct emission {
 extern struct tramp_x86_env env;
 extern struct tramp_x86_call calls[TRAMP_X86_MAX_PROGS + 1];
 /* The emitted code. */
-extern u8 buf[TRAMP_X86_MAX_IMAGE + 64];
+extern u8 buf[MACHINE_ROOM + 64];
 
 /* Begin a request: @env and @calls have all that images of both kinds use. */
 void emission_begin(const struct emission *e);

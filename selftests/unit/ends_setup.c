@@ -182,7 +182,7 @@ bool ends_emit(struct ends *s)
 		s->req.site = (u64)machine_area + SITES + 0x1000;
 		s->req.orig = s->req.site + 5;
 	}
-	s->err = tramp_x86_emit_fentry(&s->req, s->image, TRAMP_X86_MAX_IMAGE, (u64)s->image,
+	s->err = tramp_x86_emit_fentry(&s->req, s->image, MACHINE_ROOM, (u64)s->image,
 				       &s->out);
 	return CHECK_EQ(s->err, TRAMP_X86_OK, "emitting %s", s->name) && lint(s);
 }

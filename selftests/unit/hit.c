@@ -479,7 +479,7 @@ bool hit_execute(struct hit *h, enum hit_form form)
 
 void hit_emit(struct hit *h)
 {
-	size_t room = TRAMP_X86_MAX_IMAGE + 1024;
+	size_t room = MACHINE_ROOM + 1024;
 
 	REQUIRE(h->image_off <= AREA_SIZE - AREA_IMAGES - room, "image_off %#x", h->image_off);
 	h->image = machine_area + AREA_IMAGES + h->image_off;

@@ -29,6 +29,8 @@
 #define AREA_DATA	0x020000UL	/* words that images reach by rip */
 #define AREA_SITES	0x030000UL	/* traced functions */
 #define AREA_IMAGES	0x100000UL	/* images, up to the end */
+/* Room for one, but for those of the most programs. Where others lie hangs on it (golden.h). */
+#define MACHINE_ROOM	(32 * 1024)
 
 #define MAX_THUNKS	2048
 #define THUNK_SIZE	32

@@ -459,8 +459,8 @@ void scene_emit(struct scene *s)
 	s->out = (struct tramp_x86_fentry_out){
 		.skip_off = s->skip_off, .skip_to = s->skip_to, .call_off = s->call_off,
 	};
-	if (room > TRAMP_X86_MAX_IMAGE)
-		room = TRAMP_X86_MAX_IMAGE;
+	if (room > MACHINE_ROOM)
+		room = MACHINE_ROOM;
 	s->err = tramp_x86_emit_fentry(&s->req, s->image, room, (u64)s->image, &s->out);
 }
 

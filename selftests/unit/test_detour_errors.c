@@ -94,7 +94,7 @@ static void size_independent_of_address(void)
 /* Everything moved by the same distance: the same bytes, but for ip + 1. */
 static void moved(void)
 {
-	static u8 first[TRAMP_X86_MAX_IMAGE];
+	static u8 first[MACHINE_ROOM];
 	u32 i, n;
 
 	for (n = 0; n < 4; n++) {
@@ -164,7 +164,7 @@ static void copy_out_of_reach(void)
 		CHECK_EQ(out.reloc, TRAMP_X86_RELOC_REACH, "case %u", i);
 		CHECK_EQ(out.reloc_at, far[i].at, "case %u", i);
 		CHECK(out.size, "case %u", i);
-		CHECK(all_bytes(buf, TRAMP_X86_MAX_IMAGE, 0xcc), "code was left in the buffer");
+		CHECK(all_bytes(buf, MACHINE_ROOM, 0xcc), "code was left in the buffer");
 		/* the same where it is near enough */
 		CHECK_EQ(emit(PROBED - 0x100000), TRAMP_X86_OK, "case %u", i);
 		CHECK_EQ(out.reloc, TRAMP_X86_RELOC_OK, "case %u", i);

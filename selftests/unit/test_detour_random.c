@@ -52,7 +52,7 @@ static void random_env(struct rng *r)
 		h.env.probe_exit = machine_thunk(T_RCU_UNLOCK);
 	}
 	h.env.has_call_depth = rng_chance(r, 20);
-	h.image_off = rng_below(r, AREA_SIZE - AREA_IMAGES - 2 * TRAMP_X86_MAX_IMAGE);
+	h.image_off = rng_below(r, AREA_SIZE - AREA_IMAGES - 2 * MACHINE_ROOM);
 }
 
 static void random_programs(struct rng *r)

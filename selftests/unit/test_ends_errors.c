@@ -295,6 +295,68 @@ static void out_of_reach(void)
 	emission_reach(good_own, own, sizeof(own) / sizeof(own[0]));
 }
 
+/* As many programs as there can be, with all that can stand around each. */
+static void most_programs(bool far)
+{
+	u32 i;
+
+	good();
+	env.trace_ctx_size = env.multi_ctx_size = TRAMP_X86_MAX_RUN_CTX;
+	env.multi_ctx_data = 32;
+	env.task_bpf_ctx = 0x7fffffff;
+	env.return_thunk = KERNEL + 0xb000;
+	env.rcu_read_lock = KERNEL + 0xc000;
+	env.rcu_read_unlock = KERNEL + 0xd000;
+	env.has_call_depth = env.no_indirect = true;
+	if (far) {
+		/* no two of them within reach of each other */
+		env.preempt_count = 0x100000000000;
+		env.current_task = 0x200000000000;
+		env.call_depth = 0x300000000000;
+	}
+	for (i = 0; i < NR; i++) {
+		calls[i].flags = TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP | TRAMP_X86_CALL_MULTI;
+		calls[i].link = 0xffff888000000001;
+		calls[i].insns = 0xffffc90000012345;
+		calls[i].cookie = 0x123456789abcdef;
+		if (!far)
+			continue;
+		calls[i].active = FAR_PERCPU + ((u64)i << 33);
+		calls[i].hits = 0x500000000000 + ((u64)i << 33);
+	}
+	req = (struct tramp_x86_fentry_req){
+		.env = &env, .model = &model, .site = KERNEL + 0x200000, .check_rcu = true,
+		.orig = KERNEL + 0x200005, .inflight = far ? FAR_PERCPU : NEAR_PERCPU + 0x40,
+		.kprobe = calls, .kret = calls, .session = calls,
+	};
+}
+
+/* The bound holds whatever is asked for, and is not far from what can be. */
+static void largest_image(void)
+{
+	u32 *const nr[] = { &req.nr_kprobe, &req.nr_kret, &req.nr_session };
+	/* all members; those with the most gaps between what is saved; none */
+	static const u32 reads[] = { TRAMP_X86_REGS_ALL, 0xbd755, 0x1b3ab5, 0x1a5156, 0 };
+	static u8 area[TRAMP_X86_MAX_IMAGE];
+	u32 kind, far, i, largest = 0;
+
+	for (kind = 0; kind < 3; kind++)
+		for (far = 0; far < 2; far++)
+			for (i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
+				most_programs(far);
+				*nr[kind] = NR;
+				req.regs = req.ret_regs = reads[i];
+				out.call_off = NULL;
+				CHECK_EQ(emit_ends(area, sizeof(area), IMAGE), TRAMP_X86_OK,
+					 "kind %u, far %u, %#x: %u bytes", kind, far, reads[i],
+					 out.size);
+				if (out.size > largest)
+					largest = out.size;
+			}
+	ktap_note("64 programs: %u bytes at most; the bound is %u", largest, TRAMP_X86_MAX_IMAGE);
+	CHECK(largest > TRAMP_X86_MAX_IMAGE / 2, "the bound is too generous: %u bytes", largest);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(bad_own),
 	KTAP_TEST(bad_shared),
@@ -304,5 +366,6 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(not_needed),
 	KTAP_TEST(no_space),
 	KTAP_TEST(out_of_reach),
+	KTAP_TEST(largest_image),
 };
 KTAP_MAIN(tests)

@@ -82,7 +82,7 @@ static void size_independent_of_address(void)
 /* Everything moved by the same distance: the same bytes. */
 static void moved(void)
 {
-	static u8 first[TRAMP_X86_MAX_IMAGE];
+	static u8 first[MACHINE_ROOM];
 	u32 i, n;
 
 	for (n = 0; n < 4; n++) {
@@ -403,7 +403,7 @@ static u32 largest_with(u32 kinds, u32 policies, bool call_depth, bool far)
 	return out.size;
 }
 
-/* The bound holds whatever is asked for, and is not far from what can be. */
+/* The bound holds whatever is asked for. Sessions take more: test_ends_errors.largest_image. */
 static void largest_image(void)
 {
 	u32 kinds, policies, call_depth, far, size, largest = 0, usual = 0;
@@ -422,7 +422,6 @@ static void largest_image(void)
 	ktap_note("64 programs: %u bytes without any options, %u with all; the bound is %u", usual,
 		  largest, TRAMP_X86_MAX_IMAGE);
 	CHECK(largest <= TRAMP_X86_MAX_IMAGE, "%u bytes", largest);
-	CHECK(largest > TRAMP_X86_MAX_IMAGE / 2, "the bound is too generous: %u bytes", largest);
 }
 
 static const struct ktap_test tests[] = {

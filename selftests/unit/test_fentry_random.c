@@ -77,7 +77,7 @@ static void random_env(struct rng *r)
 	s.return_thunk = rng_chance(r, 30);
 	s.req.func_addr = odd_number(r);
 	s.endbr = rng_chance(r, 50);
-	s.image_off = rng_below(r, AREA_SIZE - AREA_IMAGES - 2 * TRAMP_X86_MAX_IMAGE);
+	s.image_off = rng_below(r, AREA_SIZE - AREA_IMAGES - 2 * MACHINE_ROOM);
 }
 
 static u32 random_flags(struct rng *r, u32 guarded)
