@@ -40,7 +40,9 @@
  *    to the bytes behind before the first byte is the original.
  *
  * Before any bytes are written they must be what the plan before has left there. A spot
- * whose bytes are somebody else's by now is left as it is, and drops out.
+ * whose bytes are somebody else's by now is left as it is, and drops out. No plan touches a
+ * spot with a noted form that it does not begin from. But all spots of ARM are originals:
+ * it has steps that are about int3s, and checks of the others alone.
  *
  * The form of each spot is noted (TELL). Decoders go by it, and so does a trap that asks whether
  * it is ours. INT3 is noted before the first int3 is there, and ORIGINAL after the last one has
