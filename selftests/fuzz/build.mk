@@ -9,24 +9,29 @@
 
 RUNS		?= 500000
 FUZZ_CC		= clang
-FUZZ_CFLAGS	= -std=gnu11 -O1 -g -Wall -Wextra $(WERROR_CFLAGS) -fno-omit-frame-pointer \
-		  -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FUZZ_CFLAGS	= -std=gnu11 -O2 -g -Wall -Wextra $(WERROR_CFLAGS) -fno-omit-frame-pointer
+# Without a look at what is compared: that takes a third of the time, and finds nothing more.
+FUZZ_SANITIZE	= -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
+		  -fno-sanitize-coverage=trace-cmp
 FUZZ_DIR	= $(O)/selftests/fuzz
 FUZZ_TARGETS	= $(patsubst selftests/fuzz/%.c,$(FUZZ_DIR)/%,$(wildcard selftests/fuzz/fuzz_*.c))
-FUZZ_CORE	= $(patsubst %.c,$(FUZZ_DIR)/core/%.o,$(wildcard kernel/x86/*.c) selftests/lib/decode.c \
-		  selftests/fuzz/image.c)
+# Requests and statements are not what is looked at. An input is worth keeping for what the core
+# does with it, and no time goes into watching the rest.
+FUZZ_RULES	= $(patsubst %,$(FUZZ_DIR)/rules/selftests/%.o,lib/decode \
+		  $(addprefix fuzz/,ends env image))
+FUZZ_CORE	= $(patsubst %.c,$(FUZZ_DIR)/core/%.o,$(wildcard kernel/x86/*.c))
 
 $(FUZZ_DIR)/core/%.o: %.c
 	$(call msg,FUZZ-CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) $(FUZZ_SANITIZE) -MMD -MP -c -o $@ $<
 
-$(FUZZ_DIR)/fuzz_%.o: selftests/fuzz/fuzz_%.c
+$(FUZZ_DIR)/rules/%.o: %.c
 	$(call msg,FUZZ-CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(FUZZ_TARGETS): %: %.o $(FUZZ_CORE)
+$(FUZZ_TARGETS): $(FUZZ_DIR)/%: $(FUZZ_DIR)/rules/selftests/fuzz/%.o $(FUZZ_RULES) $(FUZZ_CORE)
 	$(call msg,FUZZ-LD,$@)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ -lZydis
 

@@ -79,6 +79,20 @@ static inline u64 fuzz_near(struct fuzz_input *in, u64 ip)
 	}
 }
 
+/* No image is as large, nor what is left free around it. */
+#define FUZZ_ROOM	0x20000
+
+/*
+ * An address for an image, out of any: it is not where @other is, for which it is made, and the
+ * addresses do not come to their end in it. So nothing in it is at 0, which means "not known".
+ */
+static inline u64 fuzz_image(u64 addr, u64 other)
+{
+	if (addr - other + FUZZ_ROOM < 2 * FUZZ_ROOM)
+		addr += 2 * FUZZ_ROOM;
+	return addr + FUZZ_ROOM < addr ? addr - FUZZ_ROOM : addr;
+}
+
 /* An address in text: of the kernel mostly, where 32 bits are sign-extended. */
 static inline u64 fuzz_text(struct fuzz_input *in)
 {

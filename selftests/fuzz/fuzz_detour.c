@@ -2,10 +2,11 @@
 /*
  * Fuzz target: detour buffers for any code, with any programs, anywhere.
  *
- * Input: the address (9 bytes) and the image's (9), which members of pt_regs are read (4), what
- * kind of kernel it is (2). Then a length for a buffer that is too short (2), how many programs
- * there are (1), for each its flags and which recursion counter it has (1 each). Then how much
- * of the code is executed out of line (1; 0: the whole region), and the code.
+ * Input: the address (9 bytes) and the image's (9), which members of pt_regs are read (4). Then
+ * what kind of kernel it is (2), and what is wrong with it (1, or 5). Then a length for a buffer
+ * that is too short (2). How many programs there are (1), for each its flags and what is special
+ * about it (1 each). Then how much of the code is executed out of line (1; 0: the whole
+ * region), and the code.
  */
 #include "../../kernel/x86/detour_image.h"
 #include "../../kernel/x86/relocate.h"
@@ -13,6 +14,7 @@
 
 #define MAX_PROGS	8
 #define MAX_CODE	40
+#define ON_REGS		(TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP | TRAMP_X86_CALL_NARGS)
 
 struct job {
 	struct tramp_x86_env env;
@@ -50,12 +52,11 @@ static void set_programs(struct job *j, struct fuzz_input *in)
 	u32 i;
 
 	for (i = 0; i < j->req.nr_progs; i++) {
-		u32 what = fuzz_take(in, 1), flags = what & 7;
+		u32 flags = fuzz_take(in, 1), what = fuzz_take(in, 1);
 
-		/* mostly those that a probe may have */
-		if ((what & 0x38) == 0x38)
-			flags |= TRAMP_X86_CALL_GUARDED;
-		j->calls[i] = fuzz_program(j->addr, i, flags, what & 0x40, what & 0x80);
+		if ((what & FUZZ_PROG_RAW) != FUZZ_PROG_RAW)
+			flags &= ON_REGS;
+		j->calls[i] = fuzz_program(&j->env, j->addr, i, flags, what);
 	}
 }
 
@@ -82,19 +83,29 @@ static bool can_copy(const struct job *j)
 	return true;
 }
 
-static bool bad_flags(const struct job *j)
+/* Whether the programs can be called, by what fentry_image.h and detour_image.h say. */
+static bool can_run(const struct job *j)
 {
-	u32 i, flags = 0;
+	u32 i;
 
-	for (i = 0; i < j->req.nr_progs; i++)
-		flags |= j->calls[i].flags;
-	return flags & (TRAMP_X86_CALL_GUARDED | TRAMP_X86_CALL_SLEEPABLE);
+	if (j->req.regs & ~TRAMP_X86_REGS_ALL)
+		return false;
+	if (j->req.nr_progs && (!fuzz_env_fine(&j->env) || j->env.nmi_count <= 0))
+		return false;
+	for (i = 0; i < j->req.nr_progs; i++) {
+		if (j->calls[i].flags & ~ON_REGS || !j->calls[i].func)
+			return false;
+		if (j->calls[i].flags & (TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP) &&
+		    !fuzz_trace_ctx_fine(&j->env))
+			return false;
+	}
+	return true;
 }
 
 static void measure(struct job *j)
 {
-	bool fine = j->req.len && tasm_fits_s32((s64)(j->req.ip + 1)) && !bad_flags(j) &&
-		    can_copy(j);
+	bool fine = j->req.len && j->req.len <= TRAMP_X86_MAX_REGION &&
+		    tasm_fits_s32((s64)(j->req.ip + 1)) && can_run(j) && can_copy(j);
 
 	j->measured = tramp_x86_emit_detour(&j->req, NULL, 0, 0, &j->out);
 	FUZZ_CHECK(j->measured == (fine ? TRAMP_X86_NO_SPACE : TRAMP_X86_BAD_REQUEST));
@@ -195,7 +206,7 @@ static void check_image(struct job *j)
 	};
 
 	image_instructions(&img);
-	FUZZ_CHECK(!memchr(img.starts + 1, 1, 4) && img.starts[5]);
+	FUZZ_CHECK(img.size > 5 && !memchr(img.starts + 1, 1, 4) && img.starts[5]);
 	FUZZ_CHECK(copy < end && end <= img.size && img.starts[copy]);
 	FUZZ_CHECK(end == img.size || img.starts[end]);
 	image_branches(&img, copy, end);
@@ -203,7 +214,7 @@ static void check_image(struct job *j)
 	check_copy(j);
 	check_thunks(j, copy, end);
 	check_context(j);
-	free(img.starts);
+	image_free(&img);
 }
 
 /* As the module does: measure, allocate, emit. */
@@ -241,17 +252,20 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct tramp_x86_verdict v;
 	struct job j = { 0 };
 	const struct tramp_x86_world world = { &j.env, no, no, nobody, no };
-	u32 kind, len;
+	u32 kind, len, regs;
 
 	j.req.ip = fuzz_text(&in);
-	j.addr = fuzz_near(&in, j.req.ip);
-	j.req.regs = fuzz_take(&in, 4) & TRAMP_X86_REGS_ALL;
+	j.addr = fuzz_image(fuzz_near(&in, j.req.ip), j.req.ip);
+	regs = fuzz_take(&in, 4);
+	/* some that are none, once in a while */
+	j.req.regs = regs >> 24 == 0xff ? regs : regs & TRAMP_X86_REGS_ALL;
 	kind = fuzz_take(&in, 2);
+	j.env = fuzz_env(j.addr, kind);
+	fuzz_break_env(&j.env, &in);
 	j.too_short = fuzz_take(&in, 2);
 	j.req.nr_progs = fuzz_take(&in, 1) % (MAX_PROGS + 1);
-	j.env = fuzz_env(j.addr, kind, kind >> 8 == 0xff);
 	set_programs(&j, &in);
-	len = fuzz_take(&in, 1) % (TRAMP_X86_MAX_REGION + 1);
+	len = fuzz_take(&in, 1) % (TRAMP_X86_MAX_REGION + 2);
 
 	j.code_size = in.size < MAX_CODE ? in.size : MAX_CODE;
 	j.code = fuzz_exact(in.data, j.code_size);
@@ -265,7 +279,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	run(&j);
 	/* what is safe to jump over can be executed elsewhere */
-	if (v.why == TRAMP_X86_SAFE && j.req.len == v.len && !bad_flags(&j) &&
+	if (v.why == TRAMP_X86_SAFE && j.req.len == v.len && can_run(&j) &&
 	    tasm_fits_s32((s64)(j.req.ip + 1)))
 		FUZZ_CHECK(j.measured == TRAMP_X86_NO_SPACE);
 	fuzz_free(j.code, j.code_size);

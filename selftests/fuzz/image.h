@@ -6,7 +6,15 @@
 #define SELFTESTS_FUZZ_IMAGE_H
 
 #include "../../kernel/x86/fentry_image.h"
+#include "../../kernel/x86/insn.h"
 #include "fuzz.h"
+
+/* An instruction, and where it leads if it is a direct branch. */
+struct image_insn {
+	struct tramp_x86_insn insn;
+	enum tramp_x86_kind kind;
+	u64 to;
+};
 
 /**
  * struct image - an emitted image
@@ -15,7 +23,10 @@
  * @bytes, @size: the image
  * @addr: its address, not 0
  * @orig: the traced function behind its NOP5, 0: it is not called
+ * @sessions: how many of the last programs are called at the return, too
+ * @indirect: it may call the original by a register
  * @starts: one byte for each of the image: an instruction starts there
+ * @at: those instructions, by their offset
  */
 struct image {
 	const struct tramp_x86_env *env;
@@ -25,20 +36,50 @@ struct image {
 	u32 size;
 	u64 addr;
 	u64 orig;
+	u32 sessions;
+	bool indirect;
 	u8 *starts;
+	struct image_insn *at;
 };
 
 /*
- * A kernel with one out of 256 sets of features, its helpers above @addr. Programs
- * are fuzz_program()s above them.
+ * A kernel, by sets of features: @kind is any number. Its helpers are above @addr, within reach
+ * for most of them.
  */
-struct tramp_x86_env fuzz_env(u64 addr, u16 kind, bool far_helpers);
+struct tramp_x86_env fuzz_env(u64 addr, u16 kind);
 
-/* Program @nr, with @flags; @shared: it has its recursion counter with others. */
-struct tramp_x86_call fuzz_program(u64 addr, u32 nr, u32 flags, bool insns, bool shared);
+/*
+ * Make a kernel that cannot be, or lacks something: one member gets another value. Most of the
+ * time it stays as it is.
+ */
+void fuzz_break_env(struct tramp_x86_env *env, struct fuzz_input *in);
 
-/* Everything is an instruction. Allocates @starts, to be freed. */
+/*
+ * Whether programs can be called at all in @env; whether its run contexts are as
+ * fentry_image.h says, of which there are three.
+ */
+bool fuzz_env_fine(const struct tramp_x86_env *env);
+bool fuzz_run_ctx_fine(const struct tramp_x86_env *env, bool guarded);
+bool fuzz_trace_ctx_fine(const struct tramp_x86_env *env);
+bool fuzz_multi_ctx_fine(const struct tramp_x86_env *env);
+
+/* Where the input of a program has something special, see fuzz_program(). */
+enum {
+	FUZZ_PROG_INSNS = 1,	/* for the interpreter */
+	FUZZ_PROG_SHARED = 2,	/* it has its recursion counter with others */
+	FUZZ_PROG_LINK = 4,	/* of many functions */
+	FUZZ_PROG_APART = 8,	/* its counters are far from others' */
+	FUZZ_PROG_RAW = 0xf8,	/* flags as they come, or something is missing */
+};
+
+/* Program @nr above @addr: @flags, and @what of the above. */
+struct tramp_x86_call fuzz_program(const struct tramp_x86_env *env, u64 addr, u32 nr, u32 flags,
+				   u32 what);
+
+/* Everything is an instruction. Allocates @starts and @at. */
 void image_instructions(struct image *img);
+
+void image_free(struct image *img);
 
 /*
  * Outside of @from to @to branches stay in the image and lead to instructions, calls
@@ -47,8 +88,8 @@ void image_instructions(struct image *img);
 void image_branches(const struct image *img, u32 from, u32 to);
 
 /*
- * Two for each program: where its calls are, 0 for the one under statistics where
- * there is none.
+ * Two for each program, and two more for each session: where its calls are, 0 for the one under
+ * statistics where there is none.
  */
 void image_calls(const struct image *img, const u32 *call_off);
 
