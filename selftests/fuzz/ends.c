@@ -3,6 +3,7 @@
  * Entry and exit images: requests, rules, and statements. See ends.h.
  */
 #include "ends.h"
+#include "paths.h"
 
 #include "../../kernel/x86/detour_image.h"
 
@@ -235,11 +236,15 @@ static void check_image(struct ends *e)
 		.size = e->out.size, .addr = e->addr, .orig = e->req.many ? 0 : e->req.orig,
 		.sessions = e->req.nr_session, .indirect = e->req.many && !e->env.no_indirect,
 	};
+	struct paths paths = {
+		.img = &img, .req = &e->req, .skip_off = e->skip_off, .skip_to = e->skip_to,
+	};
 
 	image_instructions(&img);
 	image_branches(&img, 0, 0);
 	image_calls(&img, e->call_off);
 	check_exits(e, &img);
+	paths_walk(&paths);
 	image_free(&img);
 }
 

@@ -10,7 +10,7 @@
  */
 #include "../../kernel/x86/detour_image.h"
 #include "../../kernel/x86/relocate.h"
-#include "image.h"
+#include "paths.h"
 
 #define MAX_PROGS	8
 #define MAX_CODE	40
@@ -204,6 +204,9 @@ static void check_image(struct job *j)
 		.env = &j->env, .calls = j->calls, .nr = j->req.nr_progs,
 		.bytes = j->image, .size = j->out.size, .addr = j->addr,
 	};
+	struct paths paths = {
+		.img = &img, .regs = j->req.regs, .stop = copy, .stop_end = end,
+	};
 
 	image_instructions(&img);
 	FUZZ_CHECK(img.size > 5 && !memchr(img.starts + 1, 1, 4) && img.starts[5]);
@@ -214,6 +217,7 @@ static void check_image(struct job *j)
 	check_copy(j);
 	check_thunks(j, copy, end);
 	check_context(j);
+	paths_walk(&paths);
 	image_free(&img);
 }
 

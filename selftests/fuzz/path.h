@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One path through an image, and its next instruction: between paths.c, which knows the flow of
+ * control, and path_data.c, which knows data. See paths.h.
+ */
+#ifndef SELFTESTS_FUZZ_PATH_H
+#define SELFTESTS_FUZZ_PATH_H
+
+#include "../../kernel/x86/asm.h"
+#include "../../kernel/x86/insn.h"
+#include "paths.h"
+
+#define PATH_REGS	16
+#define PATH_BIT(n)	(1ULL << (n))
+
+/*
+ * A place of the stack is a number that rises as the stack grows down. The return address of the
+ * image, or of a layer in it, is at this one, so that 0 means none.
+ */
+#define PATH_TOP	64
+
+/*
+ * struct path - what is known in front of an instruction
+ *
+ * Where two ways meet, they must agree about these:
+ * @depth: where rsp is
+ * @frame: where rbp points to, 0: it is the caller's
+ * @preempt: what was added to the preemption counter
+ * @inflight: what was added to the counter of calls inside
+ * @uncounted: calls that call depth accounting has seen, without those that there were
+ * @taken: programs whose run word is taken
+ * @active: how often a shared recursion counter was taken
+ * @active_off: which one
+ * @layer: how many layers of sessions are around
+ * @entered: with kernel policy, the program between enter() and exit(), from 1
+ * @counted: the program whose run was counted, from 1
+ * @after: the original has returned, or what stands for it in a layer
+ * @own_ctx: current->bpf_ctx is the run context of the frame
+ * @timed: a program is timed
+ * @rcu: RCU was told
+ * @told: checkers were told of a probe
+ * @irqs_off: interrupts are off
+ *
+ * Of these only what both ways know is known behind them:
+ * @intact: registers that have what they had in the beginning; behind the original, rax and rdx
+ *	that have what it left there
+ * @where: places where that is, 0: nowhere
+ * @known: registers with a known number
+ * @value: these, of the first eight
+ * @flags: the flags are those from the beginning
+ * @flags_at: the place where they are
+ * @rbp_at: the place of the caller's rbp
+ * @ctx: the place that rdi points to
+ * @frame_addr: rdx is an address in the frame
+ * @task: rcx is the current task
+ * @rax_in_rcx: rcx has what rax is to have
+ * @ret_in_r11: r11 is the image's return address
+ * @back: where r10 leads to in the image
+ * @r10_at: the place of r10 on the stack, as a return address
+ * @r11_at: the place of r11 above it, where to go first
+ * @bts: the carry flag tells of this program's run word, from 1
+ * @last: the program that was called, from 1
+ * @done: programs that ran or were missed, at the entry
+ * @done_after: sessions likewise, at the return
+ *
+ * And all that one of the ways may have done:
+ * @maybe: programs that ran or were missed, at the entry
+ * @maybe_after: sessions likewise, at the return
+ */
+struct path {
+	s32 depth, frame, preempt, inflight, uncounted;
+	u64 taken;
+	u32 active;
+	u64 active_off;
+	u32 layer, entered, counted;
+	bool after, own_ctx, timed, rcu, told, irqs_off;
+
+	u32 intact, known;
+	s32 where[PATH_REGS];
+	u64 value[8];
+	bool flags, frame_addr, task, rax_in_rcx, ret_in_r11;
+	s32 flags_at, rbp_at, ctx, r10_at, r11_at;
+	u32 back, bts, last;
+	u64 done, done_after;
+	u64 maybe, maybe_after;
+};
+
+/**
+ * struct path_op - an instruction with a memory operand, taken apart
+ * @code: the opcode, its map in bits 8 and above
+ * @reg: the register in ModRM, or the extension of the opcode
+ * @rm: the register of the operand, or the one its address is relative to (enum tasm_reg)
+ * @mem: it is in memory
+ * @gs: with the gs segment prefix
+ * @wide: 64 bits
+ * @disp: the displacement
+ * @imm: the immediate
+ */
+struct path_op {
+	u32 code, reg, rm;
+	bool mem, gs, wide;
+	s32 disp;
+	s64 imm;
+};
+
+struct path_op path_op(const struct tramp_x86_insn *insn);
+
+/* The place of a memory operand relative to rbp. */
+static inline s32 path_place(const struct path *s, s32 disp)
+{
+	FUZZ_CHECK(s->frame);
+	return s->frame - disp;
+}
+
+/* A register gets something that is not known. */
+void path_lose(struct path *s, u32 reg);
+
+/* A function was called: only what it must keep is still there. */
+void path_called(struct path *s);
+
+/* One instruction that goes on behind itself. @at: where it is */
+void path_data(const struct paths *p, struct path *s, const struct tramp_x86_insn *insn, u64 at);
+
+/* At a place where the image hands over: nothing of it is under way. */
+void path_clean(const struct path *s);
+
+/* A call of anything but the original, or the image itself. */
+void path_call(const struct paths *p, struct path *s, u64 dest);
+
+#endif /* SELFTESTS_FUZZ_PATH_H */

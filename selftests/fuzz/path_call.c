@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls of programs and helpers on a path through an image, see path.h.
+ */
+#include "path.h"
+
+void path_clean(const struct path *s)
+{
+	FUZZ_CHECK(!s->preempt && !s->taken && !s->active && !s->entered && !s->counted);
+	FUZZ_CHECK(!s->own_ctx && !s->timed && !s->rcu && !s->told && !s->irqs_off);
+}
+
+/* Whether it is a kprobe program, whose guard is another. */
+static bool on_regs(const struct paths *p, u32 i)
+{
+	const struct tramp_x86_fentry_req *req = p->req;
+
+	return !req || i < req->nr_kprobe ||
+	       i >= req->nr_kprobe + req->nr_fentry + req->nr_fmod_ret + req->nr_fexit;
+}
+
+static bool is_session(const struct paths *p, u32 i)
+{
+	return p->req && i >= p->img->nr - p->req->nr_session;
+}
+
+static bool is_fmod_ret(const struct paths *p, u32 i)
+{
+	u32 before = p->req ? p->req->nr_kprobe + p->req->nr_fentry : 0;
+
+	return p->req && i >= before && i < before + p->req->nr_fmod_ret;
+}
+
+/* It ran, or it was missed. Neither may be a second time. */
+static void done(const struct paths *p, struct path *s, u32 i)
+{
+	bool after = is_session(p, i) && s->after;
+	u64 *sure = after ? &s->done_after : &s->done, *maybe = after ? &s->maybe_after : &s->maybe;
+
+	FUZZ_CHECK(!(*maybe >> i & 1));
+	*sure |= PATH_BIT(i);
+	*maybe |= PATH_BIT(i);
+}
+
+static void check_guards(const struct paths *p, const struct path *s, u32 i)
+{
+	const struct tramp_x86_env *env = p->img->env;
+	const struct tramp_x86_call *c = &p->img->calls[i];
+	u32 looks = TRAMP_X86_CALL_COOKIE;
+
+	if (c->flags & TRAMP_X86_CALL_GUARDED) {
+		FUZZ_CHECK(s->entered == i + 1 && s->counted == i + 1);
+		FUZZ_CHECK(!s->preempt && !s->active && !s->taken && !s->own_ctx && !s->timed);
+		return;
+	}
+	FUZZ_CHECK(!s->entered);
+	FUZZ_CHECK(s->preempt == (p->req ? 1 : env->nmi_count) && s->irqs_off == !p->req);
+	FUZZ_CHECK(s->rcu == (p->req && env->rcu_read_lock));
+	FUZZ_CHECK(s->told == (!p->req && env->probe_enter));
+	if (on_regs(p, i)) {
+		looks |= TRAMP_X86_CALL_IP | (is_session(p, i) ? TRAMP_X86_CALL_MULTI : 0);
+		FUZZ_CHECK(s->active && s->active_off == c->active);
+		FUZZ_CHECK(s->counted == i + 1 && !s->taken);
+	} else {
+		FUZZ_CHECK(s->taken == PATH_BIT(i) && !s->active && !s->counted);
+	}
+	if (c->flags & looks)
+		FUZZ_CHECK(s->own_ctx);
+	else if (!on_regs(p, i))
+		FUZZ_CHECK(!s->own_ctx);
+}
+
+/* In their order in struct pt_regs. Those that mean something at a function's entry, and return. */
+static const u8 members[] = {
+	TASM_R15, TASM_R14, TASM_R13, TASM_R12, TASM_RBP, TASM_RBX, TASM_R11, TASM_R10, TASM_R9,
+	TASM_R8, TASM_RAX, TASM_RCX, TASM_RDX, TASM_RSI, TASM_RDI,
+};
+
+#define AT_ENTRY	(0xffffu & ~(PATH_BIT(TASM_RAX) | PATH_BIT(TASM_R10) | PATH_BIT(TASM_R11)))
+#define AT_RETURN	(PATH_BIT(TASM_RBX) | PATH_BIT(TASM_RAX) | 0xf000u)
+
+/* All that a kprobe program reads is in the frame, and registers are as they were. */
+static void check_regs(const struct paths *p, const struct path *s, u32 i)
+{
+	bool ret = p->req && (is_session(p, i) ? s->after : i >= p->req->nr_kprobe);
+	u32 read = !p->req ? p->regs : ret ? p->req->ret_regs : p->req->regs;
+	u32 mean = !p->req ? 0xffff : ret ? AT_RETURN : AT_ENTRY, m;
+
+	if (!read && p->img->env->no_regs) {
+		FUZZ_CHECK(s->known & PATH_BIT(TASM_RDI));
+		FUZZ_CHECK(s->value[TASM_RDI] == p->img->env->no_regs);
+		return;
+	}
+	FUZZ_CHECK(s->ctx);
+	for (m = 0; read >> m; m++) {
+		s32 place = s->ctx - 8 * (s32)m;
+
+		if (!(read >> m & 1))
+			continue;
+		FUZZ_CHECK(place > s->frame && place <= s->depth);
+		if (m < sizeof(members) && members[m] != TASM_RBP && mean >> members[m] & 1)
+			FUZZ_CHECK(s->where[members[m]] == place);
+	}
+}
+
+static void check_context(const struct paths *p, const struct path *s, u32 i)
+{
+	u32 nr_stack, slots;
+
+	if (on_regs(p, i)) {
+		check_regs(p, s, i);
+		return;
+	}
+	slots = tramp_x86_model_slots(p->req->model, NULL, &nr_stack);
+	FUZZ_CHECK(s->ctx >= s->frame && s->ctx <= s->depth);
+	if (slots)
+		FUZZ_CHECK(s->ctx - 8 * (s32)(slots - 1) > s->frame);
+}
+
+static void call_program(const struct paths *p, struct path *s, u32 i)
+{
+	const struct tramp_x86_call *c = &p->img->calls[i];
+
+	check_guards(p, s, i);
+	check_context(p, s, i);
+	if (c->insns)
+		FUZZ_CHECK(s->known & PATH_BIT(TASM_RSI) && s->value[TASM_RSI] == c->insns);
+	done(p, s, i);
+	s->last = i + 1;
+	s->counted = 0;
+	path_called(s);
+	/* what one of these returns is the function's result */
+	if (is_fmod_ret(p, i))
+		s->intact |= PATH_BIT(TASM_RAX);
+}
+
+/* Return: the program that the first argument tells, by the member of struct tramp_x86_call. */
+static u32 argument(const struct paths *p, const struct path *s, size_t member)
+{
+	u64 value;
+	u32 i;
+
+	FUZZ_CHECK(s->known & PATH_BIT(TASM_RDI));
+	for (i = 0; i < p->img->nr; i++) {
+		memcpy(&value, (const u8 *)&p->img->calls[i] + member, sizeof(value));
+		if (value == s->value[TASM_RDI])
+			return i;
+	}
+	FUZZ_CHECK(false);
+	return 0;
+}
+
+/* Kernel policy. Return: whether it was one of the two. */
+static bool call_policy(const struct paths *p, struct path *s, u64 dest)
+{
+	const struct tramp_x86_call *c = p->img->calls;
+	u32 i;
+
+	for (i = 0; i < p->img->nr; i++)
+		if (c[i].flags & TRAMP_X86_CALL_GUARDED &&
+		    (dest == c[i].enter || dest == c[i].exit))
+			break;
+	if (i == p->img->nr)
+		return false;
+	i = argument(p, s, offsetof(struct tramp_x86_call, prog));
+	FUZZ_CHECK(!s->preempt && !s->active && !s->taken && !s->own_ctx);
+	if (dest == c[i].enter) {
+		FUZZ_CHECK(!s->entered);
+		s->entered = i + 1;
+	} else {
+		FUZZ_CHECK(dest == c[i].exit && s->entered == i + 1 && !s->counted);
+		FUZZ_CHECK(s->maybe >> i & 1 && s->frame_addr);
+		s->entered = 0;
+	}
+	return true;
+}
+
+static void call_missed(const struct paths *p, struct path *s)
+{
+	u32 i = argument(p, s, offsetof(struct tramp_x86_call, missed_arg));
+
+	FUZZ_CHECK(!s->counted && !s->timed && !s->own_ctx && !s->active);
+	FUZZ_CHECK(!(s->taken >> i & 1));
+	done(p, s, i);
+}
+
+static void call_stats(const struct paths *p, struct path *s, bool exit)
+{
+	FUZZ_CHECK(s->timed == exit);
+	s->timed = !exit;
+	if (exit)
+		FUZZ_CHECK(s->last && argument(p, s, offsetof(struct tramp_x86_call, prog)) ==
+				   s->last - 1);
+}
+
+void path_call(const struct paths *p, struct path *s, u64 dest)
+{
+	const struct tramp_x86_env *env = p->img->env;
+	u32 i;
+
+	for (i = 0; i < p->img->nr; i++)
+		if (dest == p->img->calls[i].func) {
+			call_program(p, s, i);
+			return;
+		}
+	if (dest == env->missed) {
+		call_missed(p, s);
+	} else if (env->stats_key && (dest == env->stats_enter || dest == env->stats_exit)) {
+		call_stats(p, s, dest == env->stats_exit);
+	} else if (env->resched && dest == env->resched) {
+		path_clean(s);
+	} else if (env->rcu_read_lock && (dest == env->rcu_read_lock ||
+					  dest == env->rcu_read_unlock)) {
+		FUZZ_CHECK(p->req && s->rcu == (dest == env->rcu_read_unlock) && s->preempt == 1);
+		s->rcu = !s->rcu;
+	} else if (env->probe_enter && (dest == env->probe_enter || dest == env->probe_exit)) {
+		FUZZ_CHECK(!p->req && s->told == (dest == env->probe_exit) && s->active);
+		s->told = !s->told;
+	} else if (p->req && p->req->check_rcu && !p->req->many && dest == env->rcu_watching) {
+		FUZZ_CHECK(!s->entered && !s->active && !s->taken);
+	} else if (env->multi_cookie && dest == env->multi_cookie) {
+		argument(p, s, offsetof(struct tramp_x86_call, link));
+		FUZZ_CHECK(!s->preempt);
+	} else {
+		FUZZ_CHECK(call_policy(p, s, dest));
+	}
+	path_called(s);
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One instruction of an image: registers, stack, and per-CPU variables behind it, see path.h.
+ */
+#include "path.h"
+
+#define MAY_CHANGE	(0xffffu & ~(PATH_BIT(TASM_RBX) | PATH_BIT(TASM_RSP) | \
+			 PATH_BIT(TASM_RBP) | 0xf000u))
+
+#define NOPL		(1 << 8 | 0x1f)
+
+/* Bytes of an instruction as a signed number. */
+static s64 number_at(const struct tramp_x86_insn *insn, u32 off, u32 size)
+{
+	s64 v = 0;
+
+	memcpy(&v, insn->bytes + off, size);
+	return size == 1 ? (s8)v : size == 4 ? (s32)v : v;
+}
+
+struct path_op path_op(const struct tramp_x86_insn *insn)
+{
+	u8 modrm = tramp_x86_modrm(insn), base, sib;
+	struct path_op op = {
+		.code = insn->map << 8 | insn->opcode,
+		.gs = insn->prefixes & TRAMP_X86_PFX_SEG,
+		.wide = insn->rex & 8,
+		.imm = number_at(insn, insn->imm_off, insn->imm_size),
+		.disp = (s32)number_at(insn, insn->disp_off, insn->disp_size),
+	};
+
+	if (!insn->modrm_off) {
+		op.reg = (insn->opcode & 7) | (insn->rex & 1) << 3;
+		return op;
+	}
+	op.reg = (modrm >> 3 & 7) | (insn->rex & 4) << 1;
+	op.mem = modrm >> 6 != 3;
+	base = modrm & 7;
+	op.rm = base | (insn->rex & 1) << 3;
+	if (!op.mem)
+		return op;
+	if (op.code == NOPL)
+		return op;
+	if (base == 4) {	/* rsp, or nothing */
+		sib = insn->bytes[insn->modrm_off + 1];
+		FUZZ_CHECK(sib == 0x24 || (sib == 0x25 && !(modrm >> 6)));
+		op.rm = sib == 0x25 ? TASM_NO_BASE : TASM_RSP;
+	} else if (base == 5 && !(modrm >> 6)) {
+		op.rm = TASM_RIP;
+	}
+	return op;
+}
+
+void path_lose(struct path *s, u32 reg)
+{
+	FUZZ_CHECK(MAY_CHANGE >> reg & 1);
+	s->intact &= ~PATH_BIT(reg);
+	s->known &= ~PATH_BIT(reg);
+	if (reg == TASM_RCX)
+		s->task = s->rax_in_rcx = false;
+	if (reg == TASM_RDI)
+		s->ctx = 0;
+	if (reg == TASM_RDX)
+		s->frame_addr = false;
+	if (reg == TASM_R10)
+		s->back = 0;
+	if (reg == TASM_R11)
+		s->ret_in_r11 = false;
+}
+
+void path_called(struct path *s)
+{
+	u32 reg;
+
+	for (reg = 0; reg < PATH_REGS; reg++)
+		if (MAY_CHANGE >> reg & 1)
+			path_lose(s, reg);
+	s->flags = false;
+}
+
+/* rsp has risen: what was below is gone. */
+static void raised(struct path *s)
+{
+	u32 reg;
+
+	for (reg = 0; reg < PATH_REGS; reg++)
+		if (s->where[reg] > s->depth)
+			s->where[reg] = 0;
+	if (s->flags_at > s->depth)
+		s->flags_at = 0;
+	if (s->rbp_at > s->depth)
+		s->rbp_at = 0;
+	if (s->r10_at > s->depth)
+		s->r10_at = 0;
+	if (s->r11_at > s->depth)
+		s->r11_at = 0;
+}
+
+static void push(struct path *s, u32 reg)
+{
+	s->depth += 8;
+	if (reg == TASM_RBP) {
+		if (!s->frame)
+			s->rbp_at = s->depth;
+	} else if (s->intact >> reg & 1) {
+		s->where[reg] = s->depth;
+	}
+	if (reg == TASM_R10 && s->back)
+		s->r10_at = s->depth;
+	if (reg == TASM_R11 && s->ret_in_r11)
+		s->r11_at = s->depth;
+}
+
+static void pop(struct path *s, u32 reg)
+{
+	s32 place = s->depth;
+
+	if (reg == TASM_RBP) {
+		FUZZ_CHECK(s->frame == place);
+		s->frame = 0;
+	} else {
+		path_lose(s, reg);
+		if (s->where[reg] == place)
+			s->intact |= PATH_BIT(reg);
+	}
+	s->depth -= 8;
+	raised(s);
+}
+
+/* Something is written to the frame: not above it, and not below rsp. */
+static void stored(struct path *s, s32 place)
+{
+	u32 reg;
+
+	FUZZ_CHECK(place > s->frame && place <= s->depth);
+	for (reg = 0; reg < PATH_REGS; reg++)
+		if (s->where[reg] < place + 8 && s->where[reg] > place - 8)
+			s->where[reg] = 0;
+	FUZZ_CHECK(s->flags_at >= place + 8 || s->flags_at <= place - 8);
+}
+
+static void store(const struct paths *p, struct path *s, const struct path_op *op)
+{
+	s32 place;
+
+	if (op->rm == TASM_RCX) {
+		FUZZ_CHECK(op->wide && s->task && op->disp == (s32)p->img->env->task_bpf_ctx);
+		FUZZ_CHECK(op->reg == TASM_RDX && s->own_ctx != s->frame_addr);
+		s->own_ctx = s->frame_addr;
+		return;
+	}
+	FUZZ_CHECK(op->wide && op->rm == TASM_RBP);
+	place = path_place(s, op->disp);
+	stored(s, place);
+	if (s->intact >> op->reg & 1)
+		s->where[op->reg] = place;
+}
+
+static u64 percpu(const struct path *s, const struct path_op *op)
+{
+	if (op->rm == TASM_NO_BASE)
+		return (u64)(s64)op->disp;
+	FUZZ_CHECK(op->rm == TASM_RAX && s->known & PATH_BIT(TASM_RAX));
+	return s->value[TASM_RAX] + (u64)(s64)op->disp;
+}
+
+static void load(const struct paths *p, struct path *s, const struct path_op *op)
+{
+	s32 place;
+	u64 off;
+	u32 i;
+
+	if (op->gs) {
+		off = percpu(s, op);
+		FUZZ_CHECK(op->reg == TASM_RCX);
+		path_lose(s, TASM_RCX);
+		s->task = op->wide && off == p->img->env->current_task;
+		for (i = 0; i < p->img->nr && !s->task; i++)
+			if (off == p->img->calls[i].active && !op->wide)
+				break;
+		FUZZ_CHECK(s->task || i < p->img->nr);
+		return;
+	}
+	path_lose(s, op->reg);
+	if (op->rm == TASM_RCX) {
+		FUZZ_CHECK(op->wide && s->task && op->disp == (s32)p->img->env->task_bpf_ctx);
+		return;
+	}
+	FUZZ_CHECK(op->rm == TASM_RBP);
+	place = path_place(s, op->disp);
+	FUZZ_CHECK(place <= s->depth);
+	if (op->wide && s->where[op->reg] == place)
+		s->intact |= PATH_BIT(op->reg);
+	s->ret_in_r11 = op->wide && op->reg == TASM_R11 && place == PATH_TOP && !s->layer;
+}
+
+static void lea(struct path *s, const struct path_op *op, u64 end)
+{
+	s32 place;
+
+	FUZZ_CHECK(op->wide && !op->gs);
+	if (op->reg == TASM_RSP) {
+		FUZZ_CHECK(op->rm == TASM_RSP || op->rm == TASM_RBP);
+		s->depth = op->rm == TASM_RSP ? s->depth - op->disp : path_place(s, op->disp);
+		FUZZ_CHECK(s->depth >= s->frame - 8);
+		raised(s);
+		return;
+	}
+	path_lose(s, op->reg);
+	if (op->rm == TASM_RIP) {
+		FUZZ_CHECK(op->reg == TASM_R10);
+		s->back = (u32)(end + (u64)(s64)op->disp);
+		return;
+	}
+	if (op->rm != TASM_RBP) {	/* the function's address */
+		FUZZ_CHECK(op->rm == TASM_RCX && op->reg == TASM_RCX);
+		return;
+	}
+	place = path_place(s, op->disp);
+	FUZZ_CHECK(place >= s->frame);
+	if (op->reg == TASM_RDI)	/* of a context only what is read is there */
+		s->ctx = place;
+	else
+		FUZZ_CHECK(place <= s->depth);
+	s->frame_addr = op->reg == TASM_RDX;
+}
+
+static void move(struct path *s, const struct path_op *op)
+{
+	FUZZ_CHECK(op->wide);
+	if (op->rm == TASM_RBP) {
+		FUZZ_CHECK(op->reg == TASM_RSP && s->rbp_at == s->depth && !s->frame);
+		s->frame = s->depth;
+		return;
+	}
+	if (op->rm == TASM_RCX && op->reg == TASM_RAX) {
+		path_lose(s, TASM_RCX);
+		s->rax_in_rcx = s->intact & PATH_BIT(TASM_RAX);
+		return;
+	}
+	path_lose(s, op->rm);
+	if (op->rm == TASM_RAX && op->reg == TASM_RCX && s->rax_in_rcx)
+		s->intact |= PATH_BIT(TASM_RAX);
+}
+
+static void number(struct path *s, u32 reg, u64 value)
+{
+	path_lose(s, reg);
+	if (reg < 8) {
+		s->known |= PATH_BIT(reg);
+		s->value[reg] = value;
+	}
+}
+
+/* rsp and a number */
+static void move_rsp(struct path *s, const struct path_op *op)
+{
+	FUZZ_CHECK(op->wide && op->rm == TASM_RSP && (op->reg == 0 || op->reg == 5));
+	s->flags = false;
+	s->depth += op->reg ? (s32)op->imm : -(s32)op->imm;
+	FUZZ_CHECK(s->depth >= s->frame - 8);
+	raised(s);
+}
+
+/* A program's own counters. Return: whether it is one. */
+static bool program_counter(const struct paths *p, struct path *s, const struct path_op *op,
+			    u64 off)
+{
+	bool inc = op->code == 0xff && !op->reg, dec = op->code == 0xff && op->reg == 1;
+	u32 i;
+
+	for (i = 0; i < p->img->nr; i++) {
+		const struct tramp_x86_call *c = &p->img->calls[i];
+
+		if (off == c->active) {
+			if (op->code == 0x83)
+				return op->reg == 7 && !op->imm && !op->wide;
+			FUZZ_CHECK(!op->wide && (inc ? !s->active : dec && s->active_off == off));
+			s->active = inc;
+			s->active_off = inc ? off : 0;
+			return true;
+		}
+		if (off == c->hits) {
+			FUZZ_CHECK(inc && op->wide && !s->counted);
+			s->counted = i + 1;
+			return true;
+		}
+		if (off != c->run)
+			continue;
+		FUZZ_CHECK(op->wide);
+		if (op->code == (1 << 8 | 0xba)) {
+			FUZZ_CHECK(op->reg == 5 && !op->imm && !(s->taken >> i & 1));
+			s->taken |= PATH_BIT(i);
+			s->bts = i + 1;
+			return true;
+		}
+		FUZZ_CHECK(inc && s->taken >> i & 1);
+		s->taken &= ~PATH_BIT(i);
+		return true;
+	}
+	return false;
+}
+
+static void count(const struct paths *p, struct path *s, const struct path_op *op)
+{
+	const struct tramp_x86_env *env = p->img->env;
+	u64 off = percpu(s, op);
+
+	if (off == env->preempt_count) {
+		FUZZ_CHECK(!op->wide);
+		if (op->code == 0xff && op->reg < 2)
+			s->preempt += op->reg ? -1 : 1;
+		else if (op->code == 0x81 && (op->reg == 0 || op->reg == 5))
+			s->preempt += op->reg ? -(s32)op->imm : (s32)op->imm;
+		else
+			FUZZ_CHECK(false);
+	} else if (p->req && off == p->req->inflight) {
+		FUZZ_CHECK(op->wide && op->code == 0xff && op->reg < 2);
+		s->inflight += op->reg ? -1 : 1;
+		FUZZ_CHECK(s->inflight == 0 || s->inflight == 1);
+	} else if (env->has_call_depth && off == env->call_depth) {
+		FUZZ_CHECK(op->wide && op->code == 0xc1 && op->reg == 7 && op->imm == 5);
+		s->uncounted++;
+	} else {
+		FUZZ_CHECK(program_counter(p, s, op, off));
+	}
+}
+
+/* An operand in memory, which is not only loaded or stored. */
+static void change(const struct paths *p, struct path *s, const struct path_op *op)
+{
+	if (op->code == 0xff && op->reg == 6) {	/* push */
+		if (op->rm != TASM_RBP)
+			FUZZ_CHECK(false);
+		s->depth += 8;
+		return;
+	}
+	if (op->code != 0xc7)
+		s->flags = false;
+	/* pt_regs.sp: rbp was pushed, and the stack is above it and the return address */
+	if (!op->gs && op->code == 0x83 && !op->reg)
+		FUZZ_CHECK(op->wide && op->imm == 16);
+	if (op->gs)
+		count(p, s, op);
+	else if (op->rm == TASM_RBP && op->code == 0x83 && op->reg == 7)
+		FUZZ_CHECK(path_place(s, op->disp) <= s->depth);	/* cmp */
+	else if (op->rm == TASM_RBP && (op->code == 0xc7 || (op->code == 0x83 && !op->reg)))
+		stored(s, path_place(s, op->disp));
+	else if (op->rm == TASM_RIP)
+		FUZZ_CHECK(op->code == 0x83 && op->reg == 7 && !op->wide);
+	else	/* the ENDBR in front of a function */
+		FUZZ_CHECK(op->rm == TASM_RCX && op->code == 0x81 && op->reg == 7 && !op->wide);
+}
+
+static void data_mem(const struct paths *p, struct path *s, const struct path_op *op, u64 end)
+{
+	switch (op->code) {
+	case 0x89:
+		store(p, s, op);
+		break;
+	case 0x8b:
+		load(p, s, op);
+		break;
+	case 0x0b:
+		FUZZ_CHECK(op->rm == TASM_RIP && op->reg == TASM_RCX);
+		path_lose(s, TASM_RCX);
+		s->flags = false;
+		break;
+	case 0x8d:
+		lea(s, op, end);
+		break;
+	case NOPL:
+		break;
+	case 0xff:
+	case 0x81:
+	case 0x83:
+	case 0xc1:
+	case 0xc7:
+	case 1 << 8 | 0xba:
+		change(p, s, op);
+		break;
+	default:
+		FUZZ_CHECK(false);
+	}
+}
+
+static void data_plain(struct path *s, const struct path_op *op)
+{
+	switch (op->code) {
+	case 0x9c:
+		s->depth += 8;
+		if (s->flags)
+			s->flags_at = s->depth;
+		break;
+	case 0x9d:
+		s->flags = s->flags_at && s->flags_at == s->depth;
+		s->irqs_off = false;
+		s->depth -= 8;
+		raised(s);
+		break;
+	case 0xc9:
+		FUZZ_CHECK(s->frame);
+		s->depth = s->frame - 8;
+		s->frame = 0;
+		raised(s);
+		break;
+	case 0x6a:
+	case 0x68:
+		s->depth += 8;
+		/* where the result will be, which is 0 until there is one */
+		if (!op->imm && s->frame && s->depth == s->frame + 8)
+			s->where[TASM_RAX] = s->depth;
+		break;
+	case 0xfa:
+		s->irqs_off = true;
+		s->flags = false;
+		break;
+	case 0xfc:
+	case 1 << 8 | 0x01:	/* clac */
+		s->flags = false;
+		break;
+	default:
+		FUZZ_CHECK(false);
+	}
+}
+
+void path_data(const struct paths *p, struct path *s, const struct tramp_x86_insn *insn, u64 at)
+{
+	struct path_op op = path_op(insn);
+	u32 base = op.code & ~7u;
+
+	s->bts = 0;
+	if (op.mem)
+		data_mem(p, s, &op, at + insn->len);
+	else if (base == 0x50)
+		push(s, op.reg);
+	else if (base == 0x58)
+		pop(s, op.reg);
+	else if (base == 0xb8)
+		number(s, op.reg, insn->imm_size == 4 ? (u32)op.imm : (u64)op.imm);
+	else if (op.code == 0xc7)
+		number(s, op.rm, (u64)op.imm);
+	else if (op.code == 0x89)
+		move(s, &op);
+	else if (op.code == 0x81 || op.code == 0x83)
+		move_rsp(s, &op);
+	else if (op.code == 0x85)
+		s->flags = false;
+	else
+		data_plain(s, &op);
+}
