@@ -32,7 +32,8 @@ Goals:
                all functions; hours
   stress-native  probes and images patched while real processors execute them, in a process;
                an hour
-  fuzz         libFuzzer with sanitizers on what decodes, relocates and emits code; minutes
+  fuzz         libFuzzer with sanitizers on what decodes, relocates, patches and emits code;
+               test-unit has a short form of it; minutes
   fuzz-ioctl   CALLS= (200000) random requests to the device on a debug kernel, by what they come
                to in the module's code; minutes
   bench        the kernel's mechanisms and ours side by side: instructions per hit, times,
@@ -57,7 +58,7 @@ Variables:
   K=KERNEL     narrow modules, demo, shell and tests to 6.1, 6.12, 6.1-rt or 6.12-rt;
                several in quotes. Default: tests 6.1 6.12 6.12-rt, demo and shell 6.12
   T=TEST       narrow tests to a name, program.name or program; shell patterns work
-  RUNS=N       inputs for each of the four targets of fuzz, default 500000
+  RUNS=N       inputs for each target of fuzz, default 500000
   MINUTES=N    how long stress-native runs, default 60, and the last part of stress, default 30
   JOBS=N       machines side by side in test-vm, default processors + 1
   MACHINES=N   machines of a kernel that share the tests of test-debug and test-coverage, default 6
