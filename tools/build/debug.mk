@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The debug kernels, 6.1-debug, 6.12-debug, 6.12-kcsan and 6.12-gcov, and the tests on them. Every
-# test that runs in a machine runs with KASAN, lockdep and their like looking on. tools/debug-kernel
+# The debug kernels, 6.1-debug, 6.12-debug, 6.12-kcsan, 6.1-gcov and 6.12-gcov, and the tests on them.
+# Every test that runs in a machine runs with KASAN, lockdep and their like looking on. tools/debug-kernel
 # makes them, and tools/debug-kernel.d has their options. K= chooses.
 #
 # They do not belong to $(KERNELS) and are no part of `make test`: building one takes a quarter of
@@ -10,7 +10,7 @@
 .PHONY: debug-kernel test-debug test-coverage fuzz-ioctl
 
 DEBUG_KERNELS	= $(or $(K),6.1-debug)
-COVERAGE_KERNEL	= 6.12-gcov
+COVERAGE_KERNELS = $(or $(K),6.12-gcov 6.1-gcov)
 # Sources and objects of the kernels, 3 GB each: another place outlives `make clean`.
 DEBUG_DIR	?= $(O)/debug-kernel
 # Every time limit is multiplied by it: of the machine, of tests, inside tests.
@@ -21,7 +21,7 @@ $(O)/kernels/$(1)/release: FORCE
 	$$(Q)tools/debug-kernel $(1) $$(DEBUG_DIR) $$(@D)
 $(O)/kernels/$(1)/vmlinuz $(O)/kernels/$(1)/vmlinux: $(O)/kernels/$(1)/release ;
 endef
-$(foreach k,6.1-debug 6.12-debug 6.12-kcsan $(COVERAGE_KERNEL),$(eval $(call debug-image,$(k))))
+$(foreach k,6.1-debug 6.12-debug 6.12-kcsan 6.1-gcov 6.12-gcov,$(eval $(call debug-image,$(k))))
 
 debug-kernel: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS))
 
@@ -38,16 +38,17 @@ test-debug: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS
 		$$(tools/split-tests $(MACHINES) selftests/debug/test_checkers $(DEBUG_KERNELS) : \
 			$(CHOSEN_GUEST)) -- host $(DEBUG_HOST_TESTS)
 
-# Which lines of the module all these tests execute: a kernel whose checkers are off, and gcov on.
-test-coverage: $(call vm-images,$(COVERAGE_KERNEL)) $(call vm-modules,$(COVERAGE_KERNEL)) $(TRAMPCTL) \
+# Which lines of the module all these tests execute: kernels whose checkers are off, and gcov on.
+# Some lines are for one kernel alone.
+test-coverage: $(call vm-images,$(COVERAGE_KERNELS)) $(call vm-modules,$(COVERAGE_KERNELS)) $(TRAMPCTL) \
 		$(O)/guest-files $(CHOSEN_GUEST)
-	$(Q)rm -f $(O)/logs/test-$(COVERAGE_KERNEL)*.ktap
-	$(Q)O=$(O) TEST_KERNELS=$(COVERAGE_KERNEL) TIME_SCALE=3 VM_MEMORY=3G \
+	$(Q)rm -f $(patsubst %,$(O)/logs/test-%*.ktap,$(COVERAGE_KERNELS))
+	$(Q)O=$(O) TEST_KERNELS='$(COVERAGE_KERNELS)' TIME_SCALE=3 VM_MEMORY=3G \
 		tools/test $(if $(T),--match '@($(T)|test_coverage)') \
-		$$(tools/split-tests $(MACHINES) selftests/debug/test_coverage $(COVERAGE_KERNEL) : \
+		$$(tools/split-tests $(MACHINES) selftests/debug/test_coverage $(COVERAGE_KERNELS) : \
 			$(CHOSEN_GUEST)); status=$$?; \
-	tools/coverage $(O)/modules/$(COVERAGE_KERNEL)/trampoline $(O)/coverage \
-		$(O)/logs/test-$(COVERAGE_KERNEL)*.ktap && exit $$status
+	tools/coverage $(O)/coverage $(foreach k,$(COVERAGE_KERNELS),\
+		-- $(O)/modules/$(k)/trampoline $(O)/logs/test-$(k)*.ktap) && exit $$status
 
 # Random requests to the device: that many on each kernel.
 CALLS		?= 200000
