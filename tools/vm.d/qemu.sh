@@ -110,7 +110,7 @@ start_qemu() {
 	exec 4> >(exec cat)
 	output_cat=$!
 	: >"$work/control"
-	setpriv --pdeathsig KILL qemu-system-x86_64 "${options[@]}" <&0 >&4 2>"$work/qemu.errors" 4>&- &
+	setpriv --pdeathsig KILL "$QEMU" "${options[@]}" <&0 >&4 2>"$work/qemu.errors" 4>&- &
 	qemu=$!
 	children+=("$qemu")
 	exec 3>&- 4>&-
