@@ -32,6 +32,8 @@ Goals:
                all functions; hours
   stress-native  probes and images patched while real processors execute them, in a process;
                an hour
+  stale-code   whether QEMU (QEMU= names another one), with a host thread for each CPU, runs code
+               that is not in memory any more; fails if so; a minute or two
   fuzz         libFuzzer with sanitizers on what decodes, relocates, patches and emits code;
                test-unit has a short form of it; minutes
   fuzz-ioctl   CALLS= (200000) random requests to the device on a debug kernel, by what they come

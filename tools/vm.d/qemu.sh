@@ -64,11 +64,10 @@ cpu_model() {
 	esac
 }
 
-# The CPUs take turns on one host thread unless --mttcg is given. QEMU 7.2, which Debian 12 has,
-# loses a write to code that another CPU is just translating. (It locks the page only after
-# that; 8.1 is the first to do so before.) A kernel patches its text while another CPU runs
-# there, as ftrace and jump labels do. It then keeps executing an int3 that is not in memory any
-# more, and oopses.
+# The CPUs take turns on one host thread unless --mttcg is given. With a thread for each, QEMU
+# loses a write to code that another CPU is just translating. A kernel patches its text while
+# another CPU runs there, as ftrace and jump labels do. It then keeps executing an int3 that is
+# not in memory any more, and oopses. docs/design/qemu.md has the race, and the versions with it.
 start_qemu() {
 	local accel=tcg,thread=single port options
 
