@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "answers.h"
+#include "kernel.h"
 
 #define MAX_FDS		256
 
@@ -29,8 +30,10 @@ int __wrap_open(const char *path, int flags, ...)
 {
 	int fd;
 
-	if (strcmp(path, TRAMP_DEVICE))
-		return __real_open(path, flags, 0600);
+	if (strcmp(path, TRAMP_DEVICE)) {
+		path = kernel_path(path);
+		return path ? __real_open(path, flags, 0600) : -1;
+	}
 	if (answers.open_fails) {
 		errno = answers.open_fails;
 		return -1;
@@ -48,6 +51,7 @@ int __wrap_close(int fd)
 		is_device[fd] = false;
 		answers.nr_open--;
 	}
+	kernel_closed(fd);
 	return __real_close(fd);
 }
 
@@ -79,6 +83,8 @@ static int answer_info(struct tramp_info *out)
 	size_t len = out->missing_len;
 	char *names = (char *)(uintptr_t)out->missing;
 
+	if (answers.nr_infos++ && answers.again_fails)
+		return -answers.again_fails;
 	*out = answers.info;
 	if (!names)
 		return answers.info.symbols_missing ? -EMSGSIZE : 0;
@@ -105,6 +111,7 @@ int __wrap_ioctl(int fd, unsigned long cmd, ...)
 void answers_begin(int (*other)(unsigned long cmd, void *arg))
 {
 	tramp_set_print(NULL);
+	kernel_begin(NULL);
 	answers = (struct answers){
 		.info = { .size = sizeof(answers.info), .abi_version = TRAMP_ABI_VERSION },
 		.other = other,

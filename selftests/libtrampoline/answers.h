@@ -22,9 +22,11 @@
  * @info: the answer to INFO
  * @missing: names of missing symbols, if there are any in @info
  * @missing_fails: the answer to INFO with room for them: 0 or a negative errno
+ * @again_fails: the errno with which INFO fails from the second time on; 0: it does not
  * @other: the answer to any other command, likewise
  * @nr_open: descriptors of the device that are open now
  * @nr_commands: commands that it got, INFO included
+ * @nr_infos: of these INFO
  */
 struct answers {
 	int open_fails;
@@ -33,14 +35,14 @@ struct answers {
 	bool loaded;
 	struct tramp_info info;
 	const char *missing;
-	int missing_fails;
+	int missing_fails, again_fails;
 	int (*other)(unsigned long cmd, void *arg);
-	int nr_open, nr_commands;
+	int nr_open, nr_commands, nr_infos;
 };
 
 extern struct answers answers;
 
-/* A module of our version with nothing in it, which answers by @other. */
+/* A module of our version with nothing in it, which answers by @other. The kernel is empty too. */
 void answers_begin(int (*other)(unsigned long cmd, void *arg));
 
 /* Nobody may hold the module after a call. */

@@ -6,7 +6,7 @@
 
 LTT		:= selftests/libtrampoline
 LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols names select glob proto errors memory places handles open \
-		   answers batch)
+		   answers batch explain)
 LTT_GUEST	:= $(addprefix $(O)/$(LTT)/test_lib_,attach links ask probes multi)
 LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
@@ -43,10 +43,13 @@ $(filter-out %_memory,$(LTT_UNIT)) $(LTT_GUEST): LTT_LINK = -static
 $(O)/$(LTT)/test_handles: LTT_LINK = -static $(foreach f,statfs bpf_obj_pin bpf_obj_get bpf_link_get_fd_by_id \
 				   bpf_link_detach bpf_link_update,-Wl,--wrap=$(f))
 $(O)/$(LTT)/test_select: $(O)/$(LTT)/select_fixture.o
-# Likewise all that goes to the module.
-LTT_ANSWERED	:= $(O)/$(LTT)/test_answers $(O)/$(LTT)/test_batch
-$(LTT_ANSWERED): LTT_LINK = -static $(foreach f,open close ioctl fopen access geteuid,-Wl,--wrap=$(f))
-$(LTT_ANSWERED): $(O)/$(LTT)/answers.o
+# Likewise all that goes to the module, and what the kernel is asked.
+LTT_ANSWERED	:= $(addprefix $(O)/$(LTT)/test_,answers batch explain)
+LTT_ANSWERS	:= $(foreach f,open close ioctl fopen access geteuid readlink btf__load_vmlinux_btf bpf_program__fd \
+		   $(addprefix bpf_,obj_get obj_get_info_by_fd link_get_next_id link_get_fd_by_id link_update \
+		   link_detach btf_get_next_id btf_get_fd_by_id),-Wl,--wrap=$(f))
+$(LTT_ANSWERED): LTT_LINK = -static $(LTT_ANSWERS)
+$(LTT_ANSWERED): $(O)/$(LTT)/answers.o $(O)/$(LTT)/kernel.o
 # Likewise whether the module runs sessions.
 $(O)/$(LTT)/test_open: LTT_LINK = -static $(foreach f,libtramp_session_by_map memfd_create,-Wl,--wrap=$(f))
 

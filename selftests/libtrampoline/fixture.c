@@ -2,6 +2,7 @@
 /*
  * A kernel made for tests, see fixture.h.
  */
+#include <bpf/btf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -49,6 +50,26 @@ const char *fixture_file(const char *name, const void *data, size_t size)
 const char *fixture_text(const char *name, const char *text)
 {
 	return fixture_file(name, text, strlen(text));
+}
+
+const char *fixture_btf(const char *name)
+{
+	struct btf *btf = btf__new_empty();
+	const char *path;
+	const void *raw;
+	int type, id;
+	__u32 size;
+
+	REQUIRE(btf, "btf__new_empty");
+	type = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	type = btf__add_func_proto(btf, type);
+	id = btf__add_func(btf, name, BTF_FUNC_STATIC, type);
+	REQUIRE(id == FIXTURE_BTF_FUNC, "btf__add_func: %d", id);
+	raw = btf__raw_data(btf, &size);
+	REQUIRE(raw, "btf__raw_data");
+	path = fixture_file("vmlinux", raw, size);
+	btf__free(btf);
+	return path;
 }
 
 struct tramp_syms *fixture_syms(const char *kallsyms, const char *filter)

@@ -14,6 +14,10 @@ const char *fixture_file(const char *name, const void *data, size_t size);
 /* fixture_file() with a string. */
 const char *fixture_text(const char *name, const char *text);
 
+/* A file of BTF with one function, "int NAME(void)", and the function's id there. */
+const char *fixture_btf(const char *name);
+#define FIXTURE_BTF_FUNC	3
+
 /* The snapshot of two such texts; NULL: no list of traceable functions. Cannot fail. */
 struct tramp_syms *fixture_syms(const char *kallsyms, const char *filter);
 
