@@ -211,6 +211,13 @@ static void test_for_each(void)
 	query_fails = -EPERM;
 	CHECK_EQ(tramp_for_each(see, &seen), -EPERM, "refused");
 	CHECK_ERROR(-EPERM, TRAMP_REASON_HIDDEN_ADDRESS);
+	/* How many there are is asked behind the version. */
+	answers.nr_infos = 0;
+	answers.again_fails = EIO;
+	CHECK_EQ(tramp_for_each(see, &seen), -EIO, "no INFO");
+	CHECK_ERROR(-EIO, TRAMP_LIB_SYSTEM);
+	CHECK(last_error_says("TRAMP_IOC_INFO"), "which");
+	answers.again_fails = 0;
 	/* The end is no error. */
 	tramp_clear_error();
 	fails_at = stop_at = 0;
