@@ -45,17 +45,16 @@ static int fail_section(const struct bpf_program *prog, const char *subject)
 	return libtramp_fail(&f, "the nearest: SEC(\"%s%s\")", near, section + len);
 }
 
-/* tramp_syms__find() has failed: the same about the program. */
+/* A question about the function has failed: the same about the program. */
 static int fail_function(const char *subject)
 {
 	const struct tramp_error e = *tramp_last_error();
-	struct libtramp_failure f = { .err = e.err, .reason = e.reason, .subject = subject };
-	char detail[512], remedy[384];
+	const struct libtramp_failure f = {
+		.err = e.err, .reason = e.reason, .subject = subject, .sentence = e.sentence,
+		.remedy = e.remedy, .addr = e.addr, .from_kernel = e.from_kernel,
+	};
 
-	snprintf(detail, sizeof(detail), "%s", e.detail);
-	snprintf(remedy, sizeof(remedy), "%s", e.remedy);
-	f.remedy = remedy;
-	return libtramp_fail(&f, "%s", detail);
+	return libtramp_fail(&f, "%s", e.detail);
 }
 
 /* Is it attached at a function's return? Then it needs an exit image. */
@@ -64,7 +63,7 @@ static bool needs_exit(const struct bpf_program *prog)
 	return bpf_program__expected_attach_type(prog) != BPF_TRACE_FENTRY;
 }
 
-/* The module's verdict. It is no failure if the module cannot be asked. */
+/* The module's verdict. It is no failure if the caller may not ask for it. */
 static int check_verdict(struct tramp_syms *syms, const struct bpf_program *prog,
 			 const char *name, const char *subject)
 {
@@ -72,12 +71,10 @@ static int check_verdict(struct tramp_syms *syms, const struct bpf_program *prog
 	struct libtramp_failure f = {
 		.err = -EOPNOTSUPP, .subject = subject, .func = name,
 	};
-	const struct tramp_error *e;
 
-	if (tramp_explain(syms, name, &ex)) {
-		e = tramp_last_error();
-		return e->reason == TRAMP_REASON_PERMISSION ? 0 : e->err;
-	}
+	if (tramp_explain(syms, name, &ex))
+		return tramp_last_error()->reason == TRAMP_REASON_PERMISSION ? 0 :
+		       fail_function(subject);
 	if (!(ex.can & TRAMP_CAN_FENTRY))
 		f.reason = ex.fentry_reason;
 	else if (needs_exit(prog) && !(ex.can & TRAMP_CAN_FEXIT))
