@@ -40,12 +40,6 @@ int on_socket(struct __sk_buff *ctx)
 	return 0;
 }
 
-SEC("?kprobe/mod:mod_func+0x8")
-int on_module(struct pt_regs *ctx)
-{
-	return 0;
-}
-
 SEC("?kprobe/do_unlinkat+0x8")
 int on_offset(struct pt_regs *ctx)
 {
