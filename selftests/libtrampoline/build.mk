@@ -6,7 +6,7 @@
 
 LTT		:= selftests/libtrampoline
 LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols names select glob proto errors memory places handles open \
-		   answers batch code explain precheck loaded functions)
+		   answers batch code explain precheck loaded functions register)
 LTT_GUEST	:= $(addprefix $(O)/$(LTT)/test_lib_,attach links ask probes multi)
 LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
@@ -29,7 +29,7 @@ $(LTT_KINDS): $(O)/$(LTT)/kinds.skel.h
 $(LTT_PROBES): $(O)/$(LTT)/probes.skel.h
 $(LTT_GUEST): $(O)/$(LTT)/guest.o
 
-LTT_SORTS	:= $(addprefix $(O)/$(LTT)/test_,precheck.o loaded.o functions.o)
+LTT_SORTS	:= $(addprefix $(O)/$(LTT)/test_,precheck.o loaded.o functions.o register.o)
 $(LTT_SORTS): OWN_CFLAGS += -I$(O)/$(LTT)
 $(LTT_SORTS): $(O)/$(LTT)/sorts.skel.h
 
@@ -48,12 +48,14 @@ $(O)/$(LTT)/test_handles: LTT_LINK = -static $(foreach f,statfs bpf_obj_pin bpf_
 				   bpf_link_detach bpf_link_update,-Wl,--wrap=$(f))
 $(O)/$(LTT)/test_select: $(O)/$(LTT)/select_fixture.o
 # Likewise all that goes to the module, and what the kernel is asked.
-LTT_ANSWERED	:= $(addprefix $(O)/$(LTT)/test_,answers batch code explain precheck loaded functions)
+LTT_ANSWERED	:= $(addprefix $(O)/$(LTT)/test_,answers batch code explain precheck loaded functions register)
 LTT_ANSWERS	:= $(foreach f,open close ioctl fopen access geteuid readlink btf__load_vmlinux_btf bpf_program__fd \
 		   $(addprefix bpf_,obj_get obj_get_info_by_fd link_get_next_id link_get_fd_by_id link_update \
 		   link_detach btf_get_next_id btf_get_fd_by_id),-Wl,--wrap=$(f))
 $(LTT_ANSWERED): LTT_LINK = -static $(LTT_ANSWERS)
 $(LTT_ANSWERED): $(O)/$(LTT)/answers.o $(O)/$(LTT)/kernel.o
+$(O)/$(LTT)/test_register: LTT_LINK += $(foreach f,libbpf_register_prog_handler libbpf_unregister_prog_handler \
+				       bpf_program__attach_kprobe_multi_opts,-Wl,--wrap=$(f))
 # Likewise whether the module runs sessions.
 $(O)/$(LTT)/test_open: LTT_LINK = -static $(foreach f,libtramp_session_by_map memfd_create,-Wl,--wrap=$(f))
 
