@@ -56,8 +56,9 @@ $(LTT_ANSWERED): LTT_LINK = -static $(LTT_ANSWERS)
 $(LTT_ANSWERED): $(O)/$(LTT)/answers.o $(O)/$(LTT)/kernel.o
 $(O)/$(LTT)/test_register: LTT_LINK += $(foreach f,libbpf_register_prog_handler libbpf_unregister_prog_handler \
 				       bpf_program__attach_kprobe_multi_opts,-Wl,--wrap=$(f))
-# Likewise whether the module runs sessions.
-$(O)/$(LTT)/test_open: LTT_LINK = -static $(foreach f,libtramp_session_by_map memfd_create,-Wl,--wrap=$(f))
+# Likewise whether the module runs sessions, and what files in memory take.
+$(O)/$(LTT)/test_open: LTT_LINK = -static $(foreach f,libtramp_session_by_map memfd_create write fstat mmap \
+				  btf__parse,-Wl,--wrap=$(f))
 
 $(LTT_UNIT) $(LTT_GUEST): $(O)/$(LTT)/test_%: $(O)/$(LTT)/test_%.o $(LTT_COMMON) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../user/libtrampoline/attach/internal.h"
 #include "../lib/ktap.h"
@@ -23,12 +25,29 @@
 #define NO_SESSION	OBJECTS "/selftests/libtrampoline/kinds.bpf.o"
 
 static bool by_map = true;
-/* Which memfd_create() from now on fails; 0: none. */
-static int fail_at;
+/* Calls that fail, and which of each from now on; 0: none. */
+enum call { MEMFD_CREATE, WRITE, FSTAT, MMAP, BTF_PARSE, NR_CALLS };
+static int fail_at[NR_CALLS];
 
 bool __wrap_libtramp_session_by_map(void);
 int __real_memfd_create(const char *name, unsigned int flags);
 int __wrap_memfd_create(const char *name, unsigned int flags);
+ssize_t __real_write(int fd, const void *data, size_t size);
+ssize_t __wrap_write(int fd, const void *data, size_t size);
+int __real_fstat(int fd, struct stat *st);
+int __wrap_fstat(int fd, struct stat *st);
+void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
+struct btf *__real_btf__parse(const char *path, struct btf_ext **ext);
+struct btf *__wrap_btf__parse(const char *path, struct btf_ext **ext);
+
+static bool fails(enum call call)
+{
+	if (!fail_at[call] || --fail_at[call])
+		return false;
+	errno = EMFILE;
+	return true;
+}
 
 bool __wrap_libtramp_session_by_map(void)
 {
@@ -37,11 +56,27 @@ bool __wrap_libtramp_session_by_map(void)
 
 int __wrap_memfd_create(const char *name, unsigned int flags)
 {
-	if (fail_at && !--fail_at) {
-		errno = EMFILE;
-		return -1;
-	}
-	return __real_memfd_create(name, flags);
+	return fails(MEMFD_CREATE) ? -1 : __real_memfd_create(name, flags);
+}
+
+ssize_t __wrap_write(int fd, const void *data, size_t size)
+{
+	return fails(WRITE) ? -1 : __real_write(fd, data, size);
+}
+
+int __wrap_fstat(int fd, struct stat *st)
+{
+	return fails(FSTAT) ? -1 : __real_fstat(fd, st);
+}
+
+void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	return fails(MMAP) ? MAP_FAILED : __real_mmap(at, size, prot, flags, fd, offset);
+}
+
+struct btf *__wrap_btf__parse(const char *path, struct btf_ext **ext)
+{
+	return fails(BTF_PARSE) ? NULL : __real_btf__parse(path, ext);
 }
 
 static void quiet(void)
@@ -194,16 +229,16 @@ static void test_no_files(void)
 
 	quiet();
 	for (i = 1; i <= 3; i++) {
-		fail_at = i;
+		fail_at[MEMFD_CREATE] = i;
 		CHECK(!tramp_object__open_mem(elf, size, NULL), "%d", i);
 		CHECK_EQ(errno, EMFILE, "%d", i);
 		CHECK_ERROR(-EMFILE, TRAMP_LIB_SYSTEM);
-		fail_at = i;
+		fail_at[MEMFD_CREATE] = i;
 		CHECK_EQ(tramp_object__open_skeleton(skel->skeleton, NULL), -EMFILE, "%d", i);
 		CHECK_ERROR(-EMFILE, TRAMP_LIB_SYSTEM);
 	}
 	for (i = 1; i <= 2; i++) {
-		fail_at = i;
+		fail_at[MEMFD_CREATE] = i;
 		CHECK(!tramp_object__open_file(SECTIONS, NULL), "%d", i);
 		CHECK_ERROR(-EMFILE, TRAMP_LIB_SYSTEM);
 		CHECK(last_error_says("sections.bpf.o"), "which");
@@ -212,6 +247,46 @@ static void test_no_files(void)
 	CHECK_EQ(tramp_object__open_skeleton(skel->skeleton, NULL), 0, "with all files");
 	sections__destroy(skel);
 	free(elf);
+}
+
+/*
+ * Each call from number @n on fails once, in libbpf too, which can do without some of them. An
+ * object that can be opened has what it calls.
+ */
+static void fail_each(enum call call, const char *name, int n)
+{
+	int failed = 0, before = count_descriptors();
+	struct bpf_object *obj;
+
+	for (; n < 1000; n++) {
+		tramp_clear_error();
+		fail_at[call] = n;
+		obj = tramp_object__open_file(SECTIONS, NULL);
+		if (!obj) {
+			failed++;
+			CHECK_EQ(tramp_last_error()->reason, TRAMP_LIB_SYSTEM, "%s %d", name, n);
+			CHECK_EQ(tramp_last_error()->err, -errno, "%s %d", name, n);
+		} else {
+			CHECK(is_linked(obj), "%s %d", name, n);
+		}
+		bpf_object__close(obj);
+		CHECK_EQ(count_descriptors(), before, "%s %d: descriptors", name, n);
+		if (fail_at[call])
+			break;
+	}
+	fail_at[call] = 0;
+	CHECK(obj, "%s: %s", name, tramp_last_error()->message);
+	CHECK(failed, "%s: never", name);
+}
+
+static void test_failing_calls(void)
+{
+	quiet();
+	fail_each(WRITE, "write", 1);
+	fail_each(FSTAT, "fstat", 1);
+	fail_each(MMAP, "mmap", 1);
+	/* Of the object itself first: if that fails, libbpf says so. */
+	fail_each(BTF_PARSE, "btf__parse", 2);
 }
 
 /* Anything but an object is left to libbpf, which says what is wrong with it. */
@@ -231,6 +306,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "ksyms", .run = test_ksyms },
 	{ .name = "skeleton", .run = test_skeleton },
 	{ .name = "no-files", .run = test_no_files },
+	{ .name = "failing-calls", .run = test_failing_calls },
 	{ .name = "no-object", .run = test_no_object },
 };
 
