@@ -52,17 +52,14 @@ static void put_before(struct declarator *d, const char *s)
 	memcpy(d->buf + d->start, s, n);
 }
 
-const struct btf_type *libtramp_skip_mods(const struct btf *btf, uint32_t id, uint32_t *out)
+const struct btf_type *libtramp_skip_mods(const struct btf *btf, uint32_t id)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);
 	int n;
 
 	for (n = 0; t && n < MAX_CHAIN; n++) {
-		if (!btf_is_mod(t) && !btf_is_typedef(t)) {
-			if (out)
-				*out = id;
+		if (!btf_is_mod(t) && !btf_is_typedef(t))
 			return id ? t : NULL;
-		}
 		id = t->type;
 		t = btf__type_by_id(btf, id);
 	}

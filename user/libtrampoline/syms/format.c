@@ -53,7 +53,7 @@ static const char *enumerator(const struct btf *btf, const struct btf_type *t, i
 static int format_enum(const struct btf *btf, const struct tramp_arg *arg, uint64_t v,
 		       char *buf, size_t len)
 {
-	const struct btf_type *t = libtramp_skip_mods(btf, arg->type_id, NULL);
+	const struct btf_type *t = libtramp_skip_mods(btf, arg->type_id);
 	bool is_signed = arg->flags & TRAMP_ARG_SIGNED;
 	int64_t value = is_signed ? sign_extend(v, arg->size) : (int64_t)v;
 	const char *name = t ? enumerator(btf, t, value) : NULL;

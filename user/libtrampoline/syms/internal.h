@@ -166,6 +166,6 @@ int libtramp_type_decl(const struct btf *btf, uint32_t type_id, const char *name
 		       char *buf, size_t len);
 
 /* The type behind typedefs, const and their like; NULL if broken or void. */
-const struct btf_type *libtramp_skip_mods(const struct btf *btf, uint32_t id, uint32_t *out);
+const struct btf_type *libtramp_skip_mods(const struct btf *btf, uint32_t id);
 
 #endif /* LIBTRAMPOLINE_SYMS_INTERNAL_H */

@@ -45,7 +45,7 @@ static uint32_t type_flags(const struct btf *btf, const struct btf_type *t)
 	case BTF_KIND_ENUM64:
 		return TRAMP_ARG_ENUM | (btf_kflag(t) ? TRAMP_ARG_SIGNED : 0);
 	case BTF_KIND_PTR:
-		to = libtramp_skip_mods(btf, t->type, NULL);
+		to = libtramp_skip_mods(btf, t->type);
 		return TRAMP_ARG_PTR | (to && is_char(btf, to) ? TRAMP_ARG_STR : 0);
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
@@ -79,7 +79,7 @@ static int fill_arg(const struct btf *btf, struct tramp_arg *arg, uint32_t type_
 		arg->flags = TRAMP_ARG_VOID;
 		return 0;
 	}
-	t = libtramp_skip_mods(btf, type_id, NULL);
+	t = libtramp_skip_mods(btf, type_id);
 	size = t ? btf__resolve_size(btf, type_id) : 0;
 	/* "const void" as a result has no type behind it, and is void as well. */
 	arg->flags = t ? type_flags(btf, t) : TRAMP_ARG_VOID;
