@@ -6,7 +6,7 @@
 
 LTT		:= selftests/libtrampoline
 LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols names select glob proto errors memory places handles open \
-		   answers batch code explain precheck loaded functions register types)
+		   answers batch code explain precheck loaded functions register types unknown)
 LTT_GUEST	:= $(addprefix $(O)/$(LTT)/test_lib_,attach links ask probes multi)
 LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
