@@ -216,7 +216,8 @@ static void test_options(void)
 	TRAMP_OPTS(tramp_attach_opts, both, .addr = 1, .symbol = "g");
 	TRAMP_OPTS(tramp_attach_opts, name, .symbol = "g+8");
 	TRAMP_OPTS(tramp_attach_opts, empty, .symbol = "");
-	const struct tramp_attach_opts *bad[] = { &offset, &both, &name, &empty };
+	TRAMP_OPTS(tramp_attach_opts, nowhere, .symbol = "g", .module = "");
+	const struct tramp_attach_opts *bad[] = { &offset, &both, &name, &empty, &nowhere };
 	struct tramp_attach_opts older = { .sz = 24, .symbol = "beyond what it knows" };
 	struct tramp_place p;
 	size_t i;
