@@ -162,6 +162,25 @@ static void test_long_texts(void)
 	CHECK(strlen(tramp_last_error()->subject) < LIBTRAMP_SUBJECT_LEN, "cut");
 }
 
+/* If nobody takes messages, warnings go to stderr. The others are for LIBTRAMPOLINE_DEBUG. */
+static void test_default_print(void)
+{
+	char text[256] = "";
+	int ends[2];
+
+	REQUIRE(!pipe(ends) && dup2(ends[1], STDERR_FILENO) >= 0, "pipe");
+	unsetenv("LIBTRAMPOLINE_DEBUG");
+	libtramp_print(TRAMP_PRINT_DEBUG, "nobody wants this\n");
+	libtramp_print(TRAMP_PRINT_WARN, "a warning: %d\n", 7);
+	setenv("LIBTRAMPOLINE_DEBUG", "", 1);
+	libtramp_print(TRAMP_PRINT_DEBUG, "nor this\n");
+	setenv("LIBTRAMPOLINE_DEBUG", "1", 1);
+	libtramp_print(TRAMP_PRINT_DEBUG, "a detail\n");
+	fflush(stderr);
+	REQUIRE(read(ends[0], text, sizeof(text) - 1) > 0, "nothing was printed");
+	CHECK(!strcmp(text, "a warning: 7\na detail\n"), "%s", text);
+}
+
 static void *other_thread(void *ctx)
 {
 	(void)ctx;
@@ -424,6 +443,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "message", .run = test_message },
 	{ .name = "errno-alone", .run = test_errno_alone },
 	{ .name = "long-texts", .run = test_long_texts },
+	{ .name = "default-print", .run = test_default_print },
 	{ .name = "threads", .run = test_threads },
 	{ .name = "abi-version", .run = test_abi },
 	{ .name = "sized-structs", .run = test_sized },
