@@ -55,13 +55,22 @@ int __wrap_statfs(const char *path, struct statfs *st)
 	return 0;
 }
 
-/* Names with a dot are the kernel's. */
+/* Names with a dot are the kernel's. Somebody else may remove another pin meanwhile. */
+static char removed[256];
+/* The pin with this number from now on fails; 0: none does. */
+static int fails_after;
+
 int __wrap_bpf_obj_pin(int fd, const char *path)
 {
 	const char *name = strrchr(path, '/');
 	int file;
 
 	CHECK(fcntl(fd, F_GETFD) >= 0, "pinned is what is open");
+	if (fails_after && !--fails_after) {
+		unlink(removed);
+		errno = EIO;
+		return -EIO;
+	}
 	if (strchr(name ? name : path, '.')) {
 		errno = EPERM;
 		return -EPERM;
@@ -285,6 +294,11 @@ static void test_pin(void)
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 	CHECK(last_error_says("no dot: 'fi.ve'"), "the name");
 
+	fails_after = 1;
+	CHECK_EQ(tramp_link__pin(other, below(bpffs, "five")), -EIO, "an error");
+	CHECK_ERROR(-EIO, TRAMP_LIB_SYSTEM);
+	CHECK(last_error_says("bpf/five': "), "where");
+
 	CHECK_EQ(tramp_link__unpin(link), 0, "unpin");
 	CHECK(access(below(bpffs, "four"), F_OK), "it is gone");
 	CHECK(!tramp_link__pin_path(link), "no path");
@@ -300,6 +314,7 @@ static void test_pin(void)
 static void test_pin_folders(void)
 {
 	struct tramp_link *link = new_link(6, "six");
+	char path[400];
 
 	make_folders();
 	CHECK_EQ(tramp_link__pin(link, below(bpffs, "a/six")), 0, "a folder is made");
@@ -322,6 +337,11 @@ static void test_pin_folders(void)
 	CHECK(access(below(top, "a"), F_OK), "none is made");
 
 	CHECK_EQ(tramp_link__pin(link, below(bpffs, "nothing/../a/six")), -ENOENT, "no way");
+	/* A folder that no file system makes. */
+	snprintf(path, sizeof(path), "%s/%0300d/six", bpffs, 0);
+	CHECK_EQ(tramp_link__pin(link, path), -ENAMETOOLONG, "a long name");
+	CHECK_ERROR(-ENAMETOOLONG, TRAMP_LIB_SYSTEM);
+	CHECK(last_error_says("/bpf/000"), "which");
 	CHECK(!tramp_link__pin_path(link), "not pinned");
 	tramp_link__destroy(link);
 }
@@ -410,6 +430,22 @@ static void test_pin_set(void)
 	tramp_links__destroy(links);
 }
 
+/* The first pin is removed by somebody else while the second fails: that stays the error. */
+static void test_pin_removed(void)
+{
+	struct tramp_links *links = new_set();
+
+	make_folders();
+	fails_after = 2;
+	snprintf(removed, sizeof(removed), "%s/one", bpffs);
+	CHECK_EQ(tramp_links__pin(links, bpffs), -EIO, "the second");
+	CHECK_ERROR(-EIO, TRAMP_LIB_SYSTEM);
+	CHECK(last_error_says("bpf/two': "), "which");
+	CHECK(tramp_link__pin_path(tramp_links__get(links, 0)), "it was not unpinned by us");
+	CHECK(access(below(bpffs, "one"), F_OK), "it is gone");
+	tramp_links__destroy(links);
+}
+
 static const struct ktap_test tests[] = {
 	{ .name = "handle", .run = test_handle },
 	{ .name = "open", .run = test_open },
@@ -420,6 +456,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "pin-folders", .run = test_pin_folders },
 	{ .name = "set", .run = test_set },
 	{ .name = "pin-set", .run = test_pin_set },
+	{ .name = "pin-removed", .run = test_pin_removed },
 };
 
 KTAP_MAIN(tests)
