@@ -41,8 +41,11 @@ $(O)/$(LTT)/kinds.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
 
 # Allocations of the library go through the test. Shared, so that only its own are:
 # those of libc and libbpf, which are linked already, stay as they are.
-$(O)/$(LTT)/test_memory: LTT_LINK = $(foreach f,malloc calloc realloc strdup free,-Wl,--wrap=$(f))
-$(filter-out %_memory,$(LTT_UNIT)) $(LTT_GUEST): LTT_LINK = -static
+LTT_STARVED	:= $(O)/$(LTT)/test_memory
+LTT_STARVE	:= $(foreach f,malloc calloc realloc strdup free open_memstream fclose getline __getdelim,-Wl,--wrap=$(f))
+$(LTT_STARVED): LTT_LINK = $(LTT_STARVE)
+$(LTT_STARVED): $(O)/$(LTT)/starve.o
+$(filter-out $(LTT_STARVED),$(LTT_UNIT)) $(LTT_GUEST): LTT_LINK = -static
 # System calls on links go through the test, whichever program makes them.
 $(O)/$(LTT)/test_handles: LTT_LINK = -static $(foreach f,statfs bpf_obj_pin bpf_obj_get bpf_link_get_fd_by_id \
 				   bpf_link_detach bpf_link_update,-Wl,--wrap=$(f))
