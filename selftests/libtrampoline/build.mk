@@ -6,7 +6,7 @@
 
 LTT		:= selftests/libtrampoline
 LTT_UNIT	:= $(addprefix $(O)/$(LTT)/test_,symbols names select glob proto errors memory places handles open \
-		   answers batch code explain precheck loaded functions register types unknown)
+		   answers batch code explain precheck loaded functions register types unknown memory_attach)
 LTT_GUEST	:= $(addprefix $(O)/$(LTT)/test_lib_,attach links ask probes multi)
 LTT_COMMON	:= $(O)/$(LTT)/fixture.o $(O)/selftests/lib/ktap.o
 # A kernel whose types are printed, all of them.
@@ -19,7 +19,7 @@ $(O)/$(LTT)/test_proto.o: OWN_CFLAGS += -DVMLINUX='"$(abspath $(LTT_VMLINUX))"'
 $(O)/$(LTT)/test_proto: | $(LTT_VMLINUX)
 
 # The skeletons that each program includes.
-LTT_KINDS	:= $(addprefix $(O)/$(LTT)/,test_errors.o test_handles.o test_precheck.o test_loaded.o guest.o) $(LTT_GUEST:%=%.o)
+LTT_KINDS	:= $(addprefix $(O)/$(LTT)/,test_errors.o test_handles.o test_precheck.o test_loaded.o test_memory_attach.o guest.o) $(LTT_GUEST:%=%.o)
 LTT_PROBES	:= $(O)/$(LTT)/test_places.o $(O)/$(LTT)/test_lib_probes.o
 $(LTT_KINDS) $(LTT_PROBES): OWN_CFLAGS += -I$(O)/$(LTT)
 $(O)/$(LTT)/test_lib_multi.o $(O)/$(LTT)/test_open.o: $(O)/$(LTT)/sections.skel.h
@@ -29,7 +29,7 @@ $(LTT_KINDS): $(O)/$(LTT)/kinds.skel.h
 $(LTT_PROBES): $(O)/$(LTT)/probes.skel.h
 $(LTT_GUEST): $(O)/$(LTT)/guest.o
 
-LTT_SORTS	:= $(addprefix $(O)/$(LTT)/test_,precheck.o loaded.o functions.o register.o)
+LTT_SORTS	:= $(addprefix $(O)/$(LTT)/test_,precheck.o loaded.o functions.o register.o memory_attach.o)
 $(LTT_SORTS): OWN_CFLAGS += -I$(O)/$(LTT)
 $(LTT_SORTS): $(O)/$(LTT)/sorts.skel.h
 
@@ -41,7 +41,7 @@ $(O)/$(LTT)/kinds.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
 
 # Allocations of the library go through the test. Shared, so that only its own are:
 # those of libc and libbpf, which are linked already, stay as they are.
-LTT_STARVED	:= $(O)/$(LTT)/test_memory
+LTT_STARVED	:= $(addprefix $(O)/$(LTT)/test_,memory memory_attach)
 LTT_STARVE	:= $(foreach f,malloc calloc realloc strdup free open_memstream fclose getline __getdelim,-Wl,--wrap=$(f))
 $(LTT_STARVED): LTT_LINK = $(LTT_STARVE)
 $(LTT_STARVED): $(O)/$(LTT)/starve.o
@@ -56,7 +56,8 @@ LTT_ANSWERS	:= $(foreach f,open close ioctl fopen access geteuid readlink btf__l
 		   $(addprefix bpf_,obj_get obj_get_info_by_fd link_get_next_id link_get_fd_by_id link_update \
 		   link_detach btf_get_next_id btf_get_fd_by_id),-Wl,--wrap=$(f))
 $(LTT_ANSWERED): LTT_LINK = -static $(LTT_ANSWERS)
-$(LTT_ANSWERED): $(O)/$(LTT)/answers.o $(O)/$(LTT)/kernel.o
+$(LTT_ANSWERED) $(O)/$(LTT)/test_memory_attach: $(O)/$(LTT)/answers.o $(O)/$(LTT)/kernel.o
+$(O)/$(LTT)/test_memory_attach: LTT_LINK += $(LTT_ANSWERS) $(foreach f,statfs bpf_obj_pin,-Wl,--wrap=$(f))
 $(O)/$(LTT)/test_register: LTT_LINK += $(foreach f,libbpf_register_prog_handler libbpf_unregister_prog_handler \
 				       bpf_program__attach_kprobe_multi_opts,-Wl,--wrap=$(f))
 # Likewise whether the module runs sessions, and what files in memory take.

@@ -98,9 +98,13 @@ static int find_traceable(const struct tramp_syms *syms, const char *path)
 	errno = ENOENT;		/* if there is nothing to read */
 	if (path)
 		return path[0] && load_traceable(syms, path) ? 0 : -errno;
-	for (i = 0; i < ARRAY_SIZE(usual); i++)
+	/* The next one may be missing, and says nothing of a lack of memory for this one. */
+	for (i = 0; i < ARRAY_SIZE(usual); i++) {
 		if (load_traceable(syms, usual[i]))
 			return 0;
+		if (errno == ENOMEM)
+			break;
+	}
 	return -errno;
 }
 
