@@ -57,7 +57,8 @@ LTT_ANSWERS	:= $(foreach f,open close ioctl fopen access geteuid readlink btf__l
 		   link_detach btf_get_next_id btf_get_fd_by_id),-Wl,--wrap=$(f))
 $(LTT_ANSWERED): LTT_LINK = -static $(LTT_ANSWERS)
 $(LTT_ANSWERED) $(O)/$(LTT)/test_memory_attach: $(O)/$(LTT)/answers.o $(O)/$(LTT)/kernel.o
-$(O)/$(LTT)/test_memory_attach: LTT_LINK += $(LTT_ANSWERS) $(foreach f,statfs bpf_obj_pin,-Wl,--wrap=$(f))
+$(O)/$(LTT)/test_memory_attach: LTT_LINK += $(LTT_ANSWERS) $(foreach f,statfs bpf_obj_pin \
+					    libbpf_register_prog_handler,-Wl,--wrap=$(f))
 $(O)/$(LTT)/test_register: LTT_LINK += $(foreach f,libbpf_register_prog_handler libbpf_unregister_prog_handler \
 				       bpf_program__attach_kprobe_multi_opts,-Wl,--wrap=$(f))
 # Likewise whether the module runs sessions, and what files in memory take.

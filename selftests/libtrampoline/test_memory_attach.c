@@ -28,9 +28,13 @@
 
 static struct kinds *kinds;
 static struct sorts *sorts;
+static struct libbpf_prog_handler_opts handler;
 
 int __wrap_statfs(const char *path, struct statfs *st);
 int __wrap_bpf_obj_pin(int fd, const char *path);
+int __wrap_libbpf_register_prog_handler(const char *sec, enum bpf_prog_type type,
+					enum bpf_attach_type attach_type,
+					const struct libbpf_prog_handler_opts *opts);
 
 int __wrap_statfs(const char *path, struct statfs *st)
 {
@@ -43,6 +47,15 @@ int __wrap_bpf_obj_pin(int fd, const char *path)
 {
 	(void)fd, (void)path;
 	return 0;
+}
+
+int __wrap_libbpf_register_prog_handler(const char *sec, enum bpf_prog_type type,
+					enum bpf_attach_type attach_type,
+					const struct libbpf_prog_handler_opts *opts)
+{
+	(void)sec, (void)type, (void)attach_type;
+	handler = *opts;
+	return 1;
 }
 
 /* ----------------------------------------------------------------- answers -- */
@@ -206,10 +219,19 @@ static bool check_object(void)
 	return !tramp_object__check(kinds->obj, NULL);
 }
 
+static bool prepare_load(void)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+
+	return !handler.prog_prepare_load_fn(sorts->progs.on_many, &opts, 0);
+}
+
 static void test_before(void)
 {
 	begin();
 	starve("tramp_object__check", check_object);
+	REQUIRE(!tramp_register_sections(), "%s", tramp_last_error()->message);
+	starve("what libbpf calls", prepare_load);
 }
 
 /* ------------------------------------------------------------------- links -- */

@@ -48,7 +48,7 @@ static int load_func_ip(struct bpf_program *prog)
 
 	insns = malloc(nr * sizeof(*insns));
 	if (!insns)
-		return -ENOMEM;
+		return libtramp_fail_nomem(bpf_program__name(prog));
 	memcpy(insns, bpf_program__insns(prog), nr * sizeof(*insns));
 	for (i = 0; i < nr; i++) {
 		if (is_func_ip(&insns[i]))
