@@ -196,6 +196,7 @@ static void test_options(void)
 {
 	static const char *const list[] = { "do_rmdir", NULL };
 	const uint64_t one = 0xffffffff81000000, cookie = 1;
+	uint32_t reason;
 	TRAMP_OPTS(tramp_multi_opts, opts, .names = list, .addrs = &one, .cnt = 1);
 	struct sorts *skel = begin();
 	const struct bpf_program *prog = skel->progs.on_many;
@@ -212,6 +213,9 @@ static void test_options(void)
 	opts.cnt = TRAMP_MULTI_MAX + 1;
 	refuses(prog, &opts, -EINVAL, TRAMP_LIB_BAD_ARGUMENT, "1048577 functions");
 	opts = (struct tramp_multi_opts) { .sz = sizeof(opts), .cookies = &cookie };
+	refuses(prog, &opts, -EINVAL, TRAMP_LIB_BAD_ARGUMENT, "need a list of functions");
+	opts.cookies = NULL;
+	opts.reasons = &reason;
 	refuses(prog, &opts, -EINVAL, TRAMP_LIB_BAD_ARGUMENT, "need a list of functions");
 	kernel.prog_fd = -1;
 	refuses(prog, NULL, -EINVAL, TRAMP_LIB_NOT_LOADED, "on_many");

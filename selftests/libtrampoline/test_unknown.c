@@ -91,9 +91,10 @@ static void test_no_text(void)
 	REQUIRE(syms, "%s", tramp_last_error()->message);
 	CHECK_EQ(tramp_syms__count(syms), 1, "functions");
 	tramp_syms__free(syms);
-	/* A module whose line is none has no range, so all of its functions count. */
+	/* A module whose lines are none has no range, so all of its functions count. */
 	opts.kallsyms = fixture_text("kallsyms", kallsyms);
-	opts.modules = fixture_text("modules", "mod 4096 0 - Live\n");
+	opts.modules = fixture_text("modules", "mod 4096 0 - Live\n"
+					       "mod 4096 0 - Live 1234\n");
 	syms = tramp_syms__load(&opts);
 	REQUIRE(syms, "%s", tramp_last_error()->message);
 	CHECK_EQ(tramp_syms__count(syms), 3, "functions");
