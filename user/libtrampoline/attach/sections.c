@@ -124,22 +124,22 @@ int tramp_register_sections(void)
 	};
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts,
 		    .prog_prepare_load_fn = prepare_load, .prog_attach_fn = attach);
-	static int ids[ARRAY_SIZE(sections)];
-	static bool done;
-	size_t i;
+	/*
+	 * If one is refused, those before it stay, and the next call goes on from there. The
+	 * list of libbpf 1.1 must not get empty again: it would free it twice.
+	 */
+	static size_t nr;
+	int err;
 
-	for (i = 0; !done && i < ARRAY_SIZE(sections); i++) {
-		ids[i] = libbpf_register_prog_handler(sections[i].section, BPF_PROG_TYPE_KPROBE,
-						      sections[i].type, &opts);
-		if (ids[i] >= 0)
+	for (; nr < ARRAY_SIZE(sections); nr++) {
+		err = libbpf_register_prog_handler(sections[nr].section, BPF_PROG_TYPE_KPROBE,
+						   sections[nr].type, &opts);
+		if (err >= 0)
 			continue;
-		LIBTRAMP_FAIL(ids[i], TRAMP_LIB_SYSTEM, "tramp_register_sections()",
+		LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, "tramp_register_sections()",
 			      "libbpf refuses a handler");
-		while (i-- > 0)
-			libbpf_unregister_prog_handler(ids[i]);
 		libtramp_warn_last();
-		return -errno;
+		return err;
 	}
-	done = true;
 	return 0;
 }
