@@ -208,6 +208,8 @@ static void test_detach(void)
 	CHECK_ERROR(-ENOENT, TRAMP_LIB_SYSTEM);
 	CHECK(last_error_says("link 2"), "which");
 	CHECK_EQ(tramp_link__detach_many(link, 2), -ENOENT, "one by one");
+	tramp_link__destroy(link[0]);
+	tramp_link__destroy(link[1]);
 }
 
 /* The module gives each errno one meaning. */
@@ -244,6 +246,7 @@ static void test_update(void)
 		CHECK_EQ(tramp_link__update_fd(link, -1), all[i].err, "%zu", i);
 		CHECK_ERROR(all[i].err, all[i].reason);
 	}
+	tramp_link__destroy(link);
 	kinds__destroy(skel);
 }
 
