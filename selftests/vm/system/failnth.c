@@ -212,3 +212,11 @@ struct way entry_probe_way(void)
 	way.offset = 0;
 	return way;
 }
+
+struct way return_way(void)
+{
+	struct way way = entry_probe_way();
+
+	way.flags = TRAMP_ATTACH_F_RETURN;
+	return way;
+}

@@ -66,6 +66,8 @@ struct way fexit_way(void);
 /* Behind the function's first instruction, the NOP5 that ftrace has: a probe of ours. */
 struct way probe_way(uint32_t flags);
 struct way entry_probe_way(void);
+/* When the function returns. */
+struct way return_way(void);
 
 /* The request for a way. */
 void way_fill(const struct way *way, uint64_t cookie, struct tramp_attach *a);

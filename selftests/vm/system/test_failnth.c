@@ -166,6 +166,13 @@ static void test_attach_beside(void)
 	attach_faults("fexit beside fentry", &way, &other);
 }
 
+/* The kernel's own program holds the site, so that no image of ours can be there. */
+static struct attachment hold_site(void)
+{
+	return attach_func(KERNEL,
+			   prog_clone(record->progs.count_entry_too, FUNC, BPF_TRACE_FENTRY), NULL);
+}
+
 /* Where the kernel's own program holds the site: through ftrace. */
 static void test_attach_ops(void)
 {
@@ -175,10 +182,31 @@ static void test_attach_ops(void)
 	faults_setup();
 	if (!(tramp_module().features & TRAMP_FEAT_FTRACE_OPS))
 		ktap_skip("this module does not go through ftrace here");
-	holder = attach_func(
-		KERNEL, prog_clone(record->progs.count_entry_too, FUNC, BPF_TRACE_FENTRY), NULL);
+	holder = hold_site();
 	way = fentry_way();
 	attach_faults("fentry through ftrace", &way, NULL);
+	detach(&holder);
+}
+
+/* A kprobe program at the return: by an exit image, and by the kernel's rethook. */
+static void test_return(void)
+{
+	struct attachment holder;
+	struct way way, other;
+
+	faults_setup();
+	way = return_way();
+	other = fentry_way();
+	attach_faults("a return", &way, NULL);
+	attach_faults("a return beside fentry", &way, &other);
+	detach_faults("closing a return", &way, NULL, detach_by_close);
+	holder = hold_site();
+	attach_faults("a return by rethook", &way, NULL);
+	other = way;
+	other.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
+	attach_faults("a return beside another, by rethook", &way, &other);
+	detach_faults("closing a return by rethook", &way, NULL, detach_by_close);
+	detach_faults("closing it beside another", &way, &other, detach_by_close);
 	detach(&holder);
 }
 
@@ -270,20 +298,13 @@ static void test_detach_probe(void)
 	detach_faults("closing a probe at an entry", &way, NULL, detach_by_close);
 }
 
-/* BPF_LINK_UPDATE: the old program or the new one, never none and never both. */
-static void test_update(void)
+/* BPF_LINK_UPDATE to @other and back: the old program or the new one, never none and never both. */
+static void update_faults(const char *what, const struct way *way, int other)
 {
+	int fd = way_must_attach(way, FIRST), progs[] = { way->prog_fd, other }, now = 0;
+	struct state before = state_now();
 	unsigned int n, refused = 0;
-	struct state before;
-	struct way way;
-	int fd, progs[2], now = 0;
 
-	faults_setup();
-	way = fentry_way();
-	progs[0] = way.prog_fd;
-	progs[1] = prog_clone(record->progs.count_entry, FUNC, BPF_TRACE_FENTRY);
-	fd = way_must_attach(&way, FIRST);
-	before = state_now();
 	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
 		bool fired;
 		int err;
@@ -293,21 +314,44 @@ static void test_update(void)
 		fired = faults_disarm();
 		if (err) {
 			refused++;
-			CHECK(err == -ENOMEM || err == -EFAULT, "fault %u: %s", n, strerror(-err));
+			CHECK(err == -ENOMEM || err == -EFAULT, "%s, fault %u: %s", what, n,
+			      strerror(-err));
 		} else {
 			now = !now;
 		}
-		check_same(&before, "update", n);
-		check_calls("update", n, 1, 0);
+		check_same(&before, what, n);
+		check_calls(what, n, 1, 0);
 		if (!fired) {
-			CHECK_EQ(err, 0, "update: failed without a fault");
+			CHECK_EQ(err, 0, "%s: failed without a fault", what);
 			break;
 		}
 	}
-	faults_report("update", n - 1, refused);
-	CHECK(refused, "no fault was met, so nothing has been tested");
+	faults_report(what, n - 1, refused);
+	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
 	close(fd);
 	check_nothing_left();
+}
+
+static void test_update(void)
+{
+	struct attachment holder;
+	struct way way;
+	int probe;
+
+	faults_setup();
+	way = fentry_way();
+	update_faults("updating fentry", &way,
+		      prog_clone(record->progs.count_entry, FUNC, BPF_TRACE_FENTRY));
+	probe = bpf_program__fd(skel->progs.count_probe_too);
+	way = probe_way(0);
+	update_faults("updating a probe", &way, probe);
+	way = entry_probe_way();
+	update_faults("updating a probe at an entry", &way, probe);
+	way = return_way();
+	update_faults("updating a return", &way, probe);
+	holder = hold_site();
+	update_faults("updating a return by rethook", &way, probe);
+	detach(&holder);
 }
 
 /* ------------------------------------------------------------- questions --- */
@@ -387,11 +431,12 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_attach_probe, 120),
 	KTAP_TEST_SECONDS(test_attach_probe_beside, 120),
 	KTAP_TEST_SECONDS(test_attach_probe_entry, 120),
+	KTAP_TEST_SECONDS(test_return, 240),
 	KTAP_TEST_SECONDS(test_crowded, 240),
 	KTAP_TEST_SECONDS(test_detach, 120),
 	KTAP_TEST_SECONDS(test_detach_beside, 120),
 	KTAP_TEST_SECONDS(test_detach_probe, 120),
-	KTAP_TEST_SECONDS(test_update, 120),
+	KTAP_TEST_SECONDS(test_update, 240),
 	KTAP_TEST(test_questions),
 };
 

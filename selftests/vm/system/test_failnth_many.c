@@ -72,7 +72,8 @@ static void batch_faults(const char *what, const struct way *one, const struct w
  */
 static void many_faults(const char *what, struct many *m, uint32_t flags, bool sparse)
 {
-	int prog = bpf_program__fd(skel->progs.count_probe);
+	int prog = bpf_program__fd(flags & TRAMP_MULTI_F_SESSION ? skel->progs.count_session :
+								   skel->progs.count_probe);
 	unsigned int n, refused = 0;
 	struct state before;
 	uint32_t i;
@@ -140,6 +141,73 @@ static void test_attach_many(void)
 	many_faults("many, what can be", some_functions(2), TRAMP_MULTI_F_SKIP, false);
 }
 
+/* No image can call a function with stack arguments: the kernel's rethook sees its return. */
+static void test_attach_hooked(void)
+{
+	struct many *m;
+
+	faults_setup();
+	m = some_functions(2);
+	many_add_name(m, "tt_args12");
+	many_faults("many, at returns that a rethook sees", m, TRAMP_MULTI_F_RETURN, false);
+	many_faults("many, sessions that a rethook sees", m, TRAMP_MULTI_F_SESSION, false);
+	many_faults("many, sessions", some_functions(2), TRAMP_MULTI_F_SESSION, false);
+}
+
+/* Functions that have a program already: the new one joins it there. */
+static void test_attach_joined(void)
+{
+	struct many *m;
+	struct way way;
+	int fd;
+
+	faults_setup();
+	m = some_functions(2);
+	way = fentry_way();
+	way.prog_fd = prog_clone(record->progs.count_entry, "tt_hot1", BPF_TRACE_FENTRY);
+	fd = way_must_attach(&way, FIRST);
+	many_faults("many, one of which has a program", m, 0, false);
+	many_faults("many, at returns, one of which has a program", m, TRAMP_MULTI_F_RETURN, false);
+	close(fd);
+}
+
+/* Asking the kernel about a link with its functions and cookies. */
+static void test_link_info(void)
+{
+	uint64_t addrs[2], cookies[2];
+	unsigned int n, refused = 0;
+	struct state before;
+	struct many *m;
+
+	faults_setup();
+	if (kernel_version() < 6009)
+		ktap_skip("link info has no cookies of many functions before 6.9");
+	m = some_functions(2);
+	many_attach(m, bpf_program__fd(skel->progs.count_probe), 0);
+	before = state_now();
+	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
+		struct many_info info = {
+			.addrs = (uintptr_t)addrs, .cookies = (uintptr_t)cookies, .count = 2,
+		};
+		bool fired;
+		int err;
+
+		faults_arm(n);
+		err = many_info(m->cmd.link_fd, &info);
+		fired = faults_disarm();
+		refused += !!err;
+		CHECK(!err || err == -ENOMEM || err == -EFAULT, "fault %u: %s", n, strerror(-err));
+		if (!fired) {
+			CHECK_EQ(err, 0, "failed without a fault");
+			break;
+		}
+	}
+	check_same(&before, "link info", n);
+	faults_report("link info", n - 1, refused);
+	many_detach(m);
+	check_nothing_left();
+}
+
 static void test_attach_chunks(void)
 {
 	faults_setup();
@@ -165,6 +233,9 @@ static void test_attach_batch(void)
 static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_attach_batch, 240),
 	KTAP_TEST_SECONDS(test_attach_many, 240),
+	KTAP_TEST_SECONDS(test_attach_hooked, 240),
+	KTAP_TEST_SECONDS(test_attach_joined, 240),
+	KTAP_TEST_SECONDS(test_link_info, 120),
 	KTAP_TEST_SECONDS(test_attach_chunks, 600),
 };
 
