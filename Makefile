@@ -109,7 +109,7 @@ LIB_GOALS	= user install install-hooks
 DEPS_GOALS	:= $(filter-out $(NO_DEPS_GOALS),$(GOALS))
 DEPS_GROUPS	= $(if $(filter $(LIB_GOALS) deb,$(DEPS_GOALS)),lib) \
 		  $(if $(filter-out $(LIB_GOALS) dkms deb,$(DEPS_GOALS)),build vm) \
-		  $(filter check dkms deb,$(DEPS_GOALS)) \
+		  $(filter check dkms deb stress,$(DEPS_GOALS)) \
 		  $(if $(filter fuzz test test-unit,$(DEPS_GOALS)),fuzz) \
 		  $(if $(filter test-image,$(DEPS_GOALS)),deb image) \
 		  $(if $(filter debug-kernel test-debug test-coverage fuzz-ioctl,$(DEPS_GOALS)),debug) \

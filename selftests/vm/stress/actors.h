@@ -2,8 +2,8 @@
 /*
  * Actors: processes that do one thing to the kernel over and over, at random, beside others.
  * Some attach programs by our module (attach.c). The others are the surroundings that these
- * meet (surroundings.c), modules that come and go (modules.c), and memory that gets short
- * (pressure.c).
+ * meet (surroundings.c), modules that come and go (modules.c), memory that gets short
+ * (pressure.c), and work that is checked by a program of others (verify.c).
  *
  * Each runs until the end, and gives back what it holds. An actor may be refused because of
  * another one: the errors it expects are listed where it asks. All others fail the test.
@@ -64,6 +64,10 @@ void modules_step(uint64_t *r);
 
 /* A step of an actor: it takes some of the memory, and gives all back when little is left. */
 void pressure_step(uint64_t *r);
+
+/* An actor: stress-ng, which must be there, does one sort of work after the other, and checks it. */
+void verify_begin(void);
+void verify_step(uint64_t *r);
 
 /* A control group with little memory: made, entered and used up by a process, and removed. */
 void group_setup(void);

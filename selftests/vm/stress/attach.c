@@ -22,7 +22,7 @@
 #include "selftests/vm/lib/record.skel.h"
 #include "selftests/vm/stress/stress.skel.h"
 
-#define BATCH		40
+#define BATCH		128
 #define SINGLES		16
 #define MANY_FUNCS	200
 
@@ -152,6 +152,8 @@ static void singles_end(void)
 
 static struct tramp_attach batch[BATCH];
 static int batch_fds[BATCH];
+/* Where each of the batch came from in actor_insns[]. */
+static int batch_places[BATCH];
 static uint32_t nr_batch;
 
 static void probes_detach(void)
@@ -169,15 +171,29 @@ static void probes_detach(void)
 	}
 }
 
-static void probe_fill(struct tramp_attach *a, uint64_t *r)
+static void probe_fill(uint32_t i, uint64_t *r)
 {
+	struct tramp_attach *a = &batch[i];
+
+	batch_places[i] = rnd(r) % ACTOR_PLACES;
 	memset(a, 0, sizeof(*a));
 	a->size = sizeof(*a);
 	a->prog_fd = bpf_program__fd(probe_skel->progs.count);
-	a->addr = actor_insns[rnd(r) % ACTOR_PLACES];
+	a->addr = actor_insns[batch_places[i]];
 	a->flags = TRAMP_ATTACH_F_COOKIE;
 	if (rnd(r) % 4 == 0)
 		a->flags |= TRAMP_ATTACH_F_NO_JUMP;
+}
+
+/*
+ * The batch without item @i, which was refused. This process takes another place from then on, so
+ * that most batches are granted at once.
+ */
+static void probe_leave_out(uint32_t i, uint32_t nr, uint64_t *r)
+{
+	actor_insns[batch_places[i]] = actor_insns[rnd(r) % ACTOR_PLACES];
+	batch[i] = batch[nr - 1];
+	batch_places[i] = batch_places[nr - 1];
 }
 
 /* A batch is all or nothing: places that cannot be probed are found one by one first. */
@@ -194,14 +210,14 @@ static void probes_step(uint64_t *r)
 		return;
 	}
 	for (i = 0; i < BATCH; i++)
-		probe_fill(&batch[i], r);
+		probe_fill(i, r);
 	for (b.count = BATCH; b.count;) {
 		if (!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &b))
 			break;
 		refused("ATTACH_BATCH", -errno, &b.refusal);
 		if (b.failed >= b.count)
 			return;
-		batch[b.failed] = batch[--b.count];
+		probe_leave_out(b.failed, b.count--, r);
 	}
 	for (nr_batch = 0; nr_batch < b.count; nr_batch++)
 		batch_fds[nr_batch] = batch[nr_batch].link_fd;

@@ -147,11 +147,12 @@ static void observer_step(uint64_t *r)
 const struct actor surrounding_actors[] = {
 	{ "kernel kprobes", NULL, kprobes_step, NULL, 10000 },
 	{ "kernel fentry", fentry_begin, fentry_step, NULL, 10000 },
-	{ "function tracer", NULL, tracer_step, NULL, 100000 },
+	{ "function tracer", NULL, tracer_step, NULL, 2000000 },
 	{ "profiler", NULL, profile_step, NULL, 300000 },
 	{ "hotplug", hotplug_begin, hotplug_step, NULL, 0 },
-	{ "memory", NULL, pressure_step, NULL, 20000 },
+	{ "memory", NULL, pressure_step, NULL, 100000 },
 	{ "observer", NULL, observer_step, NULL, 50000 },
+	{ "stress-ng", verify_begin, verify_step, NULL, 100000 },
 };
 const unsigned int nr_surrounding_actors =
 	sizeof(surrounding_actors) / sizeof(surrounding_actors[0]);
