@@ -118,7 +118,6 @@ static void many_faults(const char *what, struct many *m, uint32_t flags, bool s
 		ktap_note("%s: some of %u chances to fail, refused at %u", what, n, refused);
 	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
 	check_calls(what, n, 0, 0);
-	check_nothing_left();
 }
 
 /* The functions of two chunks need an allocation more, and an ftrace_ops more. */
@@ -139,6 +138,7 @@ static void test_attach_many(void)
 	many_faults("many, at the entry", some_functions(2), 0, false);
 	many_faults("many, at the return", some_functions(2), TRAMP_MULTI_F_RETURN, false);
 	many_faults("many, what can be", some_functions(2), TRAMP_MULTI_F_SKIP, false);
+	check_nothing_left();
 }
 
 /* No image can call a function with stack arguments: the kernel's rethook sees its return. */
@@ -152,6 +152,7 @@ static void test_attach_hooked(void)
 	many_faults("many, at returns that a rethook sees", m, TRAMP_MULTI_F_RETURN, false);
 	many_faults("many, sessions that a rethook sees", m, TRAMP_MULTI_F_SESSION, false);
 	many_faults("many, sessions", some_functions(2), TRAMP_MULTI_F_SESSION, false);
+	check_nothing_left();
 }
 
 /* Functions that have a program already: the new one joins it there. */
@@ -169,6 +170,7 @@ static void test_attach_joined(void)
 	many_faults("many, one of which has a program", m, 0, false);
 	many_faults("many, at returns, one of which has a program", m, TRAMP_MULTI_F_RETURN, false);
 	close(fd);
+	check_nothing_left();
 }
 
 /* Asking the kernel about a link with its functions and cookies. */
@@ -212,6 +214,7 @@ static void test_attach_chunks(void)
 {
 	faults_setup();
 	many_faults("many, in two chunks", some_functions(4100), TRAMP_MULTI_F_SKIP, true);
+	check_nothing_left();
 }
 
 static void test_attach_batch(void)
