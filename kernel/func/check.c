@@ -104,11 +104,11 @@ enum tramp_mode tramp_target_entry_mode(unsigned long addr, unsigned long site)
 	return tramp_site_check(site, NULL) ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT;
 }
 
-bool tramp_target_can_join(unsigned long addr, u32 more)
+int tramp_target_check_join(unsigned long addr, u32 more, struct tramp_refusal *why)
 {
 	const struct tramp_target *target = tramp_target_find(addr, 0);
 
 	if (target && tramp_target_is_direct(target))
-		return tramp_target_nr(target) < TRAMP_MAX_PROGS;
-	return !(target && target->site) && tramp_gate_find(addr, more);
+		return check_room(target, why);
+	return !(target && target->site) && tramp_gate_find(addr, more) ? 0 : -EBUSY;
 }

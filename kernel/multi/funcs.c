@@ -74,16 +74,18 @@ static int hold_module(struct tramp_funcs *funcs, unsigned long addr, struct tra
 static int check_site(struct tramp_funcs *funcs, unsigned long addr, unsigned long site,
 		      struct tramp_refusal *why)
 {
-	struct tramp_refusal held = {};
-	int err = tramp_site_check(site, &held);
+	struct tramp_refusal held = {}, full = {};
+	int err = tramp_site_check(site, &held), join;
 
 	if (held.reason == TRAMP_REASON_SITE_HELD && funcs->nr_shared < TRAMP_GATE_MAX) {
 		mutex_lock(&tramp_mutex);
-		if (tramp_target_can_join(addr, funcs->nr_shared)) {
-			funcs->nr_shared++;
-			err = 0;
-		}
+		join = tramp_target_check_join(addr, funcs->nr_shared, &full);
 		mutex_unlock(&tramp_mutex);
+		funcs->nr_shared += !join;
+		if (!join || full.reason) {
+			held = full;
+			err = join;
+		}
 	}
 	if (err && why)
 		*why = held;

@@ -327,7 +327,7 @@ static int attach_chunk(struct tramp_multi *multi, unsigned long *sites, bool *e
 	int err = 0;
 
 	for (i = 0; i < len; i++) {
-		if (tramp_target_can_join(funcs[i], joins)) {
+		if (!tramp_target_check_join(funcs[i], joins, NULL)) {
 			__set_bit(first + i, multi->gate.foreign);
 			joins++;
 		} else {

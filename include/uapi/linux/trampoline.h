@@ -646,6 +646,7 @@ struct tramp_session_words {
  *  EOPNOTSUPP  NOT_TRACEABLE, RCU_IDLE, OWN_MODULE
  *  ENXIO       MODULE_GONE
  *  EBUSY       SITE_HELD, ALREADY_ATTACHED
+ *  E2BIG       TOO_MANY_PROGS
  * About one at whose return the program would run also:
  *  EINVAL      NORETURN; AMBIGUOUS*, VARIADIC*, ARG_TYPE*
  *  ENOENT      NO_BTF*

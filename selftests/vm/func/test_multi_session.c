@@ -139,6 +139,36 @@ static void test_pairs(void)
 }
 
 /*
+ * As many sessions as a function takes, which makes the largest image there can be; and one more.
+ * All are of the same program: at the entry each begins behind the one before, and ends before it.
+ */
+static void test_full(void)
+{
+	struct many *m[TRAMP_MAX_PROGS + 1];
+	uint32_t i;
+	int err;
+
+	setup();
+	for (i = 0; i <= TRAMP_MAX_PROGS; i++) {
+		m[i] = many_new();
+		many_add_name(m[i], "tt_hot0");
+		err = many_attach_try(m[i], bpf_program__fd(skel->progs.on_call), many_session());
+		CHECK_EQ(err, i < TRAMP_MAX_PROGS ? 0 : -E2BIG, "session %u: %s %s", i,
+			 tramp_reason_name(m[i]->cmd.refusal.reason), m[i]->cmd.refusal.detail);
+	}
+	CHECK_EQ(m[TRAMP_MAX_PROGS]->cmd.refusal.reason, TRAMP_REASON_TOO_MANY_PROGS, "one more");
+	begin(false);
+	CHECK_EQ(tt_call(dev, "tt_hot0 41").result, 42, "result");
+	check_pairs("tt_hot0", TRAMP_MAX_PROGS);
+	for (i = 0; i < TRAMP_MAX_PROGS; i++) {
+		CHECK_EQ(call_of(i)->depth, i, "depth of session %u", i);
+		CHECK_EQ(call_of(i)->result, 42, "result for session %u", i);
+		many_detach(m[i]);
+	}
+	free(m[TRAMP_MAX_PROGS]);
+}
+
+/*
  * hrtimer_nanosleep() calls do_nanosleep(), which the kernel's fentry and fexit watch: a session
  * that told another time than they would not lie around them, or not closely.
  */
@@ -180,6 +210,7 @@ static void test_duration(void)
 
 static const struct ktap_test tests[] = {
 	{ "pairs", test_pairs, 60 },
+	{ "full", test_full, 60 },
 	{ "duration", test_duration, 60 },
 };
 
