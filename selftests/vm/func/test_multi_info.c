@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bpf_link_info of a link to many functions, member by member and error by error, against that of
- * the kernel's own kprobe.multi link; and an update of such a link, which is refused.
+ * bpf_link_info of a link to many functions, by members and errors, against that of the kernel's
+ * own kprobe.multi link. And an update of such a link, which is refused.
  */
 #include <errno.h>
 #include <linux/bpf.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Actors: processes that do one thing to the kernel over and over, at random, beside others.
- * Some attach programs by our module (attach.c). The others are the surroundings that these
- * meet (surroundings.c), modules that come and go (modules.c), memory that gets short
- * (pressure.c), and work that is checked by a program of others (verify.c).
+ * Some attach programs by our module (attach.c). The others are what these meet: modules that come
+ * and go (modules.c), memory that gets short (pressure.c), work that a program of others checks
+ * (verify.c), and more (surroundings.c).
  *
  * Each runs until the end, and gives back what it holds. An actor may be refused because of
  * another one: the errors it expects are listed where it asks. All others fail the test.
@@ -65,7 +65,7 @@ void modules_step(uint64_t *r);
 /* A step of an actor: it takes some of the memory, and gives all back when little is left. */
 void pressure_step(uint64_t *r);
 
-/* An actor: stress-ng, which must be there, does one sort of work after the other, and checks it. */
+/* An actor: stress-ng, which must be there, does one sort of work after the other, and checks. */
 void verify_begin(void);
 void verify_step(uint64_t *r);
 
