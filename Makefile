@@ -113,6 +113,7 @@ DEPS_GROUPS	= $(if $(filter $(LIB_GOALS) deb,$(DEPS_GOALS)),lib) \
 		  $(if $(filter fuzz test test-unit,$(DEPS_GOALS)),fuzz) \
 		  $(if $(filter test-image,$(DEPS_GOALS)),deb image) \
 		  $(if $(filter debug-kernel test-debug test-coverage fuzz-ioctl,$(DEPS_GOALS)),debug) \
+		  $(if $(and $(DEPS_GOALS),$(filter %-cfi,$(K))),debug cfi) \
 		  $(if $(filter test-coverage test-coverage-unit,$(DEPS_GOALS)),coverage)
 
 # Look for missing packages before any rule runs: a no-op of a few milliseconds when all are
