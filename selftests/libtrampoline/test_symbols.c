@@ -17,6 +17,7 @@ static const char kallsyms[] =
 	"ffffffff81000000 T _text\n"
 	"ffffffff810000f0 T __pfx_do_unlinkat\n"
 	"ffffffff81000100 T do_unlinkat\n"
+	"ffffffff810001f0 T __cfi_do_rmdir\n"
 	"ffffffff81000200 T do_rmdir\n"
 	"ffffffff81000300 t helper\n"
 	"ffffffff81000400 t helper\n"

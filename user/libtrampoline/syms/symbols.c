@@ -45,8 +45,12 @@ static int cmp_addr(const void *a, const void *b, void *ctx)
 /* Whether a line of kallsyms is a function of the kernel or of a module. */
 static bool take_line(const struct libtramp_ksym *line, struct tramp_sym *sym)
 {
-	/* The padding in front of functions has names of its own (CONFIG_PREFIX_SYMBOLS). */
-	if (!strncmp(line->name, "__pfx_", 6) || !libtramp_is_module(line->module))
+	/*
+	 * The bytes in front of functions have names of their own: padding
+	 * (CONFIG_PREFIX_SYMBOLS), and what kCFI puts there (CONFIG_CFI_CLANG).
+	 */
+	if (!strncmp(line->name, "__pfx_", 6) || !strncmp(line->name, "__cfi_", 6) ||
+	    !libtramp_is_module(line->module))
 		return false;
 	sym->addr = line->addr;
 	sym->name = line->name;
