@@ -137,6 +137,11 @@ uint64_t ksym_addr(const char *name)
 	return 0;
 }
 
+bool ksym_is_padding(const char *name)
+{
+	return !strncmp(name, "__pfx_", 6) || !strncmp(name, "__cfi_", 6);
+}
+
 const char *ksym_name(uint64_t addr, char *buf, size_t len)
 {
 	size_t lo = 0, hi;

@@ -27,7 +27,7 @@ uint64_t *functions_take(int *nr, int wanted, uint64_t *state)
 		next = strchr(line, '\n') + 1;
 		a = strtoull(line, NULL, 16);
 		if (a >= first && a < end && strchr("tTwW", line[17]) &&
-		    strncmp(line + 19, "__pfx_", 6) && (!n || a != addr[n - 1]) &&
+		    !ksym_is_padding(line + 19) && (!n || a != addr[n - 1]) &&
 		    rnd(state) % skip == 0)
 			addr[n++] = a;
 	}

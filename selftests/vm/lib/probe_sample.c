@@ -137,7 +137,7 @@ void sample_draw(struct sample *out, int nr, uint64_t *state)
 		k = symbol_at(syms, nr_syms, addr);
 		/* Nor the room in front of functions that the kernel keeps for itself. */
 		if ((k + 1 < nr_syms && syms[k + 1].addr - syms[k].addr > MAX_FUNCTION) ||
-		    !strncmp(syms[k].name, "__pfx_", 6))
+		    ksym_is_padding(syms[k].name))
 			continue;
 		n += draw_from(addr, out + n, nr - n, state);
 		if (n == nr)

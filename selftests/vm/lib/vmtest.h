@@ -88,6 +88,8 @@ struct tramp_query tramp_query_link(uint32_t id);
 uint64_t ksym_addr(const char *name);
 /* "name+0x12" of an address, for messages and comparisons. */
 const char *ksym_name(uint64_t addr, char *buf, size_t len);
+/* Whether a symbol is of the bytes in front of a function: padding, or kCFI's. */
+bool ksym_is_padding(const char *name);
 /* Forget what was read of kallsyms and of the modules there are. */
 void ksym_reload(void);
 /*

@@ -323,7 +323,7 @@ static bool of_interest(const struct text_sym *s)
 	};
 	unsigned int i;
 
-	if (s->module[0] || strstr(s->name, "__pfx_") || strstr(s->name, ".cold"))
+	if (s->module[0] || ksym_is_padding(s->name) || strstr(s->name, ".cold"))
 		return false;
 	for (i = 0; i < sizeof(start) / sizeof(start[0]); i++)
 		if (!strncmp(s->name, start[i], strlen(start[i])))

@@ -217,7 +217,7 @@ static void test_rule(void)
 			continue;
 		/* All that have no site; some of the others, and of the padding before them. */
 		if (may ? k % 16 > 1 || several(&all, syms[k].name) :
-			  k % 16 && !strncmp(syms[k].name, "__pfx_", 6))
+			  k % 16 && ksym_is_padding(syms[k].name))
 			continue;
 		if (probe_explain(&f, syms[k].addr, NULL, false))
 			continue;	/* text of init */

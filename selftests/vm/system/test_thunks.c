@@ -125,7 +125,7 @@ static void draw(void)
 		i = rnd(&state) % (nr_syms - 1);
 		if (syms[i].addr < start || syms[i + 1].addr > end ||
 		    syms[i + 1].addr - syms[i].addr > MAX_FUNCTION ||
-		    !strncmp(syms[i].name, "__pfx_", 6))
+		    ksym_is_padding(syms[i].name))
 			continue;
 		draw_from(syms[i].addr, syms[i + 1].addr - syms[i].addr);
 	}
