@@ -103,6 +103,14 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(text_poke_sync) \
 	X(within_kprobe_blacklist)
 
+#ifdef CONFIG_ARCH_USES_CFI_TRAPS
+#define TRAMP_KSYM_CFI(X) \
+	X(__start___kcfi_traps) \
+	X(__stop___kcfi_traps)
+#else
+#define TRAMP_KSYM_CFI(X)
+#endif
+
 /* X(name): likewise variables, and places in the text. */
 #define TRAMP_KSYM_PROBE_ADDRS(X) \
 	X(_stext) \
@@ -115,7 +123,8 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(__stop_static_call_sites) \
 	X(bpf_prog_active) \
 	X(kprobe_mutex) \
-	X(text_mutex)
+	X(text_mutex) \
+	TRAMP_KSYM_CFI(X)
 
 /*
  * X(name, "what is off without it"): variables and addresses that are never called from C; NULL:

@@ -17,7 +17,8 @@
  * again for each probe in it.
  *
  * The same tables tell which bytes the kernel itself patches: jump labels and static calls. (The
- * kernel's own answer goes through all of them each time.)
+ * kernel's own answer goes through all of them each time.) Others it reads again: those of kCFI's
+ * checks.
  *
  * The answer stays right. Code that appears later (another module) is not linked against the
  * middle of functions. Jump labels and fix-ups were counted in any state. Alternatives have been
@@ -173,6 +174,43 @@ static void read_calls(struct area *area, const struct static_call_site *s,
 		reserve(area, (unsigned long)&s->addr + s->addr, CALL_INSN_SIZE);
 }
 
+#ifdef CONFIG_ARCH_USES_CFI_TRAPS
+/*
+ * kCFI's check in front of an indirect call. A mov (6 bytes) has the hash of the type. An add (4)
+ * adds the one in front of the callee. A branch (2) goes over a ud2, which is executed when a wrong
+ * function was to be called. The kernel knows the ud2 by its address, and reads mov and add for its
+ * report: which function, and of what type. Its own kprobes keep off, too (can_probe()). With
+ * FineIBT there is no ud2; the check is in front of the callee.
+ */
+static void read_checks(struct area *area, const s32 *t, const s32 *end)
+{
+	static const u8 ud2[] = { 0x0f, 0x0b };
+	unsigned long trap;
+
+	for (; t < end; t++) {
+		trap = (unsigned long)t + *t;
+		if (!in_area(area, trap) || memcmp((void *)trap, ud2, sizeof(ud2)))
+			continue;
+		reserve(area, trap - 12, 6 + 4);
+		reserve(area, trap, sizeof(ud2));
+	}
+}
+
+static void read_traps(struct area *area)
+{
+	tramp_text_assert_locked();
+	if (area->mod)
+		read_checks(area, area->mod->kcfi_traps, area->mod->kcfi_traps_end);
+	else
+		read_checks(area, (void *)tramp_ksyms.__start___kcfi_traps,
+			    (void *)tramp_ksyms.__stop___kcfi_traps);
+}
+#else
+static void read_traps(struct area *area)
+{
+}
+#endif
+
 static void read_tables(struct area *area)
 {
 	mutex_lock(&tramp_mutex);
@@ -192,6 +230,7 @@ static void read_tables(struct area *area)
 		read_calls(area, (void *)tramp_ksyms.__start_static_call_sites,
 			   (void *)tramp_ksyms.__stop_static_call_sites);
 	}
+	read_traps(area);
 	tramp_text_unlock();
 	mutex_unlock(&tramp_mutex);
 }
