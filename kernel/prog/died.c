@@ -37,6 +37,7 @@
 #include <linux/spinlock.h>
 #include <linux/stacktrace.h>
 #include <linux/tracepoint.h>
+#include <trace/events/sched.h>
 #include "base/ksyms.h"
 #include "base/tramp.h"
 #include "died.h"
@@ -120,6 +121,10 @@ int __init tramp_died_init(void)
 		pr_info("this kernel lacks sched_process_exit, do_exit() or a sure unwinder: a task that dies in a traced function keeps its image\n");
 		return 0;
 	}
+#ifdef CONFIG_CFI_CLANG
+	/* Registering takes any function, and calls check its type. */
+	check_trace_callback_type_sched_process_exit(on_exit);
+#endif
 	frames = __alloc_percpu(MAX_FRAMES * sizeof(long), sizeof(long));
 	err = frames ? tracepoint_probe_register(exit_point, on_exit, NULL) : -ENOMEM;
 	if (err) {
