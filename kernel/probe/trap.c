@@ -180,8 +180,18 @@ NOKPROBE_SYMBOL(take_first);
  * the stack are its first instruction behind the call, and its caller. If the int3 is
  * ours, return 1 to the caller in its place. Where it is called nothing is live but
  * the argument.
+ *
+ * The kernel may write into the padding in front of a function with an ENDBR (kCFI, call
+ * depth tracking), so there must be some where its own functions have it.
  */
+#ifdef ASM_FUNC_ALIGN
+#define STUB_ALIGN	ASM_FUNC_ALIGN "\n"
+#else
+#define STUB_ALIGN	__ALIGN_STR "\n"
+#endif
+
 asm(".pushsection .text, \"ax\", @progbits\n"
+	STUB_ALIGN
 	".type tramp_int3_stub, @function\n"
 	"tramp_int3_stub:\n"
 	ASM_ENDBR
