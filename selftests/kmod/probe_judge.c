@@ -6,6 +6,10 @@
  * The judges ask thousands of addresses at a time: kprobes are registered disabled,
  * which makes every check and patches nothing, and unregistered together, at
  * the price of one grace period.
+ *
+ * Functions that are looked up by name are called __nocfi. Nobody takes the address of most of
+ * them, so a kernel with kCFI has wiped the hash of their type. A checked call would kill it.
+ * kallsyms_lookup_name() is called behind its ENDBR, where no hash is in front.
  */
 #include <linux/kernel.h>
 #include <linux/cpu.h>
@@ -25,7 +29,7 @@
 /* Kprobes that are registered before they are unregistered together. */
 #define TT_BATCH 1000
 
-static void *tt_symbol(const char *name)
+static void *__nocfi tt_symbol(const char *name)
 {
 	struct kprobe kp = { .symbol_name = name };
 	void *addr;
@@ -44,7 +48,7 @@ static void *tt_symbol(const char *name)
 	return addr;
 }
 
-int tt_ftrace_kill(void)
+int __nocfi tt_ftrace_kill(void)
 {
 	void (*kill)(void) = tt_symbol("ftrace_kill");
 
@@ -55,7 +59,7 @@ int tt_ftrace_kill(void)
 }
 
 /* By what /proc/kallsyms asks for the symbols of BPF. To read all of that takes 0.2 s. */
-int tt_images(void)
+int __nocfi tt_images(void)
 {
 	static int (*get)(unsigned int nr, unsigned long *value, char *type, char *name);
 	static const char prefix[] = "trampoline_";
@@ -111,7 +115,7 @@ out:
 }
 
 #ifdef CONFIG_OPTPROBES
-static int tt_judge_optimise(const u64 *addrs, s32 *results, u32 nr)
+static int __nocfi tt_judge_optimise(const u64 *addrs, s32 *results, u32 nr)
 {
 	int (*prepare)(struct optimized_kprobe *op, struct kprobe *orig) =
 		tt_symbol("arch_prepare_optimized_kprobe");
@@ -152,7 +156,7 @@ static int tt_judge_optimise(const u64 *addrs, s32 *results, u32 nr)
 }
 #endif
 
-static int tt_judge_blacklist(const u64 *addrs, s32 *results, u32 nr)
+static int __nocfi tt_judge_blacklist(const u64 *addrs, s32 *results, u32 nr)
 {
 	bool (*within)(unsigned long addr) = tt_symbol("within_kprobe_blacklist");
 	u32 i;
