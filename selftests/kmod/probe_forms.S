@@ -49,18 +49,31 @@ tt_form_data:
 	ANNOTATE_RETPOLINE_SAFE
 .endm
 
+/*
+ * In front of a function. A kernel with kCFI writes there, when it seals an ENDBR that nothing
+ * refers to: a hash for callers to stumble over.
+ */
+.macro TT_ALIGN
+	.p2align 4
+#ifdef CONFIG_CFI_CLANG
+	FUNCTION_PADDING
+#endif
+.endm
+
 /* As the compiler begins a function that can be traced. */
 .macro TT_SITE
 #ifdef CONFIG_X86_KERNEL_IBT
 	endbr64
 #endif
-	/* The code that the compiler makes of -mfentry -mrecord-mcount. */
+	/* As -mfentry -mrecord-mcount makes it. clang lacks the latter: objtool does it. */
 .Lsite\@:
 	call	__fentry__
+#ifndef CONFIG_FTRACE_MCOUNT_USE_OBJTOOL
 	.pushsection __mcount_loc, "a"
 	.p2align 3
 	.quad .Lsite\@
 	.popsection
+#endif
 .endm
 
 .macro TT_RECORD name, place, first, flags, nr
@@ -78,7 +91,7 @@ tt_form_data:
 .endm
 
 .macro TT_ONE name, place, first, flags, pre, insn
-	.p2align 4
+	TT_ALIGN
 	.globl tt_form_\name\()_\place
 	.type tt_form_\name\()_\place, @function
 tt_form_\name\()_\place:
@@ -322,7 +335,7 @@ tt_forms_end:
 	.text
 
 /* The calls call this: it notes the return address. */
-	.p2align 4
+	TT_ALIGN
 	.globl tt_form_callee
 	.type tt_form_callee, @function
 tt_form_callee:
@@ -341,7 +354,7 @@ tt_form_callee:
  * Have the registers and flags of @regs, call @function, write them back.
  * regs->gpr[4] becomes rsp as it is on entry of @function.
  */
-	.p2align 4
+	TT_ALIGN
 	.globl tt_form_enter
 	.type tt_form_enter, @function
 tt_form_enter:

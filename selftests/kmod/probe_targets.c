@@ -150,7 +150,7 @@ TT_TARGET u64 tt_prefixed(u64 a)
 static u64 call_tt_prefixed(const u64 *v) { return tt_prefixed(v[0]); }
 
 /* The other function of this name, which has a part (shapes.c); this one has no ftrace site. */
-static notrace TT_TARGET u64 tt_twin(u64 a) { return a + 3; }
+notrace TT_STATIC_TARGET u64 tt_twin(u64 a) { return a + 3; }
 
 struct tt_target tt_probe_targets[] = {
 	TT_ROW(tt_patched, "!u8 u8"),

@@ -82,10 +82,10 @@ TT_TARGET u64 tt_cold(u64 a) { return TT_COLD(tt_cold, a); }
 notrace TT_TARGET u64 tt_cold_hidden(u64 a) { return TT_COLD(tt_cold_hidden, a); }
 
 /* One of two functions of that name (probe_targets.c), and the other has no ftrace site. */
-static TT_TARGET u64 tt_twin(u64 a) { return TT_COLD(tt_twin, a); }
+TT_STATIC_TARGET u64 tt_twin(u64 a) { return TT_COLD(tt_twin, a); }
 
 /* A function of the kernel proper has this name too: libbpf, asked by name, takes that one. */
-static TT_TARGET u64 do_symlinkat(u64 a) { return TT_MIX(5, a); }
+TT_STATIC_TARGET u64 do_symlinkat(u64 a) { return TT_MIX(5, a); }
 
 /* A fault inside the body is fixed up by the exception table. */
 TT_TARGET s64 tt_extable(u64 addr)

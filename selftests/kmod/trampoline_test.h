@@ -76,9 +76,17 @@
 
 /*
  * noipa: the compiler may neither inline nor clone the target, nor learn
- * anything from its body; so it is called as its prototype says.
+ * anything from its body; so it is called as its prototype says. clang has no
+ * such attribute. It knows nothing of a weak function, as another may take its place;
+ * static ones cannot be weak, and it learns little of those that it does not optimise.
  */
+#ifdef __clang__
+#define TT_TARGET __attribute__((__noinline__, __used__, __weak__))
+#define TT_STATIC_TARGET static __attribute__((__noinline__, __used__, __optnone__))
+#else
 #define TT_TARGET __attribute__((__noipa__, __used__))
+#define TT_STATIC_TARGET static TT_TARGET
+#endif
 
 /**
  * struct tt_target - one row of a table of targets
