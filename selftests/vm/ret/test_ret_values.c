@@ -62,14 +62,17 @@ static uint64_t low(uint64_t value, int bytes)
 
 /*
  * Each system call begins at another place of its stack: addresses there count from sp. Of cs the
- * kernel writes two bytes on some versions.
+ * kernel writes two bytes on some versions. The test module may keep in a register how many calls
+ * there were before, which is one more each time.
  */
-static uint64_t from_sp(const struct seen_regs *seen, int k)
+static uint64_t from_sp(const struct seen_regs *seen, int k, uint64_t calls)
 {
 	uint64_t sp = seen->regs[REG_SP], value = seen->regs[k];
 
 	if (k == REG_CS)
 		return low(value, 2);
+	if (k <= 5 && value == calls)
+		return 0;
 	return value - sp < 16384 ? value - sp : value;
 }
 
@@ -79,6 +82,7 @@ static void check_value(unsigned int i, bool held)
 	struct attachment hold = {}, p;
 	uint64_t result = tt_call(dev, "%s %s", values[i].name, values[i].args).result;
 	const char *name = values[i].name;
+	uint64_t calls[2];
 	int how, k;
 
 	memset(seen, 0, 2 * sizeof(*seen));
@@ -89,6 +93,7 @@ static void check_value(unsigned int i, bool held)
 		if (how == OURS)
 			attachment_expect(&p, held ? TRAMP_MODE_RETHOOK : TRAMP_MODE_DIRECT,
 					  held ? TRAMP_REASON_SITE_HELD : TRAMP_REASON_NONE, name);
+		calls[how] = tt_calls(dev, name);
 		CHECK_EQ(tt_call(dev, "%s %s", name, values[i].args).result, result,
 			 "%s's result", name);
 		CHECK_EQ(seen[how].hits, 1, "%s: hits", name);
@@ -99,7 +104,8 @@ static void check_value(unsigned int i, bool held)
 	/* All that a caller may rely on, and where it goes on. */
 	for (k = 0; k < PROBE_REGS; k++)
 		CHECK((k > 5 && k < REG_IP && k != REG_AX) || k == 18 || k == REG_SP ||
-		      from_sp(&seen[OURS], k) == from_sp(&seen[KERNEL], k),
+		      from_sp(&seen[OURS], k, calls[OURS]) ==
+			      from_sp(&seen[KERNEL], k, calls[KERNEL]),
 		      "%s: member %d: %#llx in ours, %#llx in the kernel's", name, k,
 		      seen[OURS].regs[k], seen[KERNEL].regs[k]);
 	detach(&hold);
