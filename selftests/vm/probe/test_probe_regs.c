@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <linux/bpf.h>
 #include "fixture.h"
 #include "probe.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
@@ -130,6 +131,57 @@ static void compare_run(const struct tt_form_run *run, const struct tt_form_run 
 }
 
 /*
+ * The thunk through which functions return, as the kernel's own code for a program does; "" if
+ * there is none. That code ends in `leave`, and a return or a jump.
+ */
+static const char *return_thunk(void)
+{
+	static uint8_t code[4096];
+	static char name[128];
+	uint64_t addr = 0;
+	struct bpf_prog_info info = { .jited_prog_len = sizeof(code),
+				      .jited_prog_insns = (uintptr_t)code,
+				      .nr_jited_ksyms = 1, .jited_ksyms = (uintptr_t)&addr };
+	uint32_t len = sizeof(info), at;
+	int32_t rel;
+
+	REQUIRE(!bpf_obj_get_info_by_fd(bpf_program__fd(probe_skel->progs.count), &info, &len) &&
+		info.jited_prog_len <= sizeof(code), "a program's code: %s", strerror(errno));
+	for (at = info.jited_prog_len - 2; at; at--)
+		if (code[at] == 0xc9 && (code[at + 1] == 0xc3 || code[at + 1] == 0xe9))
+			break;
+	REQUIRE(at, "the end of a program's code");
+	memcpy(&rel, code + at + 2, sizeof(rel));
+	if (code[at + 1] == 0xe9)
+		ksym_name(addr + at + 6 + rel, name, sizeof(name));
+	return name;
+}
+
+/* Calls and returns are counted. */
+static bool has_call_depth(void)
+{
+	return strstr(return_thunk(), "call_depth");
+}
+
+/* Where returns go through a thunk that does more than count, `ret n` works where it stands. */
+static bool is_fixed_ret(int form)
+{
+	return !strncmp(forms[form].name, "tt_form_ret_n_", 14) && return_thunk()[0] &&
+	       !has_call_depth();
+}
+
+/* The kernel's kprobes would take it for a plain return. */
+static bool refused_ret(const struct attachment *p, int form, uint64_t addr)
+{
+	bool refused = p->err == -EOPNOTSUPP && p->reply.refusal.reason == TRAMP_REASON_INSN_FIXED;
+
+	if (p->how == KERNEL || addr != forms[form].form || !is_fixed_ret(form))
+		return false;
+	CHECK(refused, "%s: not refused", forms[form].name);
+	return refused;
+}
+
+/*
  * Attach; the kernel cannot probe a call through memory, and is let off. Anything
  * else that fails ends the test.
  */
@@ -138,7 +190,7 @@ static struct attachment attach_form(enum how how, struct bpf_program *prog, int
 {
 	struct attachment p = attach_insn_try(how, bpf_program__fd(prog), addr, flags, form);
 
-	if (p.how == KERNEL && p.err == -EOPNOTSUPP)
+	if ((p.how == KERNEL && p.err == -EOPNOTSUPP) || refused_ret(&p, form, addr))
 		return p;
 	REQUIRE(!p.err, "attach to %s (%s): %s, %s %s", forms[form].name,
 		p.how == KERNEL ? "kernel" : "ours", strerror(-p.err),
@@ -193,6 +245,8 @@ static void all_forms(const char *form_text, uint32_t flags, bool on_form)
 
 		if (p[form].fd < 0)
 			continue;
+		if (is_fixed_ret(form))
+			forms[form].expect = TT_EXPECT_STUCK;
 		if (forms[form].expect == TT_EXPECT_KPROBE)
 			attachment_expect(&p[form], TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXED,
 					  form_text);
@@ -528,10 +582,14 @@ static void test_entry(void)
 			detach(&p);
 		}
 		CHECK_EQ(ours[i].regs[REG_IP], site + 1, "%s: ip", names[i]);
-		for (k = 0; k < PROBE_REGS; k++)
-			CHECK(level(&ours[i], k) == level(&kernel[i], k),
+		for (k = 0; k < PROBE_REGS; k++) {
+			/* To count the call changes flags that nobody relies on at an entry. */
+			uint64_t lost = k == REG_FLAGS && has_call_depth() ? ARITHMETIC : 0;
+
+			CHECK((level(&ours[i], k) & ~lost) == (level(&kernel[i], k) & ~lost),
 			      "%s: %s is %#llx in ours, %#llx in the kernel's", names[i], reg_name[k],
 			      ours[i].regs[k], kernel[i].regs[k]);
+		}
 	}
 	teardown();
 }
