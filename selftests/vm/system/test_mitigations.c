@@ -5,8 +5,9 @@
  * thunk. Calls are counted (call depth tracking) or not. Ours must be the same.
  * selftests/vm/system/matrix boots CPUs on which that differs.
  *
- * Environment: MITIGATION, "FILE: TEXT": what the kernel has to say in
- * /sys/devices/system/cpu/vulnerabilities/FILE; otherwise it is not the machine for the test.
+ * Environment: MITIGATION, "NAME: TEXT": what the kernel has to say, or else it is not the machine
+ * for the test. NAME is a file of /sys/devices/system/cpu/vulnerabilities; `preempt`, of which the
+ * text is the model that runs (PREEMPT_DYNAMIC); or `cfi`, of which it is what the kernel log says.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 #include <linux/bpf.h>
 #include <Zydis/Zydis.h>
 #include "fixture.h"
@@ -23,6 +25,7 @@
 #include "selftests/vm/lib/record.skel.h"
 
 #define VULNERABILITIES	"/sys/devices/system/cpu/vulnerabilities/"
+#define PREEMPT		"/sys/kernel/debug/sched/preempt"
 #define MAX_CODE	32768
 #define FUNC		"tt_hot0"
 
@@ -148,13 +151,24 @@ static void check_ways(const char *what, const struct attachment *a, const struc
 
 /* -------------------------------------------------------------- the machine --- */
 
-static void check_machine(void)
+/* The kernel says @text of @name: whether that is what MITIGATION wants. */
+static bool says(const char *name, const char *text)
 {
 	const char *want = getenv("MITIGATION");
+	char line[320];
+
+	snprintf(line, sizeof(line), "%.60s: %.240s", name, text);
+	if (strcmp(text, "Not affected"))
+		ktap_note("%s", line);
+	return want && !strncmp(line, want, strlen(want));
+}
+
+static bool says_vulnerabilities(void)
+{
 	DIR *dir = opendir(VULNERABILITIES);
-	char path[512], line[320];
-	bool met = !want;
 	struct dirent *d;
+	bool met = false;
+	char path[512];
 
 	REQUIRE(dir, "%s: %s", VULNERABILITIES, strerror(errno));
 	while ((d = readdir(dir))) {
@@ -165,13 +179,55 @@ static void check_machine(void)
 		snprintf(path, sizeof(path), VULNERABILITIES "%s", d->d_name);
 		text = read_file(path);
 		text[strcspn(text, "\n")] = 0;
-		snprintf(line, sizeof(line), "%.60s: %.240s", d->d_name, text);
-		if (!strstr(text, "Not affected"))
-			ktap_note("%s", line);
-		met |= want && !strncmp(line, want, strlen(want));
+		met |= says(d->d_name, text);
 		free(text);
 	}
 	closedir(dir);
+	return met;
+}
+
+/* "none voluntary (full)": the one in brackets. */
+static bool says_preempt(void)
+{
+	char *text, *model;
+	bool met = false;
+
+	if (access(PREEMPT, R_OK))
+		return false;
+	text = read_file(PREEMPT);
+	model = strchr(text, '(');
+	if (model) {
+		model[strcspn(model, ")")] = 0;
+		met = says("preempt", model + 1);
+	}
+	free(text);
+	return met;
+}
+
+/* "Using kCFI", "Using FineIBT CFI", "Disabling CFI"; nothing where the kernel has none. */
+static bool says_cfi(void)
+{
+	bool met = false;
+	int status;
+	char *text = run_command(&status, "dmesg | sed -n '%s'",
+				 "s/.*alternatives: \\([UD].*ing .*CFI\\)$/\\1/p");
+
+	REQUIRE(!status, "dmesg: status %d", status);
+	text[strcspn(text, "\n")] = 0;
+	if (text[0])
+		met = says("cfi", text);
+	free(text);
+	return met;
+}
+
+static void check_machine(void)
+{
+	const char *want = getenv("MITIGATION");
+	bool met = !want;
+
+	met |= says_vulnerabilities();
+	met |= says_preempt();
+	met |= says_cfi();
 	REQUIRE(met, "not the machine for this test: it has no \"%s\"", want);
 }
 
