@@ -34,6 +34,7 @@ static const char kallsyms[] =
 	"ffffffff82000100 r some_rodata\n"
 	"ffffffffc0000000 t helper\t[ext4]\n"
 	"ffffffffc0000100 t ext4_read\t[ext4]\n"
+	"ffffffffc0000105 t .Ltmp8\t[ext4]\n"
 	"ffffffffc0000200 t vfs_read\t[shadow]\n"
 	"ffffffffc0000300 t trampoline_6442509676_1\t[bpf]\n"
 	"ffffffffc0000400 t kprobe_insn_page\t[__builtin__kprobes]\n"

@@ -52,6 +52,9 @@ static bool take_line(const struct libtramp_ksym *line, struct tramp_sym *sym)
 	if (!strncmp(line->name, "__pfx_", 6) || !strncmp(line->name, "__cfi_", 6) ||
 	    !libtramp_is_module(line->module))
 		return false;
+	/* Labels in the middle of functions, which clang leaves in modules. */
+	if (!strncmp(line->name, ".L", 2))
+		return false;
 	sym->addr = line->addr;
 	sym->name = line->name;
 	sym->module = line->module;
