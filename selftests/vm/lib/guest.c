@@ -90,6 +90,11 @@ void ksym_reload(void)
 	nr_ksyms = 0;
 }
 
+bool ksym_is_label(const char *name)
+{
+	return !strncmp(name, ".L", 2);
+}
+
 static void ksym_load(void)
 {
 	size_t room = 0;
@@ -110,6 +115,8 @@ static void ksym_load(void)
 		name = end + 3;
 		module = strchr(name, '[');
 		name[strcspn(name, "\t ")] = '\0';
+		if (ksym_is_label(name))
+			continue;
 		if (module) {
 			module[strcspn(module, "]")] = '\0';
 			if (ksym_is_gone(end[1], module + 1, addr))

@@ -240,7 +240,8 @@ static bool text_line(char *line, struct text_sym *s)
 		name[TRAMP_SYM_LEN - 1] = '\0';
 	s->name = name;
 	s->module = module;
-	return strncmp(module, "bpf", 3) && strcmp(module, "__builtin__kprobes") &&
+	return !ksym_is_label(name) && strncmp(module, "bpf", 3) &&
+	       strcmp(module, "__builtin__kprobes") &&
 	       strcmp(module, "__builtin__ftrace") && !ksym_is_gone(s->type, module, s->addr);
 }
 

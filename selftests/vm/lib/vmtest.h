@@ -90,6 +90,8 @@ uint64_t ksym_addr(const char *name);
 const char *ksym_name(uint64_t addr, char *buf, size_t len);
 /* Whether a symbol is of the bytes in front of a function: padding, or kCFI's. */
 bool ksym_is_padding(const char *name);
+/* Whether a symbol is a label in the middle of a function: clang leaves them in modules. */
+bool ksym_is_label(const char *name);
 /* Forget what was read of kallsyms and of the modules there are. */
 void ksym_reload(void);
 /*
