@@ -15,7 +15,8 @@ Goals:
   update-golden  after images were changed on purpose: write selftests/unit/golden.txt anew
   test-host    tests that run here and boot machines: the VM runner, the demo
   test-vm      tests inside the guests
-  test-matrix  values, probes, returns, and the bytes of images on CPUs with other mitigations
+  test-matrix  values, probes, returns, the demo, and the bytes of images on CPUs with other
+               mitigations and with other preemption; K=6.12-cfi: with kCFI and FineIBT
   debug-kernel kernels with KASAN, lockdep and their like (6.1-debug, 6.12-debug), or with KCSAN
                (6.12-kcsan), gcov (6.1-gcov, 6.12-gcov) or kCFI and FineIBT (6.12-cfi, by clang):
                those in K=, default 6.1-debug; a quarter of an hour each, once

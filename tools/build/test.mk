@@ -94,7 +94,8 @@ MATRIX_KERNELS	= $(or $(K),6.1 6.12)
 
 test-matrix: $(call vm-images,$(MATRIX_KERNELS)) $(call vm-modules,$(MATRIX_KERNELS)) $(GUEST_READY) \
 		$(addprefix $(O)/selftests/vm/,system/test_mitigations func/test_values \
-		probe/test_probe_regs ret/test_ret_values)
+		probe/test_probe_regs ret/test_ret_values) $(BPF_DEMO_OBJ) \
+		$(O)/bpf/examples/unlink_snoop/unlink_snoop
 	$(Q)O=$(O) TEST_KERNELS='$(MATRIX_KERNELS)' tools/test $(if $(T),--match '$(T)') host $(MATRIX)
 
 shell: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMPCTL) $(O)/guest-files
