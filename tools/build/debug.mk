@@ -48,7 +48,8 @@ test-coverage: $(call vm-images,$(COVERAGE_KERNELS)) $(call vm-modules,$(COVERAG
 		tools/test $(if $(T),--match '@($(T)|test_coverage)') \
 		$$(tools/split-tests $(MACHINES) selftests/debug/test_coverage $(COVERAGE_KERNELS) : \
 			$(CHOSEN_GUEST)); status=$$?; \
-	tools/coverage $(O)/coverage $(foreach k,$(COVERAGE_KERNELS),\
+	tools/coverage $(addprefix --unit ,$(wildcard $(COVERAGE_UNIT)/core/trace.info)) $(O)/coverage \
+		$(foreach k,$(COVERAGE_KERNELS),\
 		-- $(O)/modules/$(k)/trampoline $(O)/logs/test-$(k)*.ktap) && exit $$status
 
 # Random requests to the device: that many on each kernel.
