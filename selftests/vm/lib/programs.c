@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loading one program for many functions: see vmtest.h.
+ * Loading one program for many functions, and what the kernel's code for one has: see vmtest.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/bpf.h>
 #include <string.h>
 #include <unistd.h>
 #include <bpf/btf.h>
@@ -87,4 +88,28 @@ int prog_clone(const struct bpf_program *prog, const char *func, enum bpf_attach
 
 	REQUIRE(fd >= 0, "loading %s for %s: %s", bpf_program__name(prog), func, strerror(-fd));
 	return fd;
+}
+
+/* The kernel's code for a program ends in `leave`, and a return or a jump. */
+const char *prog_return_thunk(int prog_fd)
+{
+	static uint8_t code[4096];
+	static char name[128];
+	uint64_t addr = 0;
+	struct bpf_prog_info info = { .jited_prog_len = sizeof(code),
+				      .jited_prog_insns = (uintptr_t)code,
+				      .nr_jited_ksyms = 1, .jited_ksyms = (uintptr_t)&addr };
+	uint32_t len = sizeof(info), at;
+	int32_t rel;
+
+	REQUIRE(!bpf_obj_get_info_by_fd(prog_fd, &info, &len) &&
+		info.jited_prog_len <= sizeof(code), "a program's code: %s", strerror(errno));
+	for (at = info.jited_prog_len - 2; at; at--)
+		if (code[at] == 0xc9 && (code[at + 1] == 0xc3 || code[at + 1] == 0xe9))
+			break;
+	REQUIRE(at, "the end of a program's code");
+	memcpy(&rel, code + at + 2, sizeof(rel));
+	if (code[at + 1] == 0xe9)
+		ksym_name(addr + at + 6 + rel, name, sizeof(name));
+	return name;
 }

@@ -70,9 +70,12 @@ struct func_btf func_btf(const char *func);
 int prog_clone(const struct bpf_program *prog, const char *func, enum bpf_attach_type type);
 int prog_clone_try(const struct bpf_program *prog, const char *func, enum bpf_attach_type type);
 
+/* The thunk through which a program of the kernel returns, and so all functions; "": none. */
+const char *prog_return_thunk(int prog_fd);
+
 /* --------------------------------------------------------- our module --- */
 
-/* An open /dev/trampoline; ends the test if there is none. */
+/* An open /dev/trampoline; ends the test if none. */
 int tramp_device(void);
 struct tramp_info tramp_module(void);
 /* Wait until nothing waits to be freed; false after about 30 s. */
@@ -84,7 +87,7 @@ struct tramp_query tramp_query_link(uint32_t id);
 
 /* ------------------------------------------------------------ the kernel -- */
 
-/* Address of a kernel symbol, 0 if there is none. */
+/* Address of a kernel symbol, 0 if none. */
 uint64_t ksym_addr(const char *name);
 /* "name+0x12" of an address, for messages and comparisons. */
 const char *ksym_name(uint64_t addr, char *buf, size_t len);
@@ -132,7 +135,7 @@ int write_file(const char *path, const char *fmt, ...) __attribute__((format(pri
 char *read_file(const char *path);
 /* Run a shell command; its stdout (and stderr) in memory to be freed. */
 char *run_command(int *status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* First number after @word in @text; @otherwise if there is none. */
+/* First number after @word in @text; @otherwise if none. */
 uint64_t number_after(const char *text, const char *word, uint64_t otherwise);
 
 #endif /* VMTEST_H */

@@ -130,31 +130,9 @@ static void compare_run(const struct tt_form_run *run, const struct tt_form_run 
 	same_words(what, "data", run->data, without->data, TT_FORM_WORDS);
 }
 
-/*
- * The thunk through which functions return, as the kernel's own code for a program does; "" if
- * there is none. That code ends in `leave`, and a return or a jump.
- */
 static const char *return_thunk(void)
 {
-	static uint8_t code[4096];
-	static char name[128];
-	uint64_t addr = 0;
-	struct bpf_prog_info info = { .jited_prog_len = sizeof(code),
-				      .jited_prog_insns = (uintptr_t)code,
-				      .nr_jited_ksyms = 1, .jited_ksyms = (uintptr_t)&addr };
-	uint32_t len = sizeof(info), at;
-	int32_t rel;
-
-	REQUIRE(!bpf_obj_get_info_by_fd(bpf_program__fd(probe_skel->progs.count), &info, &len) &&
-		info.jited_prog_len <= sizeof(code), "a program's code: %s", strerror(errno));
-	for (at = info.jited_prog_len - 2; at; at--)
-		if (code[at] == 0xc9 && (code[at + 1] == 0xc3 || code[at + 1] == 0xe9))
-			break;
-	REQUIRE(at, "the end of a program's code");
-	memcpy(&rel, code + at + 2, sizeof(rel));
-	if (code[at + 1] == 0xe9)
-		ksym_name(addr + at + 6 + rel, name, sizeof(name));
-	return name;
+	return prog_return_thunk(bpf_program__fd(probe_skel->progs.count));
 }
 
 /* Calls and returns are counted. */
