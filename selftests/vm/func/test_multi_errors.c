@@ -4,6 +4,7 @@
  * the function it is about, and leaves nothing behind.
  */
 #include <errno.h>
+#include <linux/bpf.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,49 @@ static void test_form(void)
 	m->cmd.reasons = 0;
 	prog = 9999;
 	expect("no program", m, 0, -EBADF, TRAMP_REASON_BAD_PROG_FD, 1);
+	free(m);
+}
+
+#define MOV(reg, value)	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (reg), .imm = (value) }
+#define CALL(helper)	{ .code = BPF_JMP | BPF_CALL, .imm = (helper) }
+#define EXIT		{ .code = BPF_JMP | BPF_EXIT }
+
+/* A kprobe program of @nr instructions, or a negative errno. */
+static int load(const struct bpf_insn *insns, size_t nr, uint32_t attach_type, uint32_t flags)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type,
+		    .prog_flags = flags);
+
+	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "of_kprobe", "GPL", insns, nr, &opts);
+}
+
+/* Kprobe programs that cannot be attached to many functions, as far as this kernel loads them. */
+static void test_kprobe_program(void)
+{
+	static const struct bpf_insn plain[] = { MOV(0, 0), EXIT };
+	static const struct bpf_insn func_ip[] = { CALL(BPF_FUNC_get_func_ip), MOV(0, 0), EXIT };
+	static const struct bpf_insn override[] = {
+		MOV(2, 0), CALL(BPF_FUNC_override_return), MOV(0, 0), EXIT,
+	};
+	enum { UPROBE_MULTI = 48 };	/* BPF_TRACE_UPROBE_MULTI, newer than these headers */
+	struct many *m = many_new();
+
+	setup();
+	many_add_name(m, "tt_hot0");
+	prog = load(plain, 2, UPROBE_MULTI, 0);
+	REQUIRE(prog >= 0, "uprobe.multi: %s", strerror(-prog));
+	expect("uprobe.multi", m, 0, -EINVAL, TRAMP_REASON_ATTACH_TYPE, 1);
+	prog = load(plain, 2, 0, BPF_F_SLEEPABLE);
+	REQUIRE(prog >= 0, "sleepable: %s", strerror(-prog));
+	expect("sleepable", m, 0, -EINVAL, TRAMP_REASON_PROG_TYPE, 1);
+	prog = load(func_ip, 3, 0, 0);
+	REQUIRE(prog >= 0, "bpf_get_func_ip(): %s", strerror(-prog));
+	expect("bpf_get_func_ip()", m, 0, -EOPNOTSUPP, TRAMP_REASON_FUNC_IP, 1);
+	prog = load(override, 4, 0, 0);
+	if (prog < 0)
+		ktap_note("no CONFIG_BPF_KPROBE_OVERRIDE here: %s", strerror(-prog));
+	else
+		expect("bpf_override_return()", m, 0, -EINVAL, TRAMP_REASON_PROG_OVERRIDE, 1);
 	free(m);
 }
 
@@ -341,6 +385,7 @@ static const struct ktap_test tests[] = {
 	{ "form", test_form, 60 },
 	{ "names", test_names, 60 },
 	{ "program", test_program, 60 },
+	{ "kprobe_program", test_kprobe_program, 60 },
 	{ "one_bad_name", test_one_bad_name, 120 },
 	{ "one_bad", test_one_bad, 120 },
 	{ "twice", test_twice, 60 },

@@ -439,7 +439,34 @@ static void test_image_bytes(void)
 	CHECK(!memcmp(site + at, "\x0f\x1f\x44\x00\x00", 5), "no NOP5 at the site after detach");
 }
 
+/* The switch of the optimiser says what it was set to, and takes nothing else. */
+static void test_optimize_file(void)
+{
+	static const char file[] = "/sys/kernel/debug/trampoline/optimize";
+	static const struct {
+		const char *text;
+		int err, then;
+	} writes[] = {
+		{ "0", 0, 0 }, { "2", -EINVAL, 0 }, { "1", 0, 1 }, { "-1", -EINVAL, 1 },
+		{ "on", -EINVAL, 1 }, { "", 0, 1 },
+	};
+	char *text;
+	size_t i;
+
+	close(fixture_open("about our files"));
+	if (access(file, F_OK))
+		ktap_skip("this module has no probes");
+	for (i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
+		CHECK_EQ(write_file(file, "%s", writes[i].text), writes[i].err, "'%s'",
+			 writes[i].text);
+		text = read_file(file);
+		CHECK_EQ(atoi(text), writes[i].then, "after '%s'", writes[i].text);
+		free(text);
+	}
+}
+
 static const struct ktap_test tests[] = {
+	{ "optimize_file", test_optimize_file, 60 },
 	{ "stats", test_stats, 60 },
 	{ "text_poke", test_text_poke, 60 },
 	{ "ksymbol", test_ksymbol, 60 },

@@ -341,6 +341,7 @@ static void test_syntax(void)
 {
 	struct tramp_detach_batch d;
 	struct tramp_attach *edge;
+	struct attachment kernels;
 	long page = sysconf(_SC_PAGESIZE);
 	uint8_t *map;
 
@@ -374,6 +375,13 @@ static void test_syntax(void)
 	CHECK_EQ(detach_batch(fds, 10, &d), -EINVAL, "not a link");
 	CHECK_EQ(d.failed, 5, "not a link: the fd");
 	CHECK_EQ(tramp_module().links, 10, "links: nothing was detached");
+	kernels = attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count),
+			      ksym_addr("tt_hot0"), 0, 0);
+	fds[5] = kernels.fd;
+	CHECK_EQ(detach_batch(fds, 10, &d), -EINVAL, "a link of the kernel's own");
+	CHECK_EQ(d.refusal.reason, TRAMP_REASON_SYNTAX, "a link of the kernel's own");
+	CHECK_EQ(d.failed, 5, "a link of the kernel's own: the fd");
+	detach(&kernels);
 	fds[5] = 12345;
 	CHECK_EQ(detach_batch(fds, 10, &d), -EBADF, "no file");
 	CHECK_EQ(detach_batch(fds, 0, &d), -EINVAL, "none");
