@@ -448,7 +448,7 @@ static void test_optimize_file(void)
 		int err, then;
 	} writes[] = {
 		{ "0", 0, 0 }, { "2", -EINVAL, 0 }, { "1", 0, 1 }, { "-1", -EINVAL, 1 },
-		{ "on", -EINVAL, 1 }, { "", 0, 1 },
+		{ "on", -EINVAL, 1 }, { "", -EINVAL, 1 },
 	};
 	char *text;
 	size_t i;
