@@ -210,7 +210,7 @@ static void test_duration(void)
 
 static const struct ktap_test tests[] = {
 	{ "pairs", test_pairs, 60 },
-	{ "full", test_full, 60 },
+	{ "full", test_full, 180 },
 	{ "duration", test_duration, 60 },
 };
 
