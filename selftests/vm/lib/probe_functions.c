@@ -52,7 +52,7 @@ uint64_t behind_entry(int dev, uint64_t func)
 	return func + (memcmp(code + 4, nop5, sizeof(nop5)) ? 4 : 9);
 }
 
-uint8_t *text_take(int dev)
+static uint8_t *take(int dev)
 {
 	uint64_t first = ksym_addr("_stext"), end = ksym_addr("_etext"), at, len;
 	uint8_t *text = malloc(end - first);
@@ -63,6 +63,17 @@ uint8_t *text_take(int dev)
 		text_read(dev, at, text + (at - first), len);
 	}
 	return text;
+}
+
+uint8_t *text_take(int dev)
+{
+	int i;
+
+	/* Links of a task that was killed are detached behind its end, and its int3s with them. */
+	for (i = 0; i < 300 && tramp_module().links; i++)
+		usleep(100000);
+	CHECK(tramp_settle(), "images wait to be freed for 30 s");
+	return take(dev);
 }
 
 /*
@@ -92,7 +103,7 @@ static bool kernel_patches(uint64_t addr)
 static unsigned int changes(int dev, const uint8_t *before, bool say)
 {
 	uint64_t first = ksym_addr("_stext"), size = ksym_addr("_etext") - first, i;
-	uint8_t *now = text_take(dev);
+	uint8_t *now = take(dev);
 	unsigned int changed = 0;
 	char name[128];
 

@@ -22,7 +22,7 @@ uint64_t *functions_take(int *nr, int wanted, uint64_t *state);
 /* The first instruction of a function that is not ftrace's, if it begins as most do. */
 uint64_t behind_entry(int dev, uint64_t func);
 
-/* The text of the kernel proper as it is now; to be freed. */
+/* The text of the kernel proper without anything of ours, for which it waits; to be freed. */
 uint8_t *text_take(int dev);
 /* Nothing in it has changed since, but what the kernel itself patches: jump labels, say. */
 void text_check(int dev, const uint8_t *before);
