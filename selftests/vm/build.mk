@@ -5,7 +5,7 @@
 
 VM_DIR		= selftests/vm
 VM_FOLDERS	= func probe ret link system fuzz stress
-# They cannot run beside others: a script on this side boots a machine for each. test_stress is for
+# They cannot run beside others. A script on this side boots a machine for each. test_stress is for
 # make stress alone: it wants stress-ng, and its comparison of memory does not hold in seconds.
 VM_ALONE	= $(addprefix $(O)/$(VM_DIR)/system/test_,lockdown shutdown thunks kexec) \
 		  $(O)/$(VM_DIR)/stress/test_stress
