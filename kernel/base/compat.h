@@ -137,6 +137,16 @@ static inline void tramp_module_text(const struct module *mod, unsigned long *st
 #endif
 }
 
+/* Bytes of its init text; 0 once that has been dropped. The loader may be dropping it now. */
+static inline unsigned int tramp_module_init_size(const struct module *mod)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	return data_race(READ_ONCE(mod->mem[MOD_INIT_TEXT].size));
+#else
+	return data_race(READ_ONCE(mod->init_layout.size));
+#endif
+}
+
 /*
  * Since 6.6 bpf_link_info tells of kprobes that are attached as perf events, since 6.7 how
  * often they were missed, since 6.9 their cookie.

@@ -12,6 +12,7 @@
 #include "base/btf_id.h"
 #include "base/compat.h"
 #include "base/ksyms.h"
+#include "base/peek.h"
 #include "ftrace/site.h"
 #include "model.h"
 #include "resolve.h"
@@ -72,7 +73,7 @@ static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *
 	own = mod == THIS_MODULE;
 	if (mod)
 		strscpy(name, mod->name, sizeof(name));
-	if (mod && !core && !own && mod->state == MODULE_STATE_LIVE)
+	if (mod && !core && !own && tramp_module_state(mod) == MODULE_STATE_LIVE)
 		got = try_module_get(mod);
 	preempt_enable();
 

@@ -18,6 +18,7 @@
 #include <linux/sort.h>
 #include <linux/uaccess.h>
 #include "base/ksyms.h"
+#include "base/peek.h"
 #include "ftrace/site.h"
 #include "func/gate.h"
 #include "func/resolve.h"
@@ -54,7 +55,7 @@ static int hold_module(struct tramp_funcs *funcs, unsigned long addr, struct tra
 	mod = KSYM(__module_text_address)(addr);
 	for (i = funcs->nr_modules; mod && !known && i-- > 0; )
 		known = more[i] == mod;
-	if (mod && !known && mod != THIS_MODULE && mod->state == MODULE_STATE_LIVE)
+	if (mod && !known && mod != THIS_MODULE && tramp_module_state(mod) == MODULE_STATE_LIVE)
 		got = try_module_get(mod);
 	preempt_enable();
 

@@ -40,6 +40,7 @@
 #include "map.h"
 #include "base/compat.h"
 #include "base/ksyms.h"
+#include "base/peek.h"
 #include "text.h"
 
 /* Text, and bitmaps of its bytes. The bitmaps are one allocation, which @starts begins. */
@@ -247,10 +248,18 @@ static int find_text(struct area *area, unsigned long addr)
 	}
 	preempt_disable();
 	mod = KSYM(__module_text_address)(addr);
-	/* A reference does not keep one that is still coming (func/resolve.c). */
-	if (mod && (mod->state != MODULE_STATE_LIVE || !try_module_get(mod)))
+	/*
+	 * A reference does not keep one that is still coming (func/resolve.c). Nor is one ready
+	 * that has its init text. The loader cuts the fix-ups of that text out of the table when
+	 * the state is LIVE already: start and length one after the other (trim_init_extable()).
+	 * Then it drops the text.
+	 */
+	if (mod && (tramp_module_state(mod) != MODULE_STATE_LIVE || tramp_module_init_size(mod) ||
+		    !try_module_get(mod)))
 		mod = NULL;
 	preempt_enable();
+	/* The table is read behind the size that says it is cut; x86 stores in order. */
+	smp_rmb();
 	if (!mod)
 		return -ENOENT;
 	area->mod = mod;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory of the kernel's that the kernel may be writing, read without its lock.
+ */
+#ifndef TRAMP_PEEK_H
+#define TRAMP_PEEK_H
+
+#include <linux/compiler.h>
+#include <linux/module.h>
+#include <linux/string.h>
+
+/*
+ * Text that somebody may be patching: each byte is an old one or a new one, or an int3. Its reader
+ * says why any mix of them will do. data_race(), as text is written through another mapping.
+ * Context: any; nothing is called.
+ */
+static __always_inline void tramp_peek(void *to, unsigned long addr, size_t len)
+{
+	data_race(memcpy(to, (const void *)addr, len));
+}
+
+/*
+ * The state of a module that nobody holds, which may go on to the next at any moment: the loader
+ * writes it plainly, without a lock that others could take. A reference (try_module_get()) decides.
+ * Context: preemption off, or else the module may be freed.
+ */
+static inline enum module_state tramp_module_state(const struct module *mod)
+{
+	return data_race(READ_ONCE(mod->state));
+}
+
+#endif /* TRAMP_PEEK_H */
