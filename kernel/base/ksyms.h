@@ -38,7 +38,6 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(bpf_link_get_from_fd) \
 	X(bpf_link_init) \
 	X(bpf_link_prime) \
-	X(bpf_link_settle) \
 	X(bpf_link_cleanup) \
 	X(bpf_prog_get) \
 	X(bpf_prog_pack_alloc) \

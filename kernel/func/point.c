@@ -22,9 +22,12 @@ static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusa
 		++*kind;
 	if (*kind == ARRAY_SIZE(attach_types))
 		return tramp_refuse(why, TRAMP_REASON_ATTACH_TYPE, 0, "attach type %u", type);
-	/* The kernel clears dst_prog when it attaches, but not saved_dst_prog_type. */
-	if (prog->aux->dst_prog || prog->aux->saved_dst_prog_type || !prog->aux->attach_btf ||
-	    !prog->aux->attach_btf_id)
+	/*
+	 * The kernel clears dst_prog when it attaches, maybe now, but not saved_dst_prog_type. So
+	 * it does not matter whether this sees it before or after.
+	 */
+	if (data_race(prog->aux->dst_prog) || prog->aux->saved_dst_prog_type ||
+	    !prog->aux->attach_btf || !prog->aux->attach_btf_id)
 		return tramp_refuse(why, TRAMP_REASON_PROG_TARGET, 0, "%s", prog->aux->name);
 	return 0;
 }
@@ -63,10 +66,15 @@ void tramp_target_describe(const struct tramp_member *member, struct tramp_descr
 
 static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
 {
+	u64 key;
+
+	mutex_lock(&tramp_mutex);
+	key = member->key;
+	mutex_unlock(&tramp_mutex);
 	/* Not from the program, which an update may free meanwhile: both are of one kind. */
 	info->tracing.attach_type = attach_types[member->kind];
-	info->tracing.target_obj_id = member->key >> 32;
-	info->tracing.target_btf_id = (u32)member->key & 0x7fffffff;
+	info->tracing.target_obj_id = key >> 32;
+	info->tracing.target_btf_id = (u32)key & 0x7fffffff;
 	return 0;
 }
 

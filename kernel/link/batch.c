@@ -15,10 +15,10 @@
  * together. After that the kernel may call again for the task, as after any signal whose handler
  * allows it.
  */
+#include <linux/file.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include "base/ksyms.h"
 #include "internal.h"
 
 /* A link that is to be, and what its caller is to know of it. */
@@ -27,6 +27,7 @@ struct born {
 	u32 mode;
 	u32 reason;
 	u64 addr;
+	u64 key;
 };
 
 /**
@@ -107,6 +108,7 @@ static void note(struct work *w, u32 i)
 	born->mode = d.mode;
 	born->reason = d.reason;
 	born->addr = d.addr;
+	born->key = d.key;
 }
 
 static int attach_part(struct work *w, struct tramp_refusal *why)
@@ -151,7 +153,7 @@ static int reply_all(const struct work *w)
 		member = &link_of(w, i)->member;
 		d.link_id = member->link_id;
 		d.kind = member->kind;
-		d.key = member->key;
+		d.key = born->key;
 		d.mode = born->mode;
 		d.reason = born->reason;
 		d.addr = born->addr;
@@ -213,7 +215,7 @@ int tramp_link_attach_batch(struct tramp_batch *b, struct tramp_refusal *why)
 	if (err && w.nr)
 		undo(&w);
 	for (i = 0; !err && i < w.nr; i++)
-		KSYM(bpf_link_settle)(&w.born[i].primer);
+		fd_install(w.born[i].primer.fd, w.born[i].primer.file);
 	kvfree(w.joins);
 	kvfree(w.reqs);
 	kvfree(w.born);

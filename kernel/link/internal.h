@@ -58,7 +58,7 @@ extern const struct bpf_link_ops tramp_link_ops;
  * @primer: (out) its file
  * @why: why not
  *
- * The next is attaching it, then tramp_link_enter(), tramp_link_show() and bpf_link_settle(), or
+ * The next is attaching it, then tramp_link_enter(), tramp_link_show() and fd_install(), or
  * tramp_link_abandon().
  * Context: process, no locks, may sleep.
  * Return: the link or an ERR_PTR().

@@ -17,9 +17,11 @@
  *   the meantime have run the program, and their counts go with the link.
  * - tramp_link_enter() and tramp_link_show(), behind which nothing can fail: QUERY and debugfs list
  *   the link, and whoever sees it there gets it from the core by its id.
- * - bpf_link_settle(): the caller's descriptor is open.
+ * - fd_install(): the caller's descriptor is open. That is what is left to do of
+ *   bpf_link_settle(), which would write the id once more, under the eyes of whoever has the link.
  */
 #include <linux/cred.h>
+#include <linux/file.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -142,10 +144,13 @@ static void hide(struct bpf_link *link)
 	atomic64_set(&link->refcnt, 0);
 }
 
-/* A reader that finds the reference finds the id as well. */
+/*
+ * A reader that finds the reference finds the id as well. Before that the core asks, under a lock
+ * of its own, whether the id is 0. It is neither before nor after: hence data_race().
+ */
 static void show(struct bpf_link *link, u32 id)
 {
-	WRITE_ONCE(link->id, id);
+	data_race(link->id = id);
 	atomic64_set_release(&link->refcnt, 1);
 }
 
@@ -430,7 +435,7 @@ int tramp_link_attach(const struct tramp_point_ops *ops, const struct tramp_atta
 	if (!err)
 		err = reply(&d, primer.fd, arg) ?: publish(link, why);
 	if (!err) {
-		KSYM(bpf_link_settle)(&primer);
+		fd_install(primer.fd, primer.file);
 		return 0;
 	}
 	mutex_lock(&tramp_mutex);
