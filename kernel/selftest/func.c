@@ -113,7 +113,7 @@ static int run(struct tramp_member *pair, struct tramp_refusal *why)
 		.func = &func, .nr = nr,
 	};
 	struct tramp_func_image *entry, *exit;
-	u8 before[16];
+	u8 *behind, before[16];
 	int err;
 
 	list_add_tail(&pair[0].node, &members);
@@ -121,7 +121,9 @@ static int run(struct tramp_member *pair, struct tramp_refusal *why)
 	err = tramp_selftest_check(func.site, "the dummy function has no ftrace site");
 	if (err)
 		return err;
-	memcpy(before, (void *)func.addr, sizeof(before));
+	/* A tracer over everything may come to the site itself, or go, at any moment. */
+	behind = (void *)func.site + CALL_INSN_SIZE;
+	memcpy(before, behind, sizeof(before));
 
 	entry = tramp_func_image_create(&req, why);
 	if (IS_ERR(entry))
@@ -137,7 +139,7 @@ static int run(struct tramp_member *pair, struct tramp_refusal *why)
 	}
 	/* Also right for an image that no site has called. */
 	tramp_func_image_retire(entry, NULL, NULL);
-	return err ?: tramp_selftest_check(!memcmp(before, (void *)func.addr, sizeof(before)),
+	return err ?: tramp_selftest_check(!memcmp(before, behind, sizeof(before)),
 					   "the bytes are not restored");
 }
 
