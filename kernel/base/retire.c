@@ -86,7 +86,7 @@ void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops
 	spin_lock(&tramp_retire_lock);
 	first = list_empty(&pending);
 	list_add_tail(&r->node, &pending);
-	waiting++;
+	WRITE_ONCE(waiting, waiting + 1);
 	spin_unlock(&tramp_retire_lock);
 	/* Whatever is added in the next moment shares the grace period. */
 	if (first)
@@ -123,7 +123,7 @@ static void free_all(struct list_head *list)
 		n++;
 	}
 	spin_lock(&tramp_retire_lock);
-	waiting -= n;
+	WRITE_ONCE(waiting, waiting - n);
 	if (!waiting)
 		wake_up_all(&all_retired);
 	spin_unlock(&tramp_retire_lock);

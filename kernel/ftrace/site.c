@@ -141,10 +141,16 @@ void tramp_site_retire(struct tramp_site *site)
 
 bool tramp_site_calls(unsigned long ip, unsigned long code)
 {
+	u8 text[CALL_INSN_SIZE];
 	s32 distance;
 
-	memcpy(&distance, (const void *)(ip + 1), sizeof(distance));
-	return *(const u8 *)ip == CALL_INSN_OPCODE && ip + CALL_INSN_SIZE + distance == code;
+	/*
+	 * Another tracer's call may be written here now. Ours cannot: that takes tramp_mutex. So
+	 * no mix of bytes is our call, unless it is there.
+	 */
+	tramp_peek(text, ip, sizeof(text));
+	memcpy(&distance, text + 1, sizeof(distance));
+	return text[0] == CALL_INSN_OPCODE && ip + CALL_INSN_SIZE + distance == code;
 }
 
 /* Any of these functions, or sites. */

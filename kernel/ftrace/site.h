@@ -13,6 +13,7 @@
 
 #include <linux/ftrace.h>
 #include <asm/ibt.h>
+#include "base/peek.h"
 #include "base/retire.h"
 #include "base/tramp.h"
 #include "prog/set.h"
@@ -114,7 +115,11 @@ bool tramp_site_groups_possible(void);
 /* Where a function has its patchable entry, if it has one. */
 static inline unsigned long tramp_site_of(unsigned long func)
 {
-	return func + (is_endbr(*(const u32 *)func) ? 4 : 0);
+	u32 first;
+
+	/* A site or an ENDBR; no state of a site begins like one. */
+	tramp_peek(&first, func, sizeof(first));
+	return func + (is_endbr(first) ? 4 : 0);
 }
 
 /*

@@ -154,7 +154,8 @@ static void detach_ftrace(struct tramp_probe *probe)
 u64 tramp_probe_callback_missed(const struct tramp_probe *probe)
 {
 	lockdep_assert_held(&tramp_mutex);
-	return probe->kp ? READ_ONCE(probe->kp->kp.nmissed) : 0;
+	/* data_race(): the kernel counts by a plain ++, on any CPU. */
+	return probe->kp ? data_race(READ_ONCE(probe->kp->kp.nmissed)) : 0;
 }
 
 int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why)

@@ -5,6 +5,7 @@
  */
 #include <linux/kallsyms.h>
 #include "base/ksyms.h"
+#include "base/peek.h"
 #include "internal.h"
 #include "text/map.h"
 
@@ -19,10 +20,14 @@ int tramp_place_check_syntax(const struct tramp_probe_at *at, struct tramp_refus
 	return 0;
 }
 
-/* Is it text at all, and whose? */
+/*
+ * Is it text at all, and whose? The loader may be dropping a module's init text meanwhile: then
+ * no symbol holds the address.
+ */
 static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
 {
 	unsigned long addr = place->addr;
+	enum module_state state;
 	struct module *mod;
 	int err = 0;
 
@@ -32,14 +37,15 @@ static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
 		return tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, NULL);
 	preempt_disable();
 	mod = KSYM(__module_text_address)(addr);
+	state = mod ? tramp_module_state(mod) : MODULE_STATE_GOING;
 	if (!mod)
 		err = tramp_refuse(why, TRAMP_REASON_NOT_TEXT, addr, NULL);
 	else if (mod == THIS_MODULE)
 		err = tramp_refuse(why, TRAMP_REASON_OWN_MODULE, addr, NULL);
-	else if (mod->state != MODULE_STATE_LIVE)
+	else if (state != MODULE_STATE_LIVE)
 		err = tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, "%s is %s", mod->name,
-				   mod->state == MODULE_STATE_GOING ? "going" : "still coming");
-	else if (within_module_init(addr, mod))
+				   state == MODULE_STATE_GOING ? "going" : "still coming");
+	else if (data_race(within_module_init(addr, mod)))
 		err = tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, "%s", mod->name);
 	preempt_enable();
 	place->module = mod;
@@ -55,8 +61,11 @@ unsigned long tramp_place_entry(unsigned long addr)
 	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const u8 sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
 
-	if (memcmp((const void *)addr, endbr, sizeof(endbr)) &&
-	    memcmp((const void *)addr, sealed, sizeof(sealed)))
+	u8 first[sizeof(endbr)];
+
+	/* Or a site that a tracer may be patching; no state of one begins like these. */
+	tramp_peek(first, addr, sizeof(first));
+	if (memcmp(first, endbr, sizeof(endbr)) && memcmp(first, sealed, sizeof(sealed)))
 		return addr;
 	return addr + sizeof(endbr);
 }

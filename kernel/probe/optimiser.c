@@ -216,7 +216,7 @@ static void shrink_intruded(struct tramp_probe *probe, void *arg)
 {
 	if (!READ_ONCE(probe->intruded))
 		return;
-	probe->intruded = false;
+	WRITE_ONCE(probe->intruded, false);
 	if (probe->mode == TRAMP_MODE_INT3 && probe->text == TRAMP_TEXT_INT3 && probe->nr)
 		tramp_probe_queue(probe);
 }
@@ -345,7 +345,10 @@ static void requeue(struct tramp_probe *probe, void *arg)
 
 void tramp_probe_set_optimising(bool on)
 {
+	/* /sys/module/trampoline/parameters/optimize reads it under this lock. */
+	kernel_param_lock(THIS_MODULE);
 	WRITE_ONCE(optimize, on);
+	kernel_param_unlock(THIS_MODULE);
 	mutex_lock(&tramp_mutex);
 	tramp_probe_for_each(requeue, NULL);
 	mutex_unlock(&tramp_mutex);

@@ -81,7 +81,7 @@ static void take_step(struct tramp_probe *probe, const struct tramp_x86_step *st
 	struct tramp_x86_bytes b;
 
 	if (step->op == TRAMP_X86_TELL)
-		probe->text = step->form;
+		WRITE_ONCE(probe->text, step->form);
 	else if (tramp_x86_bytes(&spot, step->form, step->part, &b) && b.len)
 		tramp_text_write(probe->addr + b.off, b.bytes, b.len);
 }

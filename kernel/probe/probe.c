@@ -245,7 +245,7 @@ static bool may_fall_back(u32 flags, u32 reason)
 static int fall_back(struct tramp_probe *probe, u32 reason, struct tramp_refusal *why)
 {
 	drop_image(probe);
-	probe->go = 0;
+	WRITE_ONCE(probe->go, 0);
 	probe->reason = reason;
 	return start_as(probe, NULL, TRAMP_MODE_KPROBE, NULL, why);
 }
@@ -534,7 +534,7 @@ static void forget_in(struct tramp_probe *probe, void *mod)
 		/* Other bytes may stand there by now: nobody executes them any more. */
 		list_move(&probe->opt, &restore);
 		tramp_probe_restore_batch(&restore);
-		probe->text = TRAMP_TEXT_ORIGINAL;
+		WRITE_ONCE(probe->text, TRAMP_TEXT_ORIGINAL);
 	} else {
 		list_for_each_entry(member, &probe->members, node)
 			keep_misses(probe, member);

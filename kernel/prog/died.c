@@ -98,7 +98,6 @@ void tramp_died_forget(struct tramp_died *died)
 	spin_lock(&watched_lock);
 	hash_del_rcu(&died->node);
 	spin_unlock(&watched_lock);
-	died->ret = 0;
 }
 
 static void find_point(struct tracepoint *tp, void *arg)

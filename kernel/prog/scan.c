@@ -22,6 +22,7 @@
 #include <asm/text-patching.h>
 #include "base/compat.h"
 #include "base/ksyms.h"
+#include "base/peek.h"
 #include "scan.h"
 #include "x86/detour_image.h"
 
@@ -317,10 +318,16 @@ u32 tramp_scan_regs(const struct bpf_prog *prog)
 	return s.lost ? TRAMP_X86_REGS_ALL : s.regs;
 }
 
-/* If the code at @p begins with @insn, behind that. */
+/*
+ * If the code at @p begins with @insn, behind that. Its first bytes may be patched meanwhile, by
+ * somebody who attaches to the program.
+ */
 static const u8 *skip_insn(const u8 *p, const char *insn, size_t len)
 {
-	return memcmp(p, insn, len) ? p : p + len;
+	u8 text[5];
+
+	tramp_peek(text, (unsigned long)p, sizeof(text));
+	return memcmp(text, insn, len) ? p : p + len;
 }
 
 /*
@@ -349,8 +356,14 @@ static bool func_patched(const struct bpf_prog *func)
 {
 	const u8 *p = skip_insn((const u8 *)func->bpf_func, "\xf3\x0f\x1e\xfa", 4);
 
-	/* A CALL is a tracer's, which comes back. Whatever else it is counts as a jump. */
-	return *p != CALL_INSN_OPCODE && skip_insn(p, "\x0f\x1f\x44\x00\x00", 5) == p;
+	u8 first;
+
+	/*
+	 * A CALL is a tracer's, which comes back. Whatever else it is counts as a jump, also the
+	 * int3 of what is just being written: images leave out less then than they might.
+	 */
+	tramp_peek(&first, (unsigned long)p, sizeof(first));
+	return first != CALL_INSN_OPCODE && skip_insn(p, "\x0f\x1f\x44\x00\x00", 5) == p;
 }
 
 bool tramp_prog_patched(const struct bpf_prog *prog)

@@ -69,7 +69,8 @@ static u32 kprobe_cover(unsigned long addr, u8 first, u8 *cover)
 	if (kp) {
 		cover[0] = kp->opcode;
 		len = 1;
-		if (first == JMP32_INSN_OPCODE && (kp->flags & KPROBE_FLAG_OPTIMIZED)) {
+		/* Its other flags change under kprobe_mutex alone: a plain word. */
+		if (first == JMP32_INSN_OPCODE && data_race(kp->flags & KPROBE_FLAG_OPTIMIZED)) {
 			op = container_of(kp, struct optimized_kprobe, kp);
 			memcpy(cover + 1, op->optinsn.copied_insn, DISP32_SIZE);
 			len = TRAMP_X86_JUMP_SIZE;
@@ -180,7 +181,8 @@ static bool may_be_jump(const struct kprobe *kp)
 		return true;
 	if ((unsigned long)kp->pre_handler != tramp_ksyms.aggr_pre_handler)
 		return false;
-	return container_of(kp, struct optimized_kprobe, kp)->optinsn.size;
+	/* Of a module that goes it becomes 0 meanwhile (kill_kprobe()). */
+	return data_race(container_of(kp, struct optimized_kprobe, kp)->optinsn.size);
 }
 
 bool tramp_text_has_kprobe(unsigned long start, unsigned long end)
