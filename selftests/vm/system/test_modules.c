@@ -268,11 +268,48 @@ static void test_target_module_reloaded(void)
 	CHECK(ownmod_settle(), "images stay");
 }
 
+static volatile bool enough;
+
+static void *trace_now_and_then(void *arg)
+{
+	while (!enough)
+		CHECK(!write_file(TRACING "current_tracer", "function") &&
+		      !write_file(TRACING "current_tracer", "nop"), "the function tracer");
+	return arg;
+}
+
+/*
+ * The self-test calls through a site to which a tracer comes meanwhile, and which it leaves. The
+ * filter holds for the module that is still to come, and is gone with it.
+ */
+static void test_load_under_tracer(void)
+{
+	pthread_t tracer;
+	int i, err;
+
+	setup();
+	enough = false;
+	REQUIRE(!pthread_create(&tracer, NULL, trace_now_and_then, NULL), "pthread_create");
+	for (i = 0; i < 5 && !ktap_failures(); i++) {
+		err = ownmod_unload("trampoline", 100);
+		CHECK(!err, "round %d: unloading: %s", i, strerror(-err));
+		CHECK(!write_file(TRACING "set_ftrace_filter", ":mod:trampoline"), "the filter");
+		err = module_load(TRAMPOLINE_KO);
+		CHECK(!err, "round %d: loading: %s", i, strerror(-err));
+	}
+	enough = true;
+	pthread_join(tracer, NULL);
+	write_file(TRACING "set_ftrace_filter", "\n");
+	ownmod_reload();
+	CHECK(ownmod_settle(), "images of the self-test stay");
+}
+
 static const struct ktap_test tests[] = {
 	{ "asleep_in_exit_image", test_asleep_in_exit_image, 120 },
 	{ "killed_asleep", test_killed_asleep, 60 },
 	{ "unload_refused", test_unload_refused, 60 },
 	{ "load_unload", test_load_unload, 180 },
+	{ "load_under_tracer", test_load_under_tracer, 180 },
 	{ "target_module_held", test_target_module_held, 60 },
 	{ "target_module_gone", test_target_module_gone, 60 },
 	{ "target_module_reloaded", test_target_module_reloaded, 120 },
