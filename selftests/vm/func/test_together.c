@@ -26,8 +26,11 @@
 #define ROUNDS	20
 /* The first ones go one by one, with three syncs each (ALONE, kernel/ftrace/site.c). */
 #define ALONE	32
-/* Syncs that a group may take. */
-#define FEW	24
+/*
+ * Syncs that a group may take. Parts are cut by time (TRAMP_BATCH_TIME, kernel/link/point.h), so
+ * there are more of them where everything takes longer.
+ */
+#define FEW	(24 * (uint64_t)time_scale())
 /* Groups of those that come one by one, or in some parts if that takes long. */
 #define GROUPS	4
 /* Which counter counts syncs. */
