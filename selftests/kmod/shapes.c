@@ -155,6 +155,15 @@ TT_TARGET u64 tt_slow(u64 a, u64 loops)
 	return a + 5;
 }
 
+static u64 tt_written;
+
+/* Plain accesses that race if several CPUs are here: for KCSAN to find (test_kcsan). */
+TT_TARGET u64 tt_racy(u64 a)
+{
+	tt_written += a;
+	return a + 6;
+}
+
 #define TT_FOR_MANY(X) \
 	X(00) X(01) X(02) X(03) X(04) X(05) X(06) X(07) \
 	X(08) X(09) X(10) X(11) X(12) X(13) X(14) X(15) \
@@ -191,6 +200,7 @@ TT_CALLER(tt_hot1, tt_hot1(v[0]))
 TT_CALLER(tt_hot2, tt_hot2(v[0]))
 TT_CALLER(tt_hot3, tt_hot3(v[0]))
 TT_CALLER(tt_slow, tt_slow(v[0], v[1]))
+TT_CALLER(tt_racy, tt_racy(v[0]))
 
 #define TT_MANY_ROW(n) TT_ROW(tt_many##n, "u8 u8"),
 
@@ -219,6 +229,7 @@ struct tt_target tt_shape_targets[] = {
 	TT_ROW(tt_hot2, "!u8 u8"),
 	TT_ROW(tt_hot3, "!u8 u8"),
 	TT_ROW(tt_slow, "!u8 u8 u8"),
+	TT_ROW(tt_racy, "!u8 u8"),
 	TT_FOR_MANY(TT_MANY_ROW)
 	{}
 };

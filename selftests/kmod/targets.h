@@ -151,6 +151,7 @@ u64 tt_hot1(u64 a);
 u64 tt_hot2(u64 a);
 u64 tt_hot3(u64 a);
 u64 tt_slow(u64 a, u64 loops);
+u64 tt_racy(u64 a);
 
 /* contexts.c */
 u64 tt_sleep(u64 token);
