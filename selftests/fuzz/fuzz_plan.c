@@ -19,20 +19,31 @@
 #define INT3		0xcc
 #define JMP		0xe9
 
-static const struct tramp_x86_plan *const plans[] = {
-	&tramp_x86_plan_arm, &tramp_x86_plan_jump, &tramp_x86_plan_unjump,
-	&tramp_x86_plan_restore,
+#define FORM(form)	(1u << TRAMP_X86_FORM_##form)
+
+/* As plan.h has them: the forms each begins from, and the one it leads to. */
+static const struct known_plan {
+	const struct tramp_x86_plan *plan;
+	u32 from;
+	u32 to;
+	bool claims;
+} plans[] = {
+	{ &tramp_x86_plan_arm, FORM(ORIGINAL), TRAMP_X86_FORM_INT3, true },
+	{ &tramp_x86_plan_jump, FORM(INT3), TRAMP_X86_FORM_JUMP, true },
+	{ &tramp_x86_plan_unjump, FORM(JUMP), TRAMP_X86_FORM_INT3, false },
+	{ &tramp_x86_plan_restore, FORM(INT3) | FORM(JUMP), TRAMP_X86_FORM_ORIGINAL, false },
 };
 
 struct spot {
 	struct tramp_x86_spot spot;
-	u8 orig[TRAMP_X86_MAX_REGION];
-	u8 *text;		/* exactly its span */
+	u8 *orig, *text;	/* exactly its span */
 	u8 before[TRAMP_X86_MAX_REGION];
 	u32 span;
 	bool can_jump;
 	u8 told;
+	u8 from;		/* when the plan began */
 	bool out;
+	bool written;		/* by the plan */
 	bool alien;		/* others have written here since it was original */
 	bool stale[TRAMP_X86_MAX_REGION];	/* not everybody sees the byte */
 };
@@ -53,13 +64,15 @@ static void make_spot(struct spot *s, struct fuzz_input *in)
 	FUZZ_CHECK(s->span == s->spot.image_len);
 	s->spot.addr = fuzz_text(in);
 	s->spot.image = fuzz_near(in, s->spot.addr);
+	s->text = malloc(s->span);
+	FUZZ_CHECK(s->text);
 	for (i = 0; i < s->span; i++)
-		s->orig[i] = fuzz_take(in, 1);
+		s->text[i] = fuzz_take(in, 1);
+	s->orig = fuzz_exact(s->text, s->span);
 	s->spot.orig = s->orig;
 	rel = (s64)(s->spot.image - (s->spot.addr + JUMP_SIZE));
 	/* at 0 no reach is checked: nothing is there */
 	s->can_jump = s->span >= JUMP_SIZE && (rel == (s32)rel || !s->spot.addr);
-	s->text = fuzz_exact(s->orig, s->span);
 	s->told = TRAMP_X86_FORM_ORIGINAL;
 }
 
@@ -119,15 +132,37 @@ static bool stale_from(const struct spot *s, u32 off)
 	return false;
 }
 
+/* The bytes that were ours, or become ours: from then on they are as they should be. */
+static u32 ours(const struct spot *s, const struct known_plan *plan)
+{
+	if (s->from == TRAMP_X86_FORM_JUMP || plan->to == TRAMP_X86_FORM_JUMP)
+		return s->span;
+	return s->spot.insn_len;
+}
+
+/* Nothing of others' is overwritten. */
+static void check_before(const struct spot *s, const struct known_plan *plan)
+{
+	u32 i;
+
+	FUZZ_CHECK(plan->from >> s->from & 1);
+	for (i = 0; i < ours(s, plan); i++)
+		FUZZ_CHECK(s->text[i] == byte_of(s, s->from, i));
+}
+
 /*
  * Others may execute the first byte and no other: the rest changes only behind an int3 that
- * everybody sees and that is noted. And what the first byte leads into is seen by everybody.
+ * everybody sees and that is noted. Everybody sees what the first byte leads into, and
+ * nobody is at a byte between the instructions of a region when it becomes part of a jump.
  */
-static void check_write(const struct spot *s, const struct tramp_x86_bytes *b)
+static void check_write(const struct spot *s, const struct known_plan *plan,
+			const struct tramp_x86_bytes *b, bool waited)
 {
 	if (b->off) {
 		FUZZ_CHECK(s->text[0] == INT3 && !s->stale[0]);
 		FUZZ_CHECK(s->told != TRAMP_X86_FORM_ORIGINAL);
+		if (plan->to == TRAMP_X86_FORM_JUMP && s->span > s->spot.insn_len)
+			FUZZ_CHECK(waited);
 		return;
 	}
 	FUZZ_CHECK(b->len == 1);
@@ -137,12 +172,16 @@ static void check_write(const struct spot *s, const struct tramp_x86_bytes *b)
 		FUZZ_CHECK(!stale_from(s, 1));
 }
 
-static void step_for(struct spot *s, const struct tramp_x86_step *step, bool *written)
+static void step_for(struct spot *s, const struct known_plan *plan,
+		     const struct tramp_x86_step *step, bool waited)
 {
 	struct tramp_x86_bytes b;
 	u32 i;
 
 	if (step->op == TRAMP_X86_TELL) {
+		/* from then on a trap is not ours, and decoders take what they read */
+		if (step->form == TRAMP_X86_FORM_ORIGINAL)
+			FUZZ_CHECK(!stale_from(s, 0));
 		s->told = step->form;
 		return;
 	}
@@ -152,77 +191,81 @@ static void step_for(struct spot *s, const struct tramp_x86_step *step, bool *wr
 		if (!memcmp(s->text + b.off, b.bytes, b.len))
 			return;
 		/* never half way: and nothing but another's bytes is a reason */
-		FUZZ_CHECK(s->alien && !*written);
+		FUZZ_CHECK(s->alien && !s->written);
 		s->out = true;
 		return;
 	}
 	FUZZ_CHECK(step->op == TRAMP_X86_WRITE);
+	if (!s->written)
+		check_before(s, plan);
+	s->written = true;
 	if (b.len)
-		check_write(s, &b);
+		check_write(s, plan, &b, waited);
 	for (i = 0; i < b.len; i++) {
 		s->stale[b.off + i] |= s->text[b.off + i] != b.bytes[i];
 		s->text[b.off + i] = b.bytes[i];
 	}
-	*written = true;
-}
-
-/* Where a plan starts from; all others it leaves alone. */
-static bool is_about(const struct tramp_x86_plan *plan, u8 form)
-{
-	u32 i;
-
-	for (i = 0; i < plan->nr; i++)
-		if (plan->step[i].op == TRAMP_X86_CHECK && plan->step[i].in == form)
-			return true;
-	return false;
 }
 
 /* The form that was promised: behind the instruction it may be another's, who came before. */
-static void check_end(const struct spot *s, const struct tramp_x86_plan *plan, u8 from)
+static void check_end(const struct spot *s, const struct known_plan *plan)
 {
-	u32 i, ours = plan->to == TRAMP_X86_FORM_JUMP ? s->span : s->spot.insn_len;
+	u32 i, nr = plan->to == TRAMP_X86_FORM_JUMP ? s->span : s->spot.insn_len;
+	bool jumped = s->from == TRAMP_X86_FORM_JUMP;
 
-	if (!is_about(plan, from) || s->out) {
-		FUZZ_CHECK(s->told == from && !memcmp(s->text, s->before, s->span));
+	if (!(plan->from >> s->from & 1) || s->out) {
+		FUZZ_CHECK(s->told == s->from && !memcmp(s->text, s->before, s->span));
 		return;
 	}
 	FUZZ_CHECK(s->told == plan->to);
-	for (i = 0; i < ours; i++)
+	for (i = 0; i < nr; i++)
 		FUZZ_CHECK(s->text[i] == byte_of(s, plan->to, i));
 	for (; i < s->span; i++)
-		FUZZ_CHECK(s->text[i] == (from == TRAMP_X86_FORM_JUMP ? s->orig[i] : s->before[i]));
+		FUZZ_CHECK(s->text[i] == (jumped ? s->orig[i] : s->before[i]));
 	/* the last int3s behind the first need no sync: nobody executes them */
-	if (plan != &tramp_x86_plan_arm)
+	if (plan->plan != &tramp_x86_plan_arm)
 		FUZZ_CHECK(!stale_from(s, 0));
 	FUZZ_CHECK(!s->stale[0]);
 }
 
-static void run_plan(struct spot *spots, u32 nr, const struct tramp_x86_plan *plan)
+static void run_plan(struct spot *spots, u32 nr, const struct known_plan *known)
 {
-	bool written[MAX_SPOTS] = { 0 };
-	u8 from[MAX_SPOTS];
+	const struct tramp_x86_plan *plan = known->plan;
+	bool waited = false, checked = false;
 	u32 i, k;
 
+	FUZZ_CHECK(plan->to == known->to && plan->claims == known->claims);
+	FUZZ_CHECK(plan->nr <= TRAMP_X86_MAX_STEPS);
 	for (k = 0; k < nr; k++) {
-		from[k] = spots[k].told;
+		struct spot *s = &spots[k];
+
+		s->from = s->told;
+		s->written = false;
 		/* whoever arms a batch has chosen those that are not */
-		spots[k].out = plan == &tramp_x86_plan_arm && from[k] != TRAMP_X86_FORM_ORIGINAL;
-		memcpy(spots[k].before, spots[k].text, spots[k].span);
+		s->out = plan == &tramp_x86_plan_arm && s->from != TRAMP_X86_FORM_ORIGINAL;
+		memcpy(s->before, s->text, s->span);
 	}
 	for (i = 0; i < plan->nr; i++) {
 		const struct tramp_x86_step *step = &plan->step[i];
 
+		if (step->op == TRAMP_X86_WAIT) {
+			/* others may write meanwhile: what was checked would count for nothing */
+			FUZZ_CHECK(!checked);
+			waited = true;
+			continue;
+		}
+		checked |= step->op != TRAMP_X86_SYNC;
 		for (k = 0; k < nr; k++) {
 			struct spot *s = &spots[k];
 
 			if (step->op == TRAMP_X86_SYNC)
 				memset(s->stale, 0, sizeof(s->stale));
-			else if (step->op != TRAMP_X86_WAIT && !s->out && s->told == step->in)
-				step_for(s, step, &written[k]);
+			else if (!s->out && s->told == step->in)
+				step_for(s, known, step, waited);
 		}
 	}
 	for (k = 0; k < nr; k++)
-		check_end(&spots[k], plan, from[k]);
+		check_end(&spots[k], known);
 }
 
 /* A kprobe of the kernel's, say: at any byte, and whatever it writes. */
@@ -253,10 +296,12 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		if (what >= 4)
 			write_alien(spots, nr, &in);
 		/* nobody begins a jump that is none */
-		else if (can_jump || plans[what] != &tramp_x86_plan_jump)
-			run_plan(spots, nr, plans[what]);
+		else if (can_jump || plans[what].plan != &tramp_x86_plan_jump)
+			run_plan(spots, nr, &plans[what]);
 	}
-	for (i = 0; i < nr; i++)
-		fuzz_free(spots[i].text, spots[i].span);
+	for (i = 0; i < nr; i++) {
+		free(spots[i].text);
+		fuzz_free(spots[i].orig, spots[i].span);
+	}
 	return 0;
 }
