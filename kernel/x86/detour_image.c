@@ -71,7 +71,8 @@ static bool emit_relocated(struct image *img)
 		if (tramp_x86_is_call(kind)) {
 			/* it would return into the jump */
 			img->bad_code = at + insn.len < req->len;
-			out->reloc_at = at;
+			if (img->bad_code)
+				out->reloc_at = at;
 			return false;
 		}
 	}

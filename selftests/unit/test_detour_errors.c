@@ -154,6 +154,8 @@ static void copy_out_of_reach(void)
 		{ "\x90\x0f\x84\x00\x00\x00\x80", 7, 1, PROBED + 7 - 0x80000000ULL },
 		{ "\xe8\x00\x00\x00\x80", 5, 0, PROBED + 5 - 0x80000000ULL },
 		{ "\x48\x8d\x35\x00\x00\x00\x80\x48\x8d\x35\x00\x00\x00\x80", 14, 0, 0 },
+		/* a call comes last, and gets where it leads */
+		{ "\x0f\x84\x00\x00\x00\x80\xe8\x00\x00\x00\x01", 11, 0, 0 },
 	};
 	u32 i;
 
