@@ -191,6 +191,30 @@ static enum tramp_x86_err expected(const struct ends *e)
 	return modelled ? model_fine(&e->model) : TRAMP_X86_NO_SPACE;
 }
 
+/*
+ * Whether everything is within reach of the image: helpers, each of which may be called, and the
+ * original. Programs always are. @sure: false if it depends on where in the image it is asked
+ */
+static bool in_reach(const struct ends *e, bool *sure)
+{
+	const u32 *nr = e->nr_of;
+	/* entry programs in a session go on by a return */
+	bool calls = nr[ENDS_FMOD_RET] || nr[ENDS_FEXIT] ||
+		     (nr[ENDS_SESSION] ? !nr[ENDS_FENTRY] : nr[ENDS_KRET]);
+	u64 limit = 0x80000000ULL, far = e->req.orig - e->addr;
+
+	*sure = true;
+	if (!e->addr)
+		return true;
+	if (fuzz_helpers_far(&e->env, e->addr))
+		return false;
+	if (!calls || e->req.many)
+		return true;
+	*sure = far + limit + FUZZ_ROOM >= 2 * FUZZ_ROOM &&
+		far - limit + FUZZ_ROOM >= 2 * FUZZ_ROOM;
+	return far + limit < 2 * limit;
+}
+
 /* Images -------------------------------------------------------------------------- */
 
 static enum tramp_x86_err emit(struct ends *e, u32 len)
@@ -252,6 +276,7 @@ void ends_run(struct ends *e)
 {
 	enum tramp_x86_err measured = tramp_x86_emit_fentry(&e->req, NULL, 0, 0, &e->out);
 	u32 size, i;
+	bool near, sure;
 
 	FUZZ_CHECK(measured == expected(e));
 	FUZZ_CHECK(!e->out.size == (measured != TRAMP_X86_NO_SPACE));
@@ -260,12 +285,15 @@ void ends_run(struct ends *e)
 		return;
 
 	size = e->out.size;
+	near = in_reach(e, &sure);
 	switch (emit(e, size)) {
 	case TRAMP_X86_OK:
+		FUZZ_CHECK(near || !sure);
 		if (e->addr)	/* else operands are not computed */
 			check_image(e);
 		break;
 	case TRAMP_X86_OUT_OF_REACH:
+		FUZZ_CHECK(!near || !sure);
 		for (i = 0; i < size; i++)
 			FUZZ_CHECK(e->image[i] == 0xcc);
 		break;

@@ -60,6 +60,11 @@ struct tramp_x86_env fuzz_env(u64 addr, u16 kind)
 	return env;
 }
 
+bool fuzz_helpers_far(const struct tramp_x86_env *env, u64 addr)
+{
+	return env->missed - addr >= 0x80000000ULL;
+}
+
 void fuzz_break_env(struct tramp_x86_env *env, struct fuzz_input *in)
 {
 	u32 which = fuzz_take(in, 1), value;

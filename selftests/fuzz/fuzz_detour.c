@@ -10,6 +10,7 @@
  */
 #include "../../kernel/x86/detour_image.h"
 #include "../../kernel/x86/relocate.h"
+#include "opinion.h"
 #include "paths.h"
 
 #define MAX_PROGS	8
@@ -60,27 +61,48 @@ static void set_programs(struct job *j, struct fuzz_input *in)
 	}
 }
 
-/* Whether the code may be executed out of line, by what safety.h and relocate.h say. */
-static bool can_copy(const struct job *j)
+/* The code out of line, by what safety.h, relocate.h and detour_image.h say. */
+struct copy {
+	bool fine;	/* there can be one, at some address */
+	bool near;	/* all of it reaches what it refers to */
+	u32 reloc, at;	/* else why, and where */
+};
+
+/* @addr: where it begins, 0: anywhere */
+static struct copy look_at_copy(const struct job *j, u64 addr)
 {
+	struct tasm a = { .addr = addr };
+	struct copy copy = { .near = true };
 	struct tramp_x86_insn insn;
 	enum tramp_x86_kind kind;
-	u32 at;
+	u32 at, reloc;
 
 	for (at = 0; at < j->req.len; at += insn.len) {
-		struct tasm a = { 0 };
-
-		if (!tramp_x86_decode(j->code + at, j->req.len - at, &insn) ||
-		    tramp_x86_relocate(&a, &insn, j->req.ip + at, &j->env) !=
-			    TRAMP_X86_RELOC_OK)
-			return false;
+		if (!tramp_x86_decode(j->code + at, j->req.len - at, &insn)) {
+			copy.at = at;
+			return copy;
+		}
+		opinion_check(&insn, j->req.ip + at);
+		reloc = tramp_x86_relocate(&a, &insn, j->req.ip + at, &j->env);
+		if (reloc && !copy.reloc) {
+			copy.reloc = reloc;
+			copy.at = at;
+		}
+		if (reloc && reloc != TRAMP_X86_RELOC_REACH)
+			return copy;
 		kind = tramp_x86_classify(&insn);
-		if (kind == TRAMP_X86_CALL || kind == TRAMP_X86_CALL_IND)
-			return at + insn.len == j->req.len;
-		if (!tramp_x86_falls_through(kind))
-			return true;
+		if (tramp_x86_is_call(kind) && at + insn.len < j->req.len) {
+			copy.at = at;
+			return copy;
+		}
+		if (tramp_x86_is_call(kind) || !tramp_x86_falls_through(kind))
+			break;
 	}
-	return true;
+	if (at >= j->req.len)
+		tasm_branch(&a, TASM_JMP, j->req.ip + j->req.len);
+	copy.near = !a.out_of_reach;
+	copy.fine = true;
+	return copy;
 }
 
 /* Whether the programs can be called, by what fentry_image.h and detour_image.h say. */
@@ -104,12 +126,16 @@ static bool can_run(const struct job *j)
 
 static void measure(struct job *j)
 {
-	bool fine = j->req.len && j->req.len <= TRAMP_X86_MAX_REGION &&
-		    tasm_fits_s32((s64)(j->req.ip + 1)) && can_run(j) && can_copy(j);
+	struct copy copy = look_at_copy(j, 0);
+	bool can = j->req.len && j->req.len <= TRAMP_X86_MAX_REGION &&
+		   tasm_fits_s32((s64)(j->req.ip + 1)) && can_run(j);
+	bool fine = can && copy.fine;
 
 	j->measured = tramp_x86_emit_detour(&j->req, NULL, 0, 0, &j->out);
 	FUZZ_CHECK(j->measured == (fine ? TRAMP_X86_NO_SPACE : TRAMP_X86_BAD_REQUEST));
 	FUZZ_CHECK(!j->out.size == !fine && j->out.size <= TRAMP_X86_MAX_IMAGE);
+	FUZZ_CHECK(j->out.reloc == (can ? copy.reloc : 0));
+	FUZZ_CHECK(fine || j->out.reloc_at == (can ? copy.at : 0));
 }
 
 static enum tramp_x86_err emit(struct job *j, u32 len)
@@ -124,6 +150,17 @@ static enum tramp_x86_err emit(struct job *j, u32 len)
 	FUZZ_CHECK(out.size == j->out.size);
 	j->out = out;
 	return err;
+}
+
+/* Out of reach is a reason only if something is. */
+static void check_reach(const struct job *j, enum tramp_x86_err err)
+{
+	struct copy copy = look_at_copy(j, j->addr ? j->addr + j->out.copy_off : 0);
+	bool far = j->addr && j->req.nr_progs && fuzz_helpers_far(&j->env, j->addr);
+
+	FUZZ_CHECK(err == (copy.near && !far ? TRAMP_X86_OK : TRAMP_X86_OUT_OF_REACH));
+	FUZZ_CHECK(j->out.reloc == copy.reloc);
+	FUZZ_CHECK(!copy.reloc || j->out.reloc_at == copy.at);
 }
 
 /* The copy is what relocate() makes of each instruction, and then the way back. */
@@ -224,24 +261,19 @@ static void check_image(struct job *j)
 /* As the module does: measure, allocate, emit. */
 static void run(struct job *j)
 {
+	enum tramp_x86_err err;
 	u32 size, i;
 
 	measure(j);
 	if (j->measured != TRAMP_X86_NO_SPACE)
 		return;
 	size = j->out.size;
-	switch (emit(j, size)) {
-	case TRAMP_X86_OK:
-		if (j->addr)	/* else operands are not computed */
-			check_image(j);
-		break;
-	case TRAMP_X86_OUT_OF_REACH:
-		for (i = 0; i < size; i++)
-			FUZZ_CHECK(j->image[i] == 0xcc);
-		break;
-	default:
-		FUZZ_CHECK(false);
-	}
+	err = emit(j, size);
+	check_reach(j, err);
+	if (err == TRAMP_X86_OK && j->addr)	/* else operands are not computed */
+		check_image(j);
+	for (i = 0; err == TRAMP_X86_OUT_OF_REACH && i < size; i++)
+		FUZZ_CHECK(j->image[i] == 0xcc);
 	free(j->image);
 
 	FUZZ_CHECK(emit(j, j->too_short % size) == TRAMP_X86_NO_SPACE);

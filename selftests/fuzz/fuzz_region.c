@@ -101,7 +101,7 @@ static void check_length(const struct world *w, const u8 *code, const struct tra
 	FUZZ_CHECK(v->len == off);
 }
 
-/* What is known of a region's instructions, as bits: n for the byte at the address + n. */
+/* A region's instructions, as bits: n for the byte at the address + n. */
 struct seen {
 	u32 live;	/* one that is live does */
 	u32 endbr;	/* an ENDBR does, behind the first */

@@ -48,6 +48,9 @@ struct image {
  */
 struct tramp_x86_env fuzz_env(u64 addr, u16 kind);
 
+/* Whether @env is of fuzz_env() and its helpers are out of reach of all of an image at @addr. */
+bool fuzz_helpers_far(const struct tramp_x86_env *env, u64 addr);
+
 /*
  * Make a kernel that cannot be, or lacks something: one member gets another value. Most of the
  * time it stays as it is.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What Zydis takes an instruction for, see opinion.h. The list of those that are
+ * Instructions as Zydis knows them, see opinion.h. The list of those that are
  * TRAMP_X86_FIXED is that of insn.h, by their names.
  */
 #include "opinion.h"
