@@ -233,6 +233,21 @@ static enum tramp_x86_err emit(struct ends *e, u32 len)
 	return err;
 }
 
+/* What is left out is this program, and of sessions what runs at the return. */
+static void check_skipped(const struct ends *e, u32 exits)
+{
+	u32 i, before = e->nr - exits, sessions = e->req.nr_session;
+
+	for (i = 0; i < exits; i++) {
+		bool session = i >= exits - sessions;
+		u32 call = e->call_off[2 * (before + i + (session ? sessions : 0))];
+
+		FUZZ_CHECK(call > e->skip_off[i] && call < e->skip_to[i]);
+		if (session)
+			FUZZ_CHECK(e->call_off[2 * (before + i)] < e->skip_off[i]);
+	}
+}
+
 /* The call of the original is where it is said to be, and so are the ways around programs. */
 static void check_exits(const struct ends *e, const struct image *img)
 {
@@ -251,6 +266,7 @@ static void check_exits(const struct ends *e, const struct image *img)
 		FUZZ_CHECK(e->skip_to[i] < img->size && img->starts[e->skip_to[i]]);
 		FUZZ_CHECK(e->skip_to[i] > e->skip_off[i]);
 	}
+	check_skipped(e, exits);
 }
 
 static void check_image(struct ends *e)

@@ -213,8 +213,10 @@ static void check_context(const struct job *j)
 {
 	static const struct {
 		u8 opcode, extension;
-	} want[] = { { 0x9c, 0 }, { 0xfa, 0 }, { 0x81, 0 }, { 0x81, 5 }, { 0x9d, 0 } };
-	u32 off, i = 0, clis = 0;
+	} want[] = {
+		{ 0x9c, 0 }, { 0xfc, 0 }, { 0xfa, 0 }, { 0x81, 0 }, { 0x81, 5 }, { 0x9d, 0 },
+	};
+	u32 off, i = 0, clis = 0, clds = 0, clacs = 0, nr = sizeof(want) / sizeof(*want);
 	struct tramp_x86_insn insn;
 
 	for (off = 0; j->req.nr_progs && off < j->out.copy_off; off += insn.len) {
@@ -223,7 +225,12 @@ static void check_context(const struct job *j)
 		FUZZ_CHECK(tramp_x86_decode(j->image + off, j->out.copy_off - off, &insn));
 		end = j->image + off + insn.len;
 		clis += !insn.map && insn.opcode == 0xfa;
-		if (i == 5 || insn.map || insn.opcode != want[i].opcode ||
+		clds += !insn.map && insn.opcode == 0xfc;
+		clacs += insn.len == 3 && !memcmp(insn.bytes, "\x0f\x01\xca", 3);
+		/* C code is called with AC and DF clear */
+		if (tramp_x86_classify(&insn) == TRAMP_X86_CALL)
+			FUZZ_CHECK(clds == 1 && clacs == j->env.smap);
+		if (i == nr || insn.map || insn.opcode != want[i].opcode ||
 		    (insn.opcode == 0x81 && (j->image[off] != 0x65 ||
 		     memcmp(end - 4, &j->env.nmi_count, 4))))
 			continue;
@@ -231,7 +238,8 @@ static void check_context(const struct job *j)
 			FUZZ_CHECK((insn.bytes[insn.modrm_off] >> 3 & 7) == want[i].extension);
 		i++;
 	}
-	FUZZ_CHECK(!j->req.nr_progs || (i == 5 && clis == 1));
+	FUZZ_CHECK(!j->req.nr_progs ||
+		   (i == nr && clis == 1 && clds == 1 && clacs == j->env.smap));
 }
 
 static void check_image(struct job *j)

@@ -36,6 +36,7 @@
  * @counted: the program whose run was counted, from 1
  * @after: the original has returned, or what stands for it in a layer
  * @own_ctx: current->bpf_ctx is the run context of the frame
+ * @run_ctx: the place of that, or of the one that enter() got
  * @timed: a program is timed
  * @rcu: RCU was told
  * @told: checkers were told of a probe
@@ -51,7 +52,15 @@
  * @flags_at: the place where they are
  * @rbp_at: the place of the caller's rbp
  * @ctx: the place that rdi points to
- * @frame_addr: rdx is an address in the frame
+ * @frame_addr: the place in the frame that rdx points to
+ * @rsi_addr: the one that rsi points to
+ * @outer: rdx is the outer current->bpf_ctx
+ * @outer_at: the place where that is
+ * @start_in_rax: rax is what stats_enter() or enter() returned
+ * @start_in_rsi: rsi is
+ * @start_at: the place where that is
+ * @count_in_rcx: rcx is a shared recursion counter
+ * @asked: RCU watches, for the next program
  * @task: rcx is the current task
  * @rax_in_rcx: rcx has what rax is to have
  * @ret_in_r11: r11 is the image's return address
@@ -59,6 +68,8 @@
  * @r10_at: the place of r10 on the stack, as a return address
  * @r11_at: the place of r11 above it, where to go first
  * @bts: the carry flag tells of this program's run word, from 1
+ * @jcc: the only conditional jump that makes sense of the flags; 0: they tell nothing
+ * @due: it has to come next, and asks whether to reschedule
  * @last: the program that was called, from 1
  * @done: programs that ran or were missed, at the entry
  * @done_after: sessions likewise, at the return
@@ -68,7 +79,7 @@
  * @maybe_after: sessions likewise, at the return
  */
 struct path {
-	s32 depth, frame, preempt, inflight, uncounted;
+	s32 depth, frame, preempt, inflight, uncounted, run_ctx;
 	u64 taken;
 	u32 active;
 	u64 active_off;
@@ -78,8 +89,10 @@ struct path {
 	u32 intact, known;
 	s32 where[PATH_REGS];
 	u64 value[8];
-	bool flags, frame_addr, task, rax_in_rcx, ret_in_r11;
-	s32 flags_at, rbp_at, ctx, r10_at, r11_at;
+	bool flags, task, rax_in_rcx, ret_in_r11, outer, start_in_rax, start_in_rsi;
+	bool count_in_rcx, asked, due;
+	u8 jcc;
+	s32 flags_at, rbp_at, ctx, r10_at, r11_at, frame_addr, rsi_addr, outer_at, start_at;
 	u32 back, bts, last;
 	u64 done, done_after;
 	u64 maybe, maybe_after;

@@ -31,13 +31,32 @@ static bool is_fmod_ret(const struct paths *p, u32 i)
 	return p->req && i >= before && i < before + p->req->nr_fmod_ret;
 }
 
-/* It ran, or it was missed. Neither may be a second time. */
+/* Programs of the kind of @i that come behind it; at the return of sessions, the outer ones. */
+static u64 later(const struct paths *p, u32 i, bool after)
+{
+	const struct tramp_x86_fentry_req *req = p->req;
+	u32 k, end = 0, begin = 0;
+
+	if (!req)
+		return ~0ULL << i << 1;
+	const u32 nr[] = { req->nr_kprobe, req->nr_fentry, req->nr_fmod_ret, req->nr_fexit,
+			   req->nr_kret, req->nr_session };
+	for (k = 0; i >= end; k++) {
+		begin = end;
+		end += nr[k];
+	}
+	if (after)
+		return (PATH_BIT(i) - 1) & ~(PATH_BIT(begin) - 1);
+	return ~0ULL << i << 1 & (end < 64 ? PATH_BIT(end) - 1 : ~0ULL);
+}
+
+/* It ran, or it was missed, in its order. Neither may be a second time. */
 static void done(const struct paths *p, struct path *s, u32 i)
 {
 	bool after = is_session(p, i) && s->after;
 	u64 *sure = after ? &s->done_after : &s->done, *maybe = after ? &s->maybe_after : &s->maybe;
 
-	FUZZ_CHECK(!(*maybe >> i & 1));
+	FUZZ_CHECK(!(*maybe >> i & 1) && !(*maybe & later(p, i, after)));
 	*sure |= PATH_BIT(i);
 	*maybe |= PATH_BIT(i);
 }
@@ -48,6 +67,10 @@ static void check_guards(const struct paths *p, const struct path *s, u32 i)
 	const struct tramp_x86_call *c = &p->img->calls[i];
 	u32 looks = TRAMP_X86_CALL_COOKIE;
 
+	if (p->req && p->req->check_rcu && !p->req->many)
+		FUZZ_CHECK(s->asked);
+	/* it may block: nobody frees the image meanwhile */
+	FUZZ_CHECK(!(c->flags & TRAMP_X86_CALL_SLEEPABLE) || s->inflight == 1);
 	if (c->flags & TRAMP_X86_CALL_GUARDED) {
 		FUZZ_CHECK(s->entered == i + 1 && s->counted == i + 1);
 		FUZZ_CHECK(!s->preempt && !s->active && !s->taken && !s->own_ctx && !s->timed);
@@ -150,6 +173,13 @@ static u32 argument(const struct paths *p, const struct path *s, size_t member)
 	return 0;
 }
 
+/* A run context is in the frame, all of it. */
+static void check_run_ctx(const struct path *s, u32 size)
+{
+	FUZZ_CHECK(s->run_ctx && s->run_ctx <= s->depth);
+	FUZZ_CHECK(s->run_ctx - (s32)size + 8 > s->frame);
+}
+
 /* Kernel policy. Return: whether it was one of the two. */
 static bool call_policy(const struct paths *p, struct path *s, u64 dest)
 {
@@ -167,10 +197,13 @@ static bool call_policy(const struct paths *p, struct path *s, u64 dest)
 	if (dest == c[i].enter) {
 		FUZZ_CHECK(!s->entered);
 		s->entered = i + 1;
+		s->run_ctx = s->rsi_addr;
+		check_run_ctx(s, p->img->env->run_ctx_size);
 	} else {
 		FUZZ_CHECK(dest == c[i].exit && s->entered == i + 1 && !s->counted);
-		FUZZ_CHECK(s->maybe >> i & 1 && s->frame_addr);
-		s->entered = 0;
+		FUZZ_CHECK(s->maybe >> i & 1 && s->frame_addr == s->run_ctx && s->start_in_rsi);
+		s->entered = s->run_ctx = 0;
+		s->asked = false;
 	}
 	return true;
 }
@@ -188,6 +221,7 @@ static void call_stats(const struct paths *p, struct path *s, bool exit)
 {
 	FUZZ_CHECK(s->timed == exit);
 	s->timed = !exit;
+	FUZZ_CHECK(!exit || s->start_in_rsi);
 	if (exit)
 		FUZZ_CHECK(s->last && argument(p, s, offsetof(struct tramp_x86_call, prog)) ==
 				   s->last - 1);
@@ -218,6 +252,7 @@ void path_call(const struct paths *p, struct path *s, u64 dest)
 		s->told = !s->told;
 	} else if (p->req && p->req->check_rcu && !p->req->many && dest == env->rcu_watching) {
 		FUZZ_CHECK(!s->entered && !s->active && !s->taken);
+		s->asked = true;
 	} else if (env->multi_cookie && dest == env->multi_cookie) {
 		argument(p, s, offsetof(struct tramp_x86_call, link));
 		FUZZ_CHECK(!s->preempt);
@@ -225,4 +260,6 @@ void path_call(const struct paths *p, struct path *s, u64 dest)
 		FUZZ_CHECK(call_policy(p, s, dest));
 	}
 	path_called(s);
+	/* the start time, and what exit() wants to know of enter() */
+	s->start_in_rax = s->timed || s->entered;
 }

@@ -56,12 +56,20 @@ void path_lose(struct path *s, u32 reg)
 	FUZZ_CHECK(MAY_CHANGE >> reg & 1);
 	s->intact &= ~PATH_BIT(reg);
 	s->known &= ~PATH_BIT(reg);
+	if (reg == TASM_RAX)
+		s->start_in_rax = false;
 	if (reg == TASM_RCX)
-		s->task = s->rax_in_rcx = false;
+		s->task = s->rax_in_rcx = s->count_in_rcx = false;
 	if (reg == TASM_RDI)
 		s->ctx = 0;
-	if (reg == TASM_RDX)
-		s->frame_addr = false;
+	if (reg == TASM_RSI) {
+		s->rsi_addr = 0;
+		s->start_in_rsi = false;
+	}
+	if (reg == TASM_RDX) {
+		s->frame_addr = 0;
+		s->outer = false;
+	}
 	if (reg == TASM_R10)
 		s->back = 0;
 	if (reg == TASM_R11)
@@ -76,6 +84,7 @@ void path_called(struct path *s)
 		if (MAY_CHANGE >> reg & 1)
 			path_lose(s, reg);
 	s->flags = false;
+	s->jcc = 0;
 }
 
 /* rsp has risen: what was below is gone. */
@@ -94,6 +103,10 @@ static void raised(struct path *s)
 		s->r10_at = 0;
 	if (s->r11_at > s->depth)
 		s->r11_at = 0;
+	if (s->outer_at > s->depth)
+		s->outer_at = 0;
+	if (s->start_at > s->depth)
+		s->start_at = 0;
 }
 
 static void push(struct path *s, u32 reg)
@@ -109,6 +122,8 @@ static void push(struct path *s, u32 reg)
 		s->r10_at = s->depth;
 	if (reg == TASM_R11 && s->ret_in_r11)
 		s->r11_at = s->depth;
+	if (reg == TASM_RAX && s->start_in_rax)
+		s->start_at = s->depth;
 }
 
 static void pop(struct path *s, u32 reg)
@@ -122,9 +137,15 @@ static void pop(struct path *s, u32 reg)
 		path_lose(s, reg);
 		if (s->where[reg] == place)
 			s->intact |= PATH_BIT(reg);
+		s->start_in_rsi |= reg == TASM_RSI && s->start_at == place;
 	}
 	s->depth -= 8;
 	raised(s);
+}
+
+static bool overlap(s32 at, s32 place)
+{
+	return at < place + 8 && at > place - 8;
 }
 
 /* Something is written to the frame: not above it, and not below rsp. */
@@ -134,9 +155,13 @@ static void stored(struct path *s, s32 place)
 
 	FUZZ_CHECK(place > s->frame && place <= s->depth);
 	for (reg = 0; reg < PATH_REGS; reg++)
-		if (s->where[reg] < place + 8 && s->where[reg] > place - 8)
+		if (overlap(s->where[reg], place))
 			s->where[reg] = 0;
-	FUZZ_CHECK(s->flags_at >= place + 8 || s->flags_at <= place - 8);
+	FUZZ_CHECK(!overlap(s->flags_at, place));
+	if (overlap(s->outer_at, place))
+		s->outer_at = 0;
+	if (overlap(s->start_at, place))
+		s->start_at = 0;
 }
 
 static void store(const struct paths *p, struct path *s, const struct path_op *op)
@@ -145,8 +170,14 @@ static void store(const struct paths *p, struct path *s, const struct path_op *o
 
 	if (op->rm == TASM_RCX) {
 		FUZZ_CHECK(op->wide && s->task && op->disp == (s32)p->img->env->task_bpf_ctx);
-		FUZZ_CHECK(op->reg == TASM_RDX && s->own_ctx != s->frame_addr);
-		s->own_ctx = s->frame_addr;
+		FUZZ_CHECK(op->reg == TASM_RDX);
+		/* the frame's, with the outer one saved; or that one is put back */
+		if (s->own_ctx)
+			FUZZ_CHECK(s->outer);
+		else
+			FUZZ_CHECK(s->frame_addr && s->outer_at);
+		s->own_ctx = !s->own_ctx;
+		s->run_ctx = s->own_ctx ? s->frame_addr : 0;
 		return;
 	}
 	FUZZ_CHECK(op->wide && op->rm == TASM_RBP);
@@ -154,6 +185,10 @@ static void store(const struct paths *p, struct path *s, const struct path_op *o
 	stored(s, place);
 	if (s->intact >> op->reg & 1)
 		s->where[op->reg] = place;
+	if (op->reg == TASM_RDX && s->outer)
+		s->outer_at = place;
+	if (op->reg == TASM_RAX && s->start_in_rax)
+		s->start_at = place;
 }
 
 static u64 percpu(const struct path *s, const struct path_op *op)
@@ -179,11 +214,13 @@ static void load(const struct paths *p, struct path *s, const struct path_op *op
 			if (off == p->img->calls[i].active && !op->wide)
 				break;
 		FUZZ_CHECK(s->task || i < p->img->nr);
+		s->count_in_rcx = !s->task;
 		return;
 	}
 	path_lose(s, op->reg);
 	if (op->rm == TASM_RCX) {
 		FUZZ_CHECK(op->wide && s->task && op->disp == (s32)p->img->env->task_bpf_ctx);
+		s->outer = op->reg == TASM_RDX && !s->own_ctx;
 		return;
 	}
 	FUZZ_CHECK(op->rm == TASM_RBP);
@@ -191,6 +228,8 @@ static void load(const struct paths *p, struct path *s, const struct path_op *op
 	FUZZ_CHECK(place <= s->depth);
 	if (op->wide && s->where[op->reg] == place)
 		s->intact |= PATH_BIT(op->reg);
+	s->outer = op->wide && op->reg == TASM_RDX && s->outer_at == place;
+	s->start_in_rsi |= op->wide && op->reg == TASM_RSI && s->start_at == place;
 	s->ret_in_r11 = op->wide && op->reg == TASM_R11 && place == PATH_TOP && !s->layer;
 }
 
@@ -222,7 +261,10 @@ static void lea(struct path *s, const struct path_op *op, u64 end)
 		s->ctx = place;
 	else
 		FUZZ_CHECK(place <= s->depth);
-	s->frame_addr = op->reg == TASM_RDX;
+	if (op->reg == TASM_RDX)
+		s->frame_addr = place;
+	if (op->reg == TASM_RSI)
+		s->rsi_addr = place;
 }
 
 static void move(struct path *s, const struct path_op *op)
@@ -273,8 +315,12 @@ static bool program_counter(const struct paths *p, struct path *s, const struct 
 		const struct tramp_x86_call *c = &p->img->calls[i];
 
 		if (off == c->active) {
+			/* with statistics it is asked in cold code, where most know it taken */
+			s->jcc = p->img->env->stats_key ? 0x84 : 0x85;
 			if (op->code == 0x83)
 				return op->reg == 7 && !op->imm && !op->wide;
+			s->jcc = 0;
+			s->asked &= inc;
 			FUZZ_CHECK(!op->wide && (inc ? !s->active : dec && s->active_off == off));
 			s->active = inc;
 			s->active_off = inc ? off : 0;
@@ -292,8 +338,10 @@ static bool program_counter(const struct paths *p, struct path *s, const struct 
 			FUZZ_CHECK(op->reg == 5 && !op->imm && !(s->taken >> i & 1));
 			s->taken |= PATH_BIT(i);
 			s->bts = i + 1;
+			s->jcc = 0x82;
 			return true;
 		}
+		s->asked = false;
 		FUZZ_CHECK(inc && s->taken >> i & 1);
 		s->taken &= ~PATH_BIT(i);
 		return true;
@@ -308,12 +356,15 @@ static void count(const struct paths *p, struct path *s, const struct path_op *o
 
 	if (off == env->preempt_count) {
 		FUZZ_CHECK(!op->wide);
-		if (op->code == 0xff && op->reg < 2)
+		if (op->code == 0xff && op->reg < 2) {
 			s->preempt += op->reg ? -1 : 1;
-		else if (op->code == 0x81 && (op->reg == 0 || op->reg == 5))
+			s->due = op->reg && env->resched;
+			s->jcc = s->due ? 0x84 : 0;
+		} else if (op->code == 0x81 && (op->reg == 0 || op->reg == 5)) {
 			s->preempt += op->reg ? -(s32)op->imm : (s32)op->imm;
-		else
+		} else {
 			FUZZ_CHECK(false);
+		}
 	} else if (p->req && off == p->req->inflight) {
 		FUZZ_CHECK(op->wide && op->code == 0xff && op->reg < 2);
 		s->inflight += op->reg ? -1 : 1;
@@ -326,8 +377,29 @@ static void count(const struct paths *p, struct path *s, const struct path_op *o
 	}
 }
 
+/* What a compare with a number asks, of memory that is not the CPU's own. */
+static void compare(const struct paths *p, struct path *s, const struct path_op *op, u64 end)
+{
+	const struct tramp_x86_env *env = p->img->env;
+
+	if (op->rm == TASM_RBP) {
+		/* a result: an fmod_ret program's, or that of a session at the entry */
+		FUZZ_CHECK(op->wide && !op->imm && path_place(s, op->disp) == s->frame + 8);
+		FUZZ_CHECK(s->frame + 8 <= s->depth);
+		s->jcc = s->after ? 0x84 : 0x85;
+	} else if (op->rm == TASM_RIP) {
+		FUZZ_CHECK(op->code == 0x83 && !op->wide && !op->imm);
+		FUZZ_CHECK(env->stats_key && end + (u64)(s64)op->disp == env->stats_key);
+		s->jcc = 0x85;
+	} else {	/* the ENDBR in front of a function */
+		FUZZ_CHECK(op->rm == TASM_RCX && op->code == 0x81 && !op->wide && env->endbr);
+		FUZZ_CHECK((u32)op->imm == env->endbr || (u32)op->imm == env->endbr_poison);
+		s->jcc = 0x84;
+	}
+}
+
 /* An operand in memory, which is not only loaded or stored. */
-static void change(const struct paths *p, struct path *s, const struct path_op *op)
+static void change(const struct paths *p, struct path *s, const struct path_op *op, u64 end)
 {
 	if (op->code == 0xff && op->reg == 6) {	/* push */
 		if (op->rm != TASM_RBP)
@@ -342,14 +414,12 @@ static void change(const struct paths *p, struct path *s, const struct path_op *
 		FUZZ_CHECK(op->wide && op->imm == 16);
 	if (op->gs)
 		count(p, s, op);
-	else if (op->rm == TASM_RBP && op->code == 0x83 && op->reg == 7)
-		FUZZ_CHECK(path_place(s, op->disp) <= s->depth);	/* cmp */
+	else if ((op->code == 0x83 || op->code == 0x81) && op->reg == 7)
+		compare(p, s, op, end);
 	else if (op->rm == TASM_RBP && (op->code == 0xc7 || (op->code == 0x83 && !op->reg)))
 		stored(s, path_place(s, op->disp));
-	else if (op->rm == TASM_RIP)
-		FUZZ_CHECK(op->code == 0x83 && op->reg == 7 && !op->wide);
-	else	/* the ENDBR in front of a function */
-		FUZZ_CHECK(op->rm == TASM_RCX && op->code == 0x81 && op->reg == 7 && !op->wide);
+	else
+		FUZZ_CHECK(false);
 }
 
 static void data_mem(const struct paths *p, struct path *s, const struct path_op *op, u64 end)
@@ -362,9 +432,12 @@ static void data_mem(const struct paths *p, struct path *s, const struct path_op
 		load(p, s, op);
 		break;
 	case 0x0b:
-		FUZZ_CHECK(op->rm == TASM_RIP && op->reg == TASM_RCX);
+		FUZZ_CHECK(op->rm == TASM_RIP && op->reg == TASM_RCX && s->count_in_rcx);
+		FUZZ_CHECK(p->img->env->stats_key &&
+			   end + (u64)(s64)op->disp == p->img->env->stats_key);
 		path_lose(s, TASM_RCX);
 		s->flags = false;
+		s->jcc = 0x85;
 		break;
 	case 0x8d:
 		lea(s, op, end);
@@ -377,14 +450,14 @@ static void data_mem(const struct paths *p, struct path *s, const struct path_op
 	case 0xc1:
 	case 0xc7:
 	case 1 << 8 | 0xba:
-		change(p, s, op);
+		change(p, s, op, end);
 		break;
 	default:
 		FUZZ_CHECK(false);
 	}
 }
 
-static void data_plain(struct path *s, const struct path_op *op)
+static void data_plain(const struct paths *p, struct path *s, const struct path_op *op)
 {
 	switch (op->code) {
 	case 0x9c:
@@ -415,8 +488,10 @@ static void data_plain(struct path *s, const struct path_op *op)
 		s->irqs_off = true;
 		s->flags = false;
 		break;
-	case 0xfc:
 	case 1 << 8 | 0x01:	/* clac */
+		FUZZ_CHECK(p->img->env->smap);
+		/* fall through */
+	case 0xfc:
 		s->flags = false;
 		break;
 	default:
@@ -424,12 +499,20 @@ static void data_plain(struct path *s, const struct path_op *op)
 	}
 }
 
+/* What rcu_watching() or enter() returned: 0 leads to a miss. */
+static void test(struct path *s, const struct path_op *op)
+{
+	FUZZ_CHECK(op->wide && op->rm == TASM_RAX && op->reg == TASM_RAX);
+	s->flags = false;
+	s->jcc = 0x84;
+}
+
 void path_data(const struct paths *p, struct path *s, const struct tramp_x86_insn *insn, u64 at)
 {
 	struct path_op op = path_op(insn);
 	u32 base = op.code & ~7u;
 
-	s->bts = 0;
+	s->bts = s->jcc = 0;
 	if (op.mem)
 		data_mem(p, s, &op, at + insn->len);
 	else if (base == 0x50)
@@ -445,7 +528,7 @@ void path_data(const struct paths *p, struct path *s, const struct tramp_x86_ins
 	else if (op.code == 0x81 || op.code == 0x83)
 		move_rsp(s, &op);
 	else if (op.code == 0x85)
-		s->flags = false;
+		test(s, &op);
 	else
-		data_plain(s, &op);
+		data_plain(p, s, &op);
 }

@@ -18,6 +18,7 @@ struct walk {
 	u32 nr_todo;
 	u32 slots, stack_slots;
 	u8 from[TRAMP_X86_MAX_SLOTS];
+	u64 ended;	/* sessions that ran or were missed at the return */
 };
 
 static const u8 arg_reg[TRAMP_X86_ARG_REGS] = {
@@ -35,6 +36,7 @@ static void agree(const struct path *a, const struct path *b)
 	FUZZ_CHECK(a->active_off == b->active_off && a->layer == b->layer);
 	FUZZ_CHECK(a->entered == b->entered && a->counted == b->counted);
 	FUZZ_CHECK(a->own_ctx == b->own_ctx && a->timed == b->timed);
+	FUZZ_CHECK(a->run_ctx == b->run_ctx && !a->due && !b->due);
 	FUZZ_CHECK(a->rcu == b->rcu && a->told == b->told && a->irqs_off == b->irqs_off);
 }
 
@@ -55,8 +57,16 @@ static bool meet(struct path *to, const struct path *from)
 			to->known &= ~PATH_BIT(reg);
 	}
 	to->flags &= from->flags;
-	to->frame_addr &= from->frame_addr;
 	to->task &= from->task;
+	to->outer &= from->outer;
+	to->start_in_rax &= from->start_in_rax;
+	to->start_in_rsi &= from->start_in_rsi;
+	to->count_in_rcx &= from->count_in_rcx;
+	to->asked &= from->asked;
+	to->frame_addr = to->frame_addr == from->frame_addr ? to->frame_addr : 0;
+	to->rsi_addr = to->rsi_addr == from->rsi_addr ? to->rsi_addr : 0;
+	to->outer_at = to->outer_at == from->outer_at ? to->outer_at : 0;
+	to->start_at = to->start_at == from->start_at ? to->start_at : 0;
 	to->rax_in_rcx &= from->rax_in_rcx;
 	to->ret_in_r11 &= from->ret_in_r11;
 	to->flags_at = to->flags_at == from->flags_at ? to->flags_at : 0;
@@ -65,7 +75,7 @@ static bool meet(struct path *to, const struct path *from)
 	to->r10_at = to->r10_at == from->r10_at ? to->r10_at : 0;
 	to->r11_at = to->r11_at == from->r11_at ? to->r11_at : 0;
 	to->back = to->back == from->back ? to->back : 0;
-	to->bts = 0;
+	to->bts = to->jcc = 0;
 	to->last = to->last == from->last ? to->last : 0;
 	to->done &= from->done;
 	to->done_after &= from->done_after;
@@ -85,7 +95,7 @@ static void arrive(struct walk *w, const struct path *s, u32 off)
 		return;
 	if (!w->reached[place])
 		w->known[place] = *s;
-	w->known[place].bts = 0;
+	w->known[place].bts = w->known[place].jcc = 0;
 	w->reached[place] = true;
 	FUZZ_CHECK(w->nr_todo < MAX_TODO);
 	w->todo[w->nr_todo++] = off;
@@ -177,7 +187,7 @@ static void check_ran(const struct walk *w, const struct path *s)
 }
 
 /* A return from the image, or from a layer of it. */
-static void returns(const struct walk *w, const struct path *s)
+static void returns(struct walk *w, const struct path *s)
 {
 	const struct tramp_x86_fentry_req *req = w->p->req;
 	bool inner = req->nr_session && s->layer == req->nr_session;
@@ -187,6 +197,7 @@ static void returns(const struct walk *w, const struct path *s)
 	FUZZ_CHECK(req);
 	path_clean(s);
 	check_ran(w, s);
+	w->ended |= s->maybe_after;
 	FUZZ_CHECK(!s->frame && s->inflight == (s->layer ? 1 : 0));
 	FUZZ_CHECK(s->depth == PATH_TOP - (exits ? 8 : 0));
 	/* a function of 16 bytes of result has no image of tracing type */
@@ -230,7 +241,7 @@ static void enter_layer(struct walk *w, const struct path *s, u32 off)
 	in.layer++;
 	in.depth = PATH_TOP - 8;
 	in.frame = 0;
-	in.flags_at = in.rbp_at = in.r10_at = in.r11_at = 0;
+	in.flags_at = in.rbp_at = in.r10_at = in.r11_at = in.outer_at = in.start_at = 0;
 	memset(in.where, 0, sizeof(in.where));
 	arrive(w, &in, off);
 }
@@ -274,14 +285,44 @@ static void maybe_skip(struct walk *w, const struct path *s, u32 off)
 	arrive(w, &skips, w->p->skip_to[i]);
 }
 
+/* Where a preemption count of 0 leads: to the call of resched(), which may be counted. */
+static void check_resched(const struct walk *w, u64 to)
+{
+	const struct image *img = w->p->img;
+	u32 off = to - w->addr;
+
+	FUZZ_CHECK(off < img->size && img->starts[off]);
+	while (img->env->has_call_depth && off < img->size && img->at[off].kind == TRAMP_X86_PLAIN)
+		off += img->at[off].insn.len;
+	FUZZ_CHECK(off < img->size && img->at[off].kind == TRAMP_X86_CALL);
+	FUZZ_CHECK(img->at[off].to == img->env->resched);
+}
+
+/* A conditional jump: the flags must tell what it asks. */
+static void jcc(struct walk *w, struct path *s, const struct image_insn *x)
+{
+	u32 bts = s->bts;
+	struct path other;
+
+	FUZZ_CHECK(s->jcc && x->insn.map == 1 && x->insn.opcode == s->jcc);
+	if (s->due)
+		check_resched(w, x->to);
+	s->bts = s->jcc = 0;
+	s->due = false;
+	other = *s;
+	if (bts)
+		other.taken &= ~PATH_BIT(bts - 1);
+	arrive(w, &other, x->to - w->addr);
+}
+
 /* Return: the offset of what comes next, 0: nothing. */
 static u32 step(struct walk *w, struct path *s, u32 off)
 {
 	const struct image_insn *x = &w->p->img->at[off];
 	const struct tramp_x86_insn *insn = &x->insn;
 	u32 next = off + insn->len;
-	u8 bts;
 
+	FUZZ_CHECK(!s->due || x->kind == TRAMP_X86_JCC);
 	switch (x->kind) {
 	case TRAMP_X86_CALL:
 		call(w, s, x->to);
@@ -294,17 +335,7 @@ static u32 step(struct walk *w, struct path *s, u32 off)
 		calls_original(w, s);
 		return next;
 	case TRAMP_X86_JCC:
-		bts = s->bts;
-		s->bts = 0;
-		if (bts) {
-			struct path other = *s;
-
-			FUZZ_CHECK(insn->opcode == (TASM_JC & 0xff));
-			other.taken &= ~PATH_BIT(bts - 1);
-			arrive(w, &other, x->to - w->addr);
-		} else {
-			arrive(w, s, x->to - w->addr);
-		}
+		jcc(w, s, x);
 		return next;
 	case TRAMP_X86_JMP:
 		if (x->to - w->addr < w->p->img->size) {
@@ -420,6 +451,8 @@ void paths_walk(const struct paths *p)
 		}
 	}
 	FUZZ_CHECK(p->req || stopped);
+	if (p->req)
+		FUZZ_CHECK(w.ended == all(p->img->nr - p->req->nr_session, p->req->nr_session));
 	free(w.place);
 	free(w.known);
 	free(w.reached);
