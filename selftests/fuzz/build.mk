@@ -19,7 +19,8 @@ FUZZ_TARGETS	= $(patsubst selftests/fuzz/%.c,$(FUZZ_DIR)/%,$(wildcard selftests/
 # Requests and statements are not what is looked at. An input is worth keeping for what the core
 # does with it, and no time goes into watching the rest.
 FUZZ_RULES	= $(patsubst %,$(FUZZ_DIR)/rules/selftests/%.o,lib/decode \
-		  $(addprefix fuzz/,ends env image opinion path_call path_data paths))
+		  $(addprefix fuzz/,ends env image opinion path_call path_count \
+		  path_data path_words paths))
 FUZZ_CORE	= $(patsubst %.c,$(FUZZ_DIR)/core/%.o,$(wildcard kernel/x86/*.c))
 
 $(FUZZ_DIR)/core/%.o: %.c

@@ -233,7 +233,7 @@ static enum tramp_x86_err emit(struct ends *e, u32 len)
 	return err;
 }
 
-/* What is left out is this program, and of sessions what runs at the return. */
+/* The way around leaves out this program, and of sessions their call at the return. */
 static void check_skipped(const struct ends *e, u32 exits)
 {
 	u32 i, before = e->nr - exits, sessions = e->req.nr_session;

@@ -250,7 +250,8 @@ static void check_image(struct job *j)
 		.bytes = j->image, .size = j->out.size, .addr = j->addr,
 	};
 	struct paths paths = {
-		.img = &img, .regs = j->req.regs, .stop = copy, .stop_end = end,
+		.img = &img, .ip = j->req.ip + 1, .regs = j->req.regs,
+		.stop = copy, .stop_end = end,
 	};
 
 	image_instructions(&img);

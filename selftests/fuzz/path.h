@@ -19,6 +19,32 @@
  */
 #define PATH_TOP	64
 
+/* A word of the stack for each place up to this many times 8; deeper ones are not known. */
+#define PATH_WORDS	64
+
+enum path_what {
+	PATH_ANY,
+	PATH_NUMBER,	/* that number */
+	PATH_RETURN,	/* the return address that is above the frame */
+	PATH_RBP,	/* the caller's rbp */
+	PATH_SP,	/* the frame's rbp, and so much was added to it */
+	PATH_FLAGS,	/* 1: as they were in the beginning */
+	PATH_ENDBR,	/* of one of many functions: where an ENDBR may be */
+	PATH_FUNC,	/* its address */
+	PATH_COOKIE,	/* what multi_cookie() returned for it */
+	PATH_STACK_ARG,	/* the function's stack argument of that number */
+	PATH_PLACE,	/* the address of that place */
+};
+
+/* A word of the stack, or a register. */
+struct path_word {
+	u8 what;
+	u64 number;
+};
+
+#define PATH_WORD(what_, number_) \
+	((struct path_word){ .what = PATH_##what_, .number = (number_) })
+
 /*
  * struct path - what is known in front of an instruction
  *
@@ -70,6 +96,9 @@
  * @bts: the carry flag tells of this program's run word, from 1
  * @jcc: the only conditional jump that makes sense of the flags; 0: they tell nothing
  * @due: it has to come next, and asks whether to reschedule
+ * @reg: what is in registers
+ * @word: what is in the words of the stack: an enum path_what
+ * @number: and its number
  * @last: the program that was called, from 1
  * @done: programs that ran or were missed, at the entry
  * @done_after: sessions likewise, at the return
@@ -94,6 +123,9 @@ struct path {
 	u8 jcc;
 	s32 flags_at, rbp_at, ctx, r10_at, r11_at, frame_addr, rsi_addr, outer_at, start_at;
 	u32 back, bts, last;
+	struct path_word reg[PATH_REGS];
+	u8 word[PATH_WORDS];
+	u64 number[PATH_WORDS];
 	u64 done, done_after;
 	u64 maybe, maybe_after;
 };
@@ -133,6 +165,34 @@ void path_called(struct path *s);
 
 /* One instruction that goes on behind itself. @at: where it is */
 void path_data(const struct paths *p, struct path *s, const struct tramp_x86_insn *insn, u64 at);
+
+/* The offset of a per-CPU operand; a change of what is there; a compare of other memory. */
+u64 path_percpu(const struct path *s, const struct path_op *op);
+void path_count(const struct paths *p, struct path *s, const struct path_op *op);
+void path_compare(const struct paths *p, struct path *s, const struct path_op *op, u64 end);
+
+/* Words of the stack: a place has one now; it has that one; something was written there. */
+void path_word_set(struct path *s, s32 place, struct path_word word);
+struct path_word path_word_at(const struct path *s, s32 place);
+bool path_word_is(const struct path *s, s32 place, enum path_what what, u64 number);
+void path_words_stored(struct path *s, s32 place);
+
+/* rsp has risen; two ways meet. */
+void path_words_raised(struct path *s);
+void path_words_meet(struct path *to, const struct path *from);
+
+/* The word at @disp(%rbp). */
+struct path_word path_operand(const struct path *s, s32 disp);
+
+/* lea disp(%rcx), %rcx: on the way from a return address to the function's. */
+void path_func(const struct paths *p, struct path *s, s32 disp);
+
+/* As tramp_x86_model_slots() has it, of prototypes that are fine. */
+u32 path_slots(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack);
+
+/* The run context is as the program has to find it. @on_regs: it is a kprobe program */
+void path_check_run_ctx(const struct paths *p, const struct path *s, const struct tramp_x86_call *c,
+			bool on_regs, bool session);
 
 /* At a place where the image hands over: nothing of it is under way. */
 void path_clean(const struct path *s);

@@ -87,8 +87,9 @@ static void check_guards(const struct paths *p, const struct path *s, u32 i)
 	} else {
 		FUZZ_CHECK(s->taken == PATH_BIT(i) && !s->active && !s->counted);
 	}
+	FUZZ_CHECK(s->own_ctx || !(c->flags & looks));
 	if (c->flags & looks)
-		FUZZ_CHECK(s->own_ctx);
+		path_check_run_ctx(p, s, c, on_regs(p, i), is_session(p, i));
 	else if (!on_regs(p, i))
 		FUZZ_CHECK(!s->own_ctx);
 }
@@ -101,6 +102,47 @@ static const u8 members[] = {
 
 #define AT_ENTRY	(0xffffu & ~(PATH_BIT(TASM_RAX) | PATH_BIT(TASM_R10) | PATH_BIT(TASM_R11)))
 #define AT_RETURN	(PATH_BIT(TASM_RBX) | PATH_BIT(TASM_RAX) | 0xf000u)
+
+/* The members that are no registers, and rbp. @ret: at the function's return */
+static void check_member(const struct paths *p, const struct path *s,
+			 const struct tramp_x86_call *c, u32 m, bool ret)
+{
+	bool of_many = p->req && (p->req->many || c->link);
+	const struct tramp_x86_env *env = p->img->env;
+	s32 place = s->ctx - 8 * (s32)m;
+	u64 ip = p->req ? p->req->site + 1 : p->ip;
+
+	switch (m) {
+	case 4:
+		FUZZ_CHECK(path_word_is(s, place, PATH_RBP, 0));
+		break;
+	case 15:	/* orig_ax; those that were not loaded for many find the function there */
+		if (of_many && !(c->flags & TRAMP_X86_CALL_MULTI))
+			FUZZ_CHECK(path_word_is(s, place, PATH_FUNC, 0));
+		else
+			FUZZ_CHECK(path_word_is(s, place, PATH_NUMBER, !p->req || ret ? ~0ULL : 0));
+		break;
+	case 16:
+		if (of_many || ret)
+			FUZZ_CHECK(path_word_is(s, place, PATH_RETURN, 0));
+		else
+			FUZZ_CHECK(path_word_is(s, place, PATH_NUMBER, ip));
+		break;
+	case 17:
+		FUZZ_CHECK(path_word_is(s, place, PATH_NUMBER, env->cs));
+		break;
+	case 18:
+		FUZZ_CHECK(path_word_at(s, place).what == PATH_FLAGS);
+		FUZZ_CHECK(p->req || path_word_at(s, place).number);
+		break;
+	case 19:
+		FUZZ_CHECK(path_word_is(s, place, PATH_SP, 16));
+		break;
+	case 20:
+		FUZZ_CHECK(path_word_is(s, place, PATH_NUMBER, env->ss));
+		break;
+	}
+}
 
 /* All that a kprobe program reads is in the frame, and registers are as they were. */
 static void check_regs(const struct paths *p, const struct path *s, u32 i)
@@ -123,21 +165,48 @@ static void check_regs(const struct paths *p, const struct path *s, u32 i)
 		FUZZ_CHECK(place > s->frame && place <= s->depth);
 		if (m < sizeof(members) && members[m] != TASM_RBP && mean >> members[m] & 1)
 			FUZZ_CHECK(s->where[members[m]] == place);
+		check_member(p, s, &p->img->calls[i], m, ret);
 	}
+}
+
+/* The arguments, how many there are, and the function's address. */
+static void check_slots(const struct paths *p, const struct path *s, u32 i)
+{
+	static const u8 arg_reg[] = {
+		TASM_RDI, TASM_RSI, TASM_RDX, TASM_RCX, TASM_R8, TASM_R9,
+	};
+	u32 flags = p->img->calls[i].flags, nr_stack, slots, k;
+	u8 from[TRAMP_X86_MAX_SLOTS];
+
+	slots = path_slots(p->req->model, from, &nr_stack);
+	for (k = 0; k < slots; k++) {
+		s32 place = s->ctx - 8 * (s32)k;
+
+		if (from[k] >= 6)
+			FUZZ_CHECK(path_word_is(s, place, PATH_STACK_ARG, from[k] - 6u));
+		else if (!s->after)	/* behind that it is not known any more */
+			FUZZ_CHECK(s->where[arg_reg[from[k]]] == place);
+	}
+	if (flags & TRAMP_X86_CALL_NARGS)
+		FUZZ_CHECK(path_word_is(s, s->ctx + 8, PATH_NUMBER, slots));
+	if (flags & TRAMP_X86_CALL_IP)
+		FUZZ_CHECK(path_word_is(s, s->ctx + 16, PATH_NUMBER, p->req->func_addr));
 }
 
 static void check_context(const struct paths *p, const struct path *s, u32 i)
 {
+	u8 from[TRAMP_X86_MAX_SLOTS];
 	u32 nr_stack, slots;
 
 	if (on_regs(p, i)) {
 		check_regs(p, s, i);
 		return;
 	}
-	slots = tramp_x86_model_slots(p->req->model, NULL, &nr_stack);
+	slots = path_slots(p->req->model, from, &nr_stack);
 	FUZZ_CHECK(s->ctx >= s->frame && s->ctx <= s->depth);
 	if (slots)
 		FUZZ_CHECK(s->ctx - 8 * (s32)(slots - 1) > s->frame);
+	check_slots(p, s, i);
 }
 
 static void call_program(const struct paths *p, struct path *s, u32 i)
@@ -173,13 +242,6 @@ static u32 argument(const struct paths *p, const struct path *s, size_t member)
 	return 0;
 }
 
-/* A run context is in the frame, all of it. */
-static void check_run_ctx(const struct path *s, u32 size)
-{
-	FUZZ_CHECK(s->run_ctx && s->run_ctx <= s->depth);
-	FUZZ_CHECK(s->run_ctx - (s32)size + 8 > s->frame);
-}
-
 /* Kernel policy. Return: whether it was one of the two. */
 static bool call_policy(const struct paths *p, struct path *s, u64 dest)
 {
@@ -198,7 +260,7 @@ static bool call_policy(const struct paths *p, struct path *s, u64 dest)
 		FUZZ_CHECK(!s->entered);
 		s->entered = i + 1;
 		s->run_ctx = s->rsi_addr;
-		check_run_ctx(s, p->img->env->run_ctx_size);
+		path_check_run_ctx(p, s, &c[i], false, false);
 	} else {
 		FUZZ_CHECK(dest == c[i].exit && s->entered == i + 1 && !s->counted);
 		FUZZ_CHECK(s->maybe >> i & 1 && s->frame_addr == s->run_ctx && s->start_in_rsi);
@@ -230,6 +292,7 @@ static void call_stats(const struct paths *p, struct path *s, bool exit)
 void path_call(const struct paths *p, struct path *s, u64 dest)
 {
 	const struct tramp_x86_env *env = p->img->env;
+	bool cookie = false;
 	u32 i;
 
 	for (i = 0; i < p->img->nr; i++)
@@ -255,11 +318,14 @@ void path_call(const struct paths *p, struct path *s, u64 dest)
 		s->asked = true;
 	} else if (env->multi_cookie && dest == env->multi_cookie) {
 		argument(p, s, offsetof(struct tramp_x86_call, link));
-		FUZZ_CHECK(!s->preempt);
+		FUZZ_CHECK(!s->preempt && s->reg[TASM_RSI].what == PATH_FUNC);
+		cookie = true;
 	} else {
 		FUZZ_CHECK(call_policy(p, s, dest));
 	}
 	path_called(s);
 	/* the start time, and what exit() wants to know of enter() */
 	s->start_in_rax = s->timed || s->entered;
+	if (cookie)
+		s->reg[TASM_RAX] = PATH_WORD(COOKIE, 0);
 }

@@ -56,6 +56,7 @@ void path_lose(struct path *s, u32 reg)
 	FUZZ_CHECK(MAY_CHANGE >> reg & 1);
 	s->intact &= ~PATH_BIT(reg);
 	s->known &= ~PATH_BIT(reg);
+	s->reg[reg] = PATH_WORD(ANY, 0);
 	if (reg == TASM_RAX)
 		s->start_in_rax = false;
 	if (reg == TASM_RCX)
@@ -107,12 +108,15 @@ static void raised(struct path *s)
 		s->outer_at = 0;
 	if (s->start_at > s->depth)
 		s->start_at = 0;
+	path_words_raised(s);
 }
 
 static void push(struct path *s, u32 reg)
 {
 	s->depth += 8;
+	path_word_set(s, s->depth, s->reg[reg]);
 	if (reg == TASM_RBP) {
+		path_word_set(s, s->depth, s->frame ? PATH_WORD(SP, 0) : PATH_WORD(RBP, 0));
 		if (!s->frame)
 			s->rbp_at = s->depth;
 	} else if (s->intact >> reg & 1) {
@@ -135,6 +139,7 @@ static void pop(struct path *s, u32 reg)
 		s->frame = 0;
 	} else {
 		path_lose(s, reg);
+		s->reg[reg] = path_word_at(s, place);
 		if (s->where[reg] == place)
 			s->intact |= PATH_BIT(reg);
 		s->start_in_rsi |= reg == TASM_RSI && s->start_at == place;
@@ -157,6 +162,7 @@ static void stored(struct path *s, s32 place)
 	for (reg = 0; reg < PATH_REGS; reg++)
 		if (overlap(s->where[reg], place))
 			s->where[reg] = 0;
+	path_words_stored(s, place);
 	FUZZ_CHECK(!overlap(s->flags_at, place));
 	if (overlap(s->outer_at, place))
 		s->outer_at = 0;
@@ -183,20 +189,13 @@ static void store(const struct paths *p, struct path *s, const struct path_op *o
 	FUZZ_CHECK(op->wide && op->rm == TASM_RBP);
 	place = path_place(s, op->disp);
 	stored(s, place);
+	path_word_set(s, place, s->reg[op->reg]);
 	if (s->intact >> op->reg & 1)
 		s->where[op->reg] = place;
 	if (op->reg == TASM_RDX && s->outer)
 		s->outer_at = place;
 	if (op->reg == TASM_RAX && s->start_in_rax)
 		s->start_at = place;
-}
-
-static u64 percpu(const struct path *s, const struct path_op *op)
-{
-	if (op->rm == TASM_NO_BASE)
-		return (u64)(s64)op->disp;
-	FUZZ_CHECK(op->rm == TASM_RAX && s->known & PATH_BIT(TASM_RAX));
-	return s->value[TASM_RAX] + (u64)(s64)op->disp;
 }
 
 static void load(const struct paths *p, struct path *s, const struct path_op *op)
@@ -206,7 +205,7 @@ static void load(const struct paths *p, struct path *s, const struct path_op *op
 	u32 i;
 
 	if (op->gs) {
-		off = percpu(s, op);
+		off = path_percpu(s, op);
 		FUZZ_CHECK(op->reg == TASM_RCX);
 		path_lose(s, TASM_RCX);
 		s->task = op->wide && off == p->img->env->current_task;
@@ -226,6 +225,9 @@ static void load(const struct paths *p, struct path *s, const struct path_op *op
 	FUZZ_CHECK(op->rm == TASM_RBP);
 	place = path_place(s, op->disp);
 	FUZZ_CHECK(place <= s->depth);
+	s->reg[op->reg] = path_operand(s, op->disp);
+	/* of a single small argument only the lower half counts */
+	FUZZ_CHECK(op->wide || s->reg[op->reg].what == PATH_STACK_ARG);
 	if (op->wide && s->where[op->reg] == place)
 		s->intact |= PATH_BIT(op->reg);
 	s->outer = op->wide && op->reg == TASM_RDX && s->outer_at == place;
@@ -233,7 +235,7 @@ static void load(const struct paths *p, struct path *s, const struct path_op *op
 	s->ret_in_r11 = op->wide && op->reg == TASM_R11 && place == PATH_TOP && !s->layer;
 }
 
-static void lea(struct path *s, const struct path_op *op, u64 end)
+static void lea(const struct paths *p, struct path *s, const struct path_op *op, u64 end)
 {
 	s32 place;
 
@@ -245,17 +247,20 @@ static void lea(struct path *s, const struct path_op *op, u64 end)
 		raised(s);
 		return;
 	}
+	if (op->rm == TASM_RCX) {	/* the function's address */
+		FUZZ_CHECK(op->reg == TASM_RCX);
+		path_func(p, s, op->disp);
+		return;
+	}
 	path_lose(s, op->reg);
 	if (op->rm == TASM_RIP) {
 		FUZZ_CHECK(op->reg == TASM_R10);
 		s->back = (u32)(end + (u64)(s64)op->disp);
 		return;
 	}
-	if (op->rm != TASM_RBP) {	/* the function's address */
-		FUZZ_CHECK(op->rm == TASM_RCX && op->reg == TASM_RCX);
-		return;
-	}
+	FUZZ_CHECK(op->rm == TASM_RBP);
 	place = path_place(s, op->disp);
+	s->reg[op->reg] = PATH_WORD(PLACE, (u64)place);
 	FUZZ_CHECK(place >= s->frame);
 	if (op->reg == TASM_RDI)	/* of a context only what is read is there */
 		s->ctx = place;
@@ -269,6 +274,8 @@ static void lea(struct path *s, const struct path_op *op, u64 end)
 
 static void move(struct path *s, const struct path_op *op)
 {
+	struct path_word word = s->reg[op->reg];
+
 	FUZZ_CHECK(op->wide);
 	if (op->rm == TASM_RBP) {
 		FUZZ_CHECK(op->reg == TASM_RSP && s->rbp_at == s->depth && !s->frame);
@@ -281,13 +288,20 @@ static void move(struct path *s, const struct path_op *op)
 		return;
 	}
 	path_lose(s, op->rm);
+	s->reg[op->rm] = word;
 	if (op->rm == TASM_RAX && op->reg == TASM_RCX && s->rax_in_rcx)
 		s->intact |= PATH_BIT(TASM_RAX);
 }
 
-static void number(struct path *s, u32 reg, u64 value)
+static void number(const struct paths *p, struct path *s, u32 reg, u64 value)
 {
 	path_lose(s, reg);
+	s->reg[reg] = PATH_WORD(NUMBER, value);
+	/* programs of many functions find there where the function has called the image */
+	if (reg == TASM_R11) {
+		FUZZ_CHECK(p->req && !p->req->many && value == p->req->orig);
+		s->reg[reg] = PATH_WORD(RETURN, 0);
+	}
 	if (reg < 8) {
 		s->known |= PATH_BIT(reg);
 		s->value[reg] = value;
@@ -304,98 +318,22 @@ static void move_rsp(struct path *s, const struct path_op *op)
 	raised(s);
 }
 
-/* A program's own counters. Return: whether it is one. */
-static bool program_counter(const struct paths *p, struct path *s, const struct path_op *op,
-			    u64 off)
+/* Or it is added. */
+static void store_number(struct path *s, const struct path_op *op)
 {
-	bool inc = op->code == 0xff && !op->reg, dec = op->code == 0xff && op->reg == 1;
-	u32 i;
+	s32 place = path_place(s, op->disp);
+	struct path_word was = path_word_at(s, place), word = PATH_WORD(NUMBER, (u64)op->imm);
 
-	for (i = 0; i < p->img->nr; i++) {
-		const struct tramp_x86_call *c = &p->img->calls[i];
-
-		if (off == c->active) {
-			/* with statistics it is asked in cold code, where most know it taken */
-			s->jcc = p->img->env->stats_key ? 0x84 : 0x85;
-			if (op->code == 0x83)
-				return op->reg == 7 && !op->imm && !op->wide;
-			s->jcc = 0;
-			s->asked &= inc;
-			FUZZ_CHECK(!op->wide && (inc ? !s->active : dec && s->active_off == off));
-			s->active = inc;
-			s->active_off = inc ? off : 0;
-			return true;
-		}
-		if (off == c->hits) {
-			FUZZ_CHECK(inc && op->wide && !s->counted);
-			s->counted = i + 1;
-			return true;
-		}
-		if (off != c->run)
-			continue;
-		FUZZ_CHECK(op->wide);
-		if (op->code == (1 << 8 | 0xba)) {
-			FUZZ_CHECK(op->reg == 5 && !op->imm && !(s->taken >> i & 1));
-			s->taken |= PATH_BIT(i);
-			s->bts = i + 1;
-			s->jcc = 0x82;
-			return true;
-		}
-		s->asked = false;
-		FUZZ_CHECK(inc && s->taken >> i & 1);
-		s->taken &= ~PATH_BIT(i);
-		return true;
+	stored(s, place);
+	if (op->code == 0x83) {
+		FUZZ_CHECK(was.what == PATH_SP && !was.number);
+		word = PATH_WORD(SP, 16);
+	} else if (!op->wide) {	/* the lower half of a small number */
+		word.number = (u32)op->imm;
+		if (was.what != PATH_NUMBER || was.number >> 32)
+			word = PATH_WORD(ANY, 0);
 	}
-	return false;
-}
-
-static void count(const struct paths *p, struct path *s, const struct path_op *op)
-{
-	const struct tramp_x86_env *env = p->img->env;
-	u64 off = percpu(s, op);
-
-	if (off == env->preempt_count) {
-		FUZZ_CHECK(!op->wide);
-		if (op->code == 0xff && op->reg < 2) {
-			s->preempt += op->reg ? -1 : 1;
-			s->due = op->reg && env->resched;
-			s->jcc = s->due ? 0x84 : 0;
-		} else if (op->code == 0x81 && (op->reg == 0 || op->reg == 5)) {
-			s->preempt += op->reg ? -(s32)op->imm : (s32)op->imm;
-		} else {
-			FUZZ_CHECK(false);
-		}
-	} else if (p->req && off == p->req->inflight) {
-		FUZZ_CHECK(op->wide && op->code == 0xff && op->reg < 2);
-		s->inflight += op->reg ? -1 : 1;
-		FUZZ_CHECK(s->inflight == 0 || s->inflight == 1);
-	} else if (env->has_call_depth && off == env->call_depth) {
-		FUZZ_CHECK(op->wide && op->code == 0xc1 && op->reg == 7 && op->imm == 5);
-		s->uncounted++;
-	} else {
-		FUZZ_CHECK(program_counter(p, s, op, off));
-	}
-}
-
-/* What a compare with a number asks, of memory that is not the CPU's own. */
-static void compare(const struct paths *p, struct path *s, const struct path_op *op, u64 end)
-{
-	const struct tramp_x86_env *env = p->img->env;
-
-	if (op->rm == TASM_RBP) {
-		/* a result: an fmod_ret program's, or that of a session at the entry */
-		FUZZ_CHECK(op->wide && !op->imm && path_place(s, op->disp) == s->frame + 8);
-		FUZZ_CHECK(s->frame + 8 <= s->depth);
-		s->jcc = s->after ? 0x84 : 0x85;
-	} else if (op->rm == TASM_RIP) {
-		FUZZ_CHECK(op->code == 0x83 && !op->wide && !op->imm);
-		FUZZ_CHECK(env->stats_key && end + (u64)(s64)op->disp == env->stats_key);
-		s->jcc = 0x85;
-	} else {	/* the ENDBR in front of a function */
-		FUZZ_CHECK(op->rm == TASM_RCX && op->code == 0x81 && !op->wide && env->endbr);
-		FUZZ_CHECK((u32)op->imm == env->endbr || (u32)op->imm == env->endbr_poison);
-		s->jcc = 0x84;
-	}
+	path_word_set(s, place, word);
 }
 
 /* An operand in memory, which is not only loaded or stored. */
@@ -405,6 +343,7 @@ static void change(const struct paths *p, struct path *s, const struct path_op *
 		if (op->rm != TASM_RBP)
 			FUZZ_CHECK(false);
 		s->depth += 8;
+		path_word_set(s, s->depth, path_operand(s, op->disp));
 		return;
 	}
 	if (op->code != 0xc7)
@@ -413,11 +352,11 @@ static void change(const struct paths *p, struct path *s, const struct path_op *
 	if (!op->gs && op->code == 0x83 && !op->reg)
 		FUZZ_CHECK(op->wide && op->imm == 16);
 	if (op->gs)
-		count(p, s, op);
+		path_count(p, s, op);
 	else if ((op->code == 0x83 || op->code == 0x81) && op->reg == 7)
-		compare(p, s, op, end);
+		path_compare(p, s, op, end);
 	else if (op->rm == TASM_RBP && (op->code == 0xc7 || (op->code == 0x83 && !op->reg)))
-		stored(s, path_place(s, op->disp));
+		store_number(s, op);
 	else
 		FUZZ_CHECK(false);
 }
@@ -440,7 +379,7 @@ static void data_mem(const struct paths *p, struct path *s, const struct path_op
 		s->jcc = 0x85;
 		break;
 	case 0x8d:
-		lea(s, op, end);
+		lea(p, s, op, end);
 		break;
 	case NOPL:
 		break;
@@ -462,6 +401,7 @@ static void data_plain(const struct paths *p, struct path *s, const struct path_
 	switch (op->code) {
 	case 0x9c:
 		s->depth += 8;
+		path_word_set(s, s->depth, PATH_WORD(FLAGS, s->flags));
 		if (s->flags)
 			s->flags_at = s->depth;
 		break;
@@ -480,6 +420,7 @@ static void data_plain(const struct paths *p, struct path *s, const struct path_
 	case 0x6a:
 	case 0x68:
 		s->depth += 8;
+		path_word_set(s, s->depth, PATH_WORD(NUMBER, (u64)op->imm));
 		/* where the result will be, which is 0 until there is one */
 		if (!op->imm && s->frame && s->depth == s->frame + 8)
 			s->where[TASM_RAX] = s->depth;
@@ -499,7 +440,7 @@ static void data_plain(const struct paths *p, struct path *s, const struct path_
 	}
 }
 
-/* What rcu_watching() or enter() returned: 0 leads to a miss. */
+/* Of what rcu_watching() or enter() returned: 0 leads to a miss. */
 static void test(struct path *s, const struct path_op *op)
 {
 	FUZZ_CHECK(op->wide && op->rm == TASM_RAX && op->reg == TASM_RAX);
@@ -520,9 +461,9 @@ void path_data(const struct paths *p, struct path *s, const struct tramp_x86_ins
 	else if (base == 0x58)
 		pop(s, op.reg);
 	else if (base == 0xb8)
-		number(s, op.reg, insn->imm_size == 4 ? (u32)op.imm : (u64)op.imm);
+		number(p, s, op.reg, insn->imm_size == 4 ? (u32)op.imm : (u64)op.imm);
 	else if (op.code == 0xc7)
-		number(s, op.rm, (u64)op.imm);
+		number(p, s, op.rm, (u64)op.imm);
 	else if (op.code == 0x89)
 		move(s, &op);
 	else if (op.code == 0x81 || op.code == 0x83)

@@ -56,6 +56,7 @@ static bool meet(struct path *to, const struct path *from)
 		if (reg < 8 && to->value[reg] != from->value[reg])
 			to->known &= ~PATH_BIT(reg);
 	}
+	path_words_meet(to, from);
 	to->flags &= from->flags;
 	to->task &= from->task;
 	to->outer &= from->outer;
@@ -157,11 +158,14 @@ static void goes_inside(struct path *s)
 static void calls_original(const struct walk *w, struct path *s)
 {
 	bool tracing = !w->p->req->many && !w->p->req->nr_session;
+	u32 i;
 
 	begins(w, s);
 	if (tracing && w->stack_slots) {
 		/* they are aligned as they were, and go with the frame: nobody needs them now */
 		FUZZ_CHECK((s->depth - PATH_TOP) % 16 == 0);
+		for (i = 0; i < w->stack_slots; i++)
+			FUZZ_CHECK(path_word_is(s, s->depth - 8 * (s32)i, PATH_STACK_ARG, i));
 		s->depth -= 8 * (s32)w->stack_slots;
 		FUZZ_CHECK(s->depth >= s->frame);
 	}
@@ -243,6 +247,8 @@ static void enter_layer(struct walk *w, const struct path *s, u32 off)
 	in.frame = 0;
 	in.flags_at = in.rbp_at = in.r10_at = in.r11_at = in.outer_at = in.start_at = 0;
 	memset(in.where, 0, sizeof(in.where));
+	memset(in.word, 0, sizeof(in.word));
+	memset(in.number, 0, sizeof(in.number));
 	arrive(w, &in, off);
 }
 
@@ -312,6 +318,9 @@ static void jcc(struct walk *w, struct path *s, const struct image_insn *x)
 	other = *s;
 	if (bts)
 		other.taken &= ~PATH_BIT(bts - 1);
+	/* there it is */
+	if (other.reg[TASM_RCX].what == PATH_ENDBR)
+		other.reg[TASM_RCX].what = PATH_FUNC;
 	arrive(w, &other, x->to - w->addr);
 }
 
@@ -414,14 +423,24 @@ static void stops(const struct path *s, u32 nr)
 	FUZZ_CHECK(s->done == all(0, nr) && !s->uncounted);
 }
 
+/* Only then the prototype matters, and has been looked at. */
+static bool has_tracing(const struct tramp_x86_fentry_req *req)
+{
+	return req->nr_fentry || req->nr_fmod_ret || req->nr_fexit || req->nr_kret;
+}
+
 void paths_walk(const struct paths *p)
 {
 	struct walk w = { .p = p, .addr = p->img->addr };
+	u8 from[TRAMP_X86_MAX_SLOTS];
 	bool stopped = false;
-	u32 off;
+	u32 off, stack;
 
-	if (p->req && p->req->model && !p->req->many)
-		w.slots = tramp_x86_model_slots(p->req->model, w.from, &w.stack_slots);
+	if (p->req && p->req->model && !p->req->many && has_tracing(p->req)) {
+		w.slots = path_slots(p->req->model, w.from, &w.stack_slots);
+		FUZZ_CHECK(tramp_x86_model_slots(p->req->model, from, &stack) == w.slots);
+		FUZZ_CHECK(stack == w.stack_slots && !memcmp(from, w.from, w.slots));
+	}
 	w.place = calloc(p->img->size, sizeof(*w.place));
 	FUZZ_CHECK(w.place);
 	mark(&w, 0);

@@ -27,6 +27,7 @@
  * @req: what it was made of; NULL: a detour
  * @skip_off: of struct tramp_x86_fentry_out
  * @skip_to: likewise
+ * @ip: with a detour, pt_regs.ip
  * @regs: with a detour, the members of pt_regs that programs read
  * @stop: where a detour's copy begins. Everything has to be as in the beginning there
  * @stop_end: where that ends
@@ -35,6 +36,7 @@ struct paths {
 	const struct image *img;
 	const struct tramp_x86_fentry_req *req;
 	const u32 *skip_off, *skip_to;
+	u64 ip;
 	u32 regs;
 	u32 stop, stop_end;
 };
