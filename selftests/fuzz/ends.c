@@ -42,6 +42,23 @@ static u32 fitting(const struct ends *e, u32 kind, u32 flags, bool link)
 	return flags & ~TRAMP_X86_CALL_MULTI & TRAMP_X86_CALL_ALL;
 }
 
+/* Of programs of tracing type, and others at the return, the prototype matters. */
+static u32 nr_modelled(const struct ends *e)
+{
+	return e->nr - e->nr_of[ENDS_KPROBE] - e->nr_of[ENDS_SESSION];
+}
+
+/* Those of a kind, and nothing behind them. */
+static void give(const struct ends *e, u32 kind, const struct tramp_x86_call **calls, u32 *nr)
+{
+	u32 i, before = 0;
+
+	for (i = 0; i < kind; i++)
+		before += e->nr_of[i];
+	*nr = e->nr_of[kind];
+	*calls = fuzz_array(e->calls + before, *nr, sizeof(*e->calls));
+}
+
 void ends_programs(struct ends *e, struct fuzz_input *in)
 {
 	struct tramp_x86_call *c = e->calls;
@@ -64,18 +81,26 @@ void ends_programs(struct ends *e, struct fuzz_input *in)
 				   (e->calls->flags & TRAMP_X86_CALL_MULTI);
 		}
 	e->nr = c - e->calls;
-	e->req.kprobe = e->calls;
-	e->req.nr_kprobe = e->nr_of[ENDS_KPROBE];
-	e->req.fentry = e->req.kprobe + e->req.nr_kprobe;
-	e->req.nr_fentry = e->nr_of[ENDS_FENTRY];
-	e->req.fmod_ret = e->req.fentry + e->req.nr_fentry;
-	e->req.nr_fmod_ret = e->nr_of[ENDS_FMOD_RET];
-	e->req.fexit = e->req.fmod_ret + e->req.nr_fmod_ret;
-	e->req.nr_fexit = e->nr_of[ENDS_FEXIT];
-	e->req.kret = e->req.fexit + e->req.nr_fexit;
-	e->req.nr_kret = e->nr_of[ENDS_KRET];
-	e->req.session = e->req.kret + e->req.nr_kret;
-	e->req.nr_session = e->nr_of[ENDS_SESSION];
+	give(e, ENDS_KPROBE, &e->req.kprobe, &e->req.nr_kprobe);
+	give(e, ENDS_FENTRY, &e->req.fentry, &e->req.nr_fentry);
+	give(e, ENDS_FMOD_RET, &e->req.fmod_ret, &e->req.nr_fmod_ret);
+	give(e, ENDS_FEXIT, &e->req.fexit, &e->req.nr_fexit);
+	give(e, ENDS_KRET, &e->req.kret, &e->req.nr_kret);
+	give(e, ENDS_SESSION, &e->req.session, &e->req.nr_session);
+	/* nobody looks at the prototype of others */
+	if (nr_modelled(e) && !e->req.many)
+		e->req.model = fuzz_array(&e->model, 1, sizeof(e->model));
+}
+
+static void take_back(struct ends *e)
+{
+	free((void *)e->req.kprobe);
+	free((void *)e->req.fentry);
+	free((void *)e->req.fmod_ret);
+	free((void *)e->req.fexit);
+	free((void *)e->req.kret);
+	free((void *)e->req.session);
+	free((void *)e->req.model);
 }
 
 /* The rules of fentry_image.h ---------------------------------------------------- */
@@ -178,8 +203,6 @@ static enum tramp_x86_err model_fine(const struct tramp_x86_model *m)
 
 static enum tramp_x86_err expected(const struct ends *e)
 {
-	u32 modelled = e->nr - e->nr_of[ENDS_KPROBE] - e->nr_of[ENDS_SESSION];
-
 	if (!e->nr || e->nr > TRAMP_X86_MAX_PROGS || !fuzz_env_fine(&e->env))
 		return TRAMP_X86_BAD_REQUEST;
 	if ((e->req.regs | e->req.ret_regs) & ~TRAMP_X86_REGS_ALL || !programs_fine(e))
@@ -188,7 +211,7 @@ static enum tramp_x86_err expected(const struct ends *e)
 		return of_many_fine(e) ? TRAMP_X86_NO_SPACE : TRAMP_X86_BAD_REQUEST;
 	if (!of_one_fine(e))
 		return TRAMP_X86_BAD_REQUEST;
-	return modelled ? model_fine(&e->model) : TRAMP_X86_NO_SPACE;
+	return nr_modelled(e) ? model_fine(&e->model) : TRAMP_X86_NO_SPACE;
 }
 
 /*
@@ -219,11 +242,13 @@ static bool in_reach(const struct ends *e, bool *sure)
 
 static enum tramp_x86_err emit(struct ends *e, u32 len)
 {
-	struct tramp_x86_fentry_out out = {
-		.skip_off = e->skip_off, .skip_to = e->skip_to, .call_off = e->call_off,
-	};
+	u32 exits = e->req.nr_fexit + e->req.nr_kret + e->req.nr_session;
+	struct tramp_x86_fentry_out out = { .size = 0x5e5e5e5e, .after_call = 0x5e5e5e5e };
 	enum tramp_x86_err err;
 
+	out.skip_off = e->skip_off = fuzz_offsets(exits);
+	out.skip_to = e->skip_to = fuzz_offsets(exits);
+	out.call_off = e->call_off = fuzz_offsets(2 * (e->nr + e->req.nr_session));
 	e->image = malloc(len ? len : 1);
 	FUZZ_CHECK(e->image);
 	memset(e->image, 0x5e, len);
@@ -231,6 +256,14 @@ static enum tramp_x86_err emit(struct ends *e, u32 len)
 	FUZZ_CHECK(out.size == e->out.size);
 	e->out = out;
 	return err;
+}
+
+static void end(struct ends *e)
+{
+	free(e->image);
+	free(e->skip_off);
+	free(e->skip_to);
+	free(e->call_off);
 }
 
 /* The way around leaves out this program, and of sessions their call at the return. */
@@ -297,8 +330,10 @@ void ends_run(struct ends *e)
 	FUZZ_CHECK(measured == expected(e));
 	FUZZ_CHECK(!e->out.size == (measured != TRAMP_X86_NO_SPACE));
 	FUZZ_CHECK(e->out.size <= TRAMP_X86_MAX_IMAGE);
-	if (!e->out.size)
+	if (!e->out.size) {
+		take_back(e);
 		return;
+	}
 
 	size = e->out.size;
 	near = in_reach(e, &sure);
@@ -316,10 +351,17 @@ void ends_run(struct ends *e)
 	default:
 		FUZZ_CHECK(false);
 	}
-	free(e->image);
+	end(e);
 
 	FUZZ_CHECK(emit(e, e->too_short % size) == TRAMP_X86_NO_SPACE);
 	for (i = 0; i < e->too_short % size; i++)
 		FUZZ_CHECK(e->image[i] == 0x5e);
-	free(e->image);
+	end(e);
+
+	/* a buffer that is too long ends in int3s */
+	if (emit(e, size + 7) == TRAMP_X86_OK)
+		for (i = size; i < size + 7; i++)
+			FUZZ_CHECK(e->image[i] == 0xcc);
+	end(e);
+	take_back(e);
 }

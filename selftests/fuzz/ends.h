@@ -21,7 +21,7 @@ enum { ENDS_KPROBE, ENDS_FENTRY, ENDS_FMOD_RET, ENDS_FEXIT, ENDS_KRET, ENDS_SESS
  * @env: the kernel
  * @model: the function's prototype
  * @calls: all programs
- * @req: the request
+ * @req: the request; its programs and prototype are copies of exactly their size
  * @nr_of: programs of each kind
  * @nr: of all kinds
  * @addr: where the image is to be
@@ -39,8 +39,7 @@ struct ends {
 	u64 addr;
 	u32 too_short;
 	struct tramp_x86_fentry_out out;
-	u32 skip_off[3 * ENDS_MAX_KIND], skip_to[3 * ENDS_MAX_KIND];
-	u32 call_off[2 * (ENDS_MAX_PROGS + ENDS_MAX_KIND)];
+	u32 *skip_off, *skip_to, *call_off;
 	u8 *image;
 };
 
@@ -53,7 +52,10 @@ void ends_begin(struct ends *e, struct fuzz_input *in);
 /* How many programs of a kind (1): a few mostly. */
 u32 ends_count(struct fuzz_input *in);
 
-/* For each program its flags and what is special about it (1 each); @nr_of is set. */
+/*
+ * For each program its flags and what is special about it (1 each); @nr_of is set, and @model if
+ * that matters.
+ */
 void ends_programs(struct ends *e, struct fuzz_input *in);
 
 /* As the module does: measure, allocate, emit. And hold all of it against the rules. */

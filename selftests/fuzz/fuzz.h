@@ -54,6 +54,23 @@ static inline u8 *fuzz_exact(const u8 *from, size_t size)
 	return size ? p : p + 1;
 }
 
+/* Of @nr entries; NULL if there are none. To be freed by free(). */
+static inline void *fuzz_array(const void *from, size_t nr, size_t size)
+{
+	return nr ? fuzz_exact(from, nr * size) : NULL;
+}
+
+/* As many offsets, to be written. What was not has a value that no offset has. */
+static inline u32 *fuzz_offsets(size_t nr)
+{
+	u32 *p = malloc(nr * sizeof(*p));
+
+	FUZZ_CHECK(p || !nr);
+	if (nr)
+		memset(p, 0x5e, nr * sizeof(*p));
+	return p;
+}
+
 static inline void fuzz_free(u8 *p, size_t size)
 {
 	free(size ? p : p - 1);

@@ -28,7 +28,7 @@ struct job {
 
 	enum tramp_x86_err measured;
 	struct tramp_x86_detour_out out;
-	u32 call_off[2 * MAX_PROGS];
+	u32 *call_off;		/* two for each program, and no more */
 	u8 *image;
 };
 
@@ -140,9 +140,11 @@ static void measure(struct job *j)
 
 static enum tramp_x86_err emit(struct job *j, u32 len)
 {
-	struct tramp_x86_detour_out out = { .call_off = j->call_off };
+	struct tramp_x86_detour_out out;
 	enum tramp_x86_err err;
 
+	memset(&out, 0x5e, sizeof(out));
+	out.call_off = j->call_off = fuzz_offsets(2 * j->req.nr_progs);
 	j->image = malloc(len ? len : 1);
 	FUZZ_CHECK(j->image);
 	memset(j->image, 0x5e, len);
@@ -150,6 +152,12 @@ static enum tramp_x86_err emit(struct job *j, u32 len)
 	FUZZ_CHECK(out.size == j->out.size);
 	j->out = out;
 	return err;
+}
+
+static void end(struct job *j)
+{
+	free(j->image);
+	free(j->call_off);
 }
 
 /* Out of reach is a reason only if something is. */
@@ -283,12 +291,18 @@ static void run(struct job *j)
 		check_image(j);
 	for (i = 0; err == TRAMP_X86_OUT_OF_REACH && i < size; i++)
 		FUZZ_CHECK(j->image[i] == 0xcc);
-	free(j->image);
+	end(j);
+
+	/* a buffer that is too long ends in int3s */
+	if (emit(j, size + 7) == TRAMP_X86_OK)
+		for (i = size; i < size + 7; i++)
+			FUZZ_CHECK(j->image[i] == 0xcc);
+	end(j);
 
 	FUZZ_CHECK(emit(j, j->too_short % size) == TRAMP_X86_NO_SPACE);
 	for (i = 0; i < j->too_short % size; i++)
 		FUZZ_CHECK(j->image[i] == 0x5e);
-	free(j->image);
+	end(j);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -297,7 +311,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct tramp_x86_verdict v;
 	struct job j = { 0 };
 	const struct tramp_x86_world world = { &j.env, no, no, nobody, no };
+	struct tramp_x86_call *progs;
 	u32 kind, len, regs;
+	u8 *exact;
 
 	j.req.ip = fuzz_text(&in);
 	j.addr = fuzz_image(fuzz_near(&in, j.req.ip), j.req.ip);
@@ -319,8 +335,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		len = j.code_size;
 	j.req.len = len ? len : v.len;
 	j.req.env = &j.env;
-	j.req.code = j.code;
-	j.req.progs = j.calls;
+	/* behind them is nothing */
+	j.req.code = exact = fuzz_exact(j.code, j.req.len);
+	j.req.progs = progs = fuzz_array(j.calls, j.req.nr_progs, sizeof(*j.calls));
 
 	run(&j);
 	/* what is safe to jump over can be executed elsewhere */
@@ -328,5 +345,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	    tasm_fits_s32((s64)(j.req.ip + 1)))
 		FUZZ_CHECK(j.measured == TRAMP_X86_NO_SPACE);
 	fuzz_free(j.code, j.code_size);
+	fuzz_free(exact, j.req.len);
+	free(progs);
 	return 0;
 }

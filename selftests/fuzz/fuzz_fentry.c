@@ -45,7 +45,6 @@ static void set_model(struct ends *e, struct fuzz_input *in)
 	e->model.nr_args = fuzz_take(in, 1) % (TRAMP_X86_MAX_ARGS + 2);
 	for (i = 0; i < e->model.nr_args && i < TRAMP_X86_MAX_ARGS; i++)
 		e->model.arg_size[i] = fuzz_take(in, 1) % 18;
-	e->req.model = &e->model;
 }
 
 /* No session is asked for at a function with arguments on the stack: the caller knows that. */
