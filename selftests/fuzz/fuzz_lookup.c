@@ -21,7 +21,7 @@
 
 struct job {
 	struct tramp_x86_env env;
-	struct tramp_x86_lookup_pair pairs[MAX_PAIRS];
+	struct tramp_x86_lookup_pair *pairs;	/* as many as there are, NULL for none */
 	struct tramp_x86_lookup req;
 	u64 addr;
 	u32 too_short;
@@ -31,9 +31,11 @@ struct job {
 
 static void set_pairs(struct job *j, struct fuzz_input *in)
 {
+	struct tramp_x86_lookup_pair none[MAX_PAIRS] = { 0 };
 	u64 ret = fuzz_text(in);
 	u32 i;
 
+	j->pairs = fuzz_array(none, j->req.nr, sizeof(*none));
 	for (i = 0; i < j->req.nr; i++) {
 		u32 far = fuzz_take(in, 1), where = fuzz_take(in, 1);
 
@@ -146,6 +148,35 @@ static void check_one(const struct job *j, u64 ret)
 	FUZZ_CHECK(j->img.at[off].insn.len == 5 && j->img.at[off].to == j->pairs[i].target);
 }
 
+/*
+ * The call is counted once, where calls are. A counter that is far goes through rax.
+ * Return: the offset of what follows.
+ */
+static u32 check_counted(const struct job *j, u32 off)
+{
+	const struct tramp_x86_insn *insn = &j->img.at[off].insn;
+	u64 depth = j->env.call_depth, base = 0;
+	bool far = (s64)depth != (s32)depth;
+	s32 disp;
+
+	if (!j->env.has_call_depth)
+		return off;
+	if (far) {
+		FUZZ_CHECK(insn->len == 10 && !memcmp(insn->bytes, "\x48\xb8", 2));
+		memcpy(&base, insn->bytes + 2, 8);
+		off += insn->len;
+		FUZZ_CHECK(off < j->req.size && j->img.starts[off]);
+		insn = &j->img.at[off].insn;
+		FUZZ_CHECK(insn->len == 5 && !memcmp(insn->bytes, "\x65\x48\xc1\x38\x05", 5));
+		FUZZ_CHECK(base == depth);
+	} else {
+		FUZZ_CHECK(insn->len == 10 && !memcmp(insn->bytes, "\x65\x48\xc1\x3c\x25", 5));
+		memcpy(&disp, insn->bytes + 5, 4);
+		FUZZ_CHECK((u64)(s64)disp == depth && insn->bytes[9] == 5);
+	}
+	return off + insn->len;
+}
+
 /* A jump to others or a NOP, and behind it a return that is counted. */
 static void check_tail(const struct job *j)
 {
@@ -157,13 +188,9 @@ static void check_tail(const struct job *j)
 		FUZZ_CHECK(x->kind == TRAMP_X86_JMP && x->insn.len == 5 && x->to == j->req.other);
 	else
 		FUZZ_CHECK(!memcmp(x->insn.bytes, "\x0f\x1f\x44\0\0", 5));
-	for (off += 5; ; off += x->insn.len) {
-		FUZZ_CHECK(off < j->req.size);
-		x = &j->img.at[off];
-		if (x->kind != TRAMP_X86_PLAIN)
-			break;
-		FUZZ_CHECK(j->env.has_call_depth);
-	}
+	off = check_counted(j, off + 5);
+	FUZZ_CHECK(off < j->req.size && j->img.starts[off]);
+	x = &j->img.at[off];
 	if (!j->env.return_thunk) {
 		FUZZ_CHECK(x->kind == TRAMP_X86_RET);
 		return;
@@ -224,6 +251,17 @@ static void emit(struct job *j, u32 len, enum tramp_x86_err want)
 	free(j->code);
 }
 
+/* More than an image can have: refused before anybody looks at one of them. */
+static void check_too_many(struct job *j)
+{
+	struct tramp_x86_lookup many = { .env = &j->env, .nr = 0xffffffff };
+
+	FUZZ_CHECK(tramp_x86_emit_lookup(&many, NULL, 0, 0) == TRAMP_X86_BAD_REQUEST);
+	FUZZ_CHECK(!many.size);
+	many.nr = 0x80000000 / (8 + 6 + 5);	/* of leaves alone */
+	FUZZ_CHECK(tramp_x86_emit_lookup(&many, NULL, 0, 0) == TRAMP_X86_BAD_REQUEST);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct fuzz_input in = { data, size };
@@ -236,6 +274,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	where = fuzz_take(&in, 1);
 	j.req.nr = fuzz_take(&in, 1) % (MAX_PAIRS + 1);
 	set_pairs(&j, &in);
+	check_too_many(&j);
 	j.req.env = &j.env;
 	j.req.pairs = j.pairs;
 	j.req.other = where & 1 ? j.addr + 0x20000 + (where == 0xff ? 0x100000000ULL : 0) : 0;
@@ -243,6 +282,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (!sorted(&j)) {
 		FUZZ_CHECK(tramp_x86_emit_lookup(&j.req, NULL, 0, 0) == TRAMP_X86_BAD_REQUEST);
 		FUZZ_CHECK(!j.req.size);
+		free(j.pairs);
 		return 0;
 	}
 	FUZZ_CHECK(tramp_x86_emit_lookup(&j.req, NULL, 0, 0) == TRAMP_X86_NO_SPACE);
@@ -250,5 +290,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	emit(&j, j.req.size, in_reach(&j) ? TRAMP_X86_OK : TRAMP_X86_OUT_OF_REACH);
 	emit(&j, j.req.size + 7, in_reach(&j) ? TRAMP_X86_OK : TRAMP_X86_OUT_OF_REACH);
 	emit(&j, j.too_short % j.req.size, TRAMP_X86_NO_SPACE);
+	free(j.pairs);
 	return 0;
 }
