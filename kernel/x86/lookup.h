@@ -52,9 +52,10 @@ struct tramp_x86_lookup {
  * @addr: the address the code will run at
  *
  * The code is reached by a jump or a call: the return address is at (%rsp). It changes the
- * flags and nothing else, and jumps to the target directly. A hit executes at most
- * 2 * (log2(nr) + 1) + 1 instructions, log2 rounded up, one more for others. The size depends
- * on @env and @nr alone. NULL for @buf, 0 for @addr and what is written: as for
+ * flags and nothing else, and jumps to the target directly. (Where it returns, a count of calls
+ * beyond 32 bits goes through rax too, which carries nothing at a function's entry.) A hit
+ * executes at most 2 * (log2(nr) + 1) + 1 instructions, log2 rounded up, one more for others.
+ * The size depends on @env and @nr alone. NULL for @buf, 0 for @addr and what is written: as for
  * tramp_x86_emit_fentry().
  *
  * Context: any; touches nothing but its arguments.
