@@ -36,7 +36,8 @@ struct tramp_x86_env fuzz_env(u64 addr, u16 kind)
 		.rcu_watching = helpers + 0xa00,
 		.return_thunk = kind & RETURN_THUNK ? helpers + 0x700 : 0,
 		.call_depth = percpu + 16,
-		.no_regs = kind & NO_REGS ? 0xffffffff82345678ULL : 0,
+		.no_regs = !(kind & NO_REGS) ? 0 :
+			   kind & SMALL_CTX ? 0xffff888012345678ULL : 0xffffffff82345678ULL,
 		.multi_cookie = helpers + 0xb00,
 		.multi_ctx_size = kind & NO_MULTI ? 0 : kind & SMALL_CTX ? 32 : 48,
 		.multi_ctx_is_return = kind & SMALL_CTX ? 0 : 8,
@@ -48,8 +49,8 @@ struct tramp_x86_env fuzz_env(u64 addr, u16 kind)
 		.has_session = !(kind & NO_SESSION),
 		.no_indirect = kind & NO_INDIRECT,
 		.has_call_depth = kind & CALL_DEPTH,
-		.cs = 0x10,
-		.ss = 0x18,
+		.cs = kind & SMALL_CTX ? 0xe033 : 0x10,	/* as under Xen */
+		.ss = kind & SMALL_CTX ? 0xe02b : 0x18,
 		.smap = kind & SMAP,
 		.has_indirect_thunks = kind & INDIRECT_THUNKS,
 	};
@@ -65,12 +66,33 @@ bool fuzz_helpers_far(const struct tramp_x86_env *env, u64 addr)
 	return env->missed - addr >= 0x80000000ULL;
 }
 
+/* Its per-CPU variables, somewhere else. */
+static void move_percpu(struct tramp_x86_env *env, u32 where)
+{
+	static const u64 at[] = {
+		0, 0xffffffff82345000ULL, 0x7ffffff8, 0xffffffff80000000ULL - 8,
+		0xffffffff80000000ULL, 0x80000000,
+	};
+
+	if (where && where < sizeof(at) / sizeof(*at)) {
+		env->preempt_count = at[where];
+		env->current_task = at[where] + 8;
+		env->call_depth = at[where] + 16;
+	} else if (where == 6) {	/* too far from each other for a signed number */
+		env->call_depth += 0x90000000;
+	} else if (where == 7) {
+		env->current_task -= 0x90000000;
+	}
+}
+
 void fuzz_break_env(struct tramp_x86_env *env, struct fuzz_input *in)
 {
 	u32 which = fuzz_take(in, 1), value;
 
-	if (which < 0x80)
+	if (which < 0x80) {
+		move_percpu(env, which & 7);
 		return;
+	}
 	value = fuzz_take(in, 4);
 	switch (which & 0x1f) {
 	case 0: env->missed = 0; break;
@@ -169,6 +191,10 @@ struct tramp_x86_call fuzz_program(const struct tramp_x86_env *env, u64 addr, u3
 	c.run = base + 0x70000 + 8 * nr;
 	c.hits = base + 0x50000 + 8 * nr;
 	c.active = what & FUZZ_PROG_SHARED ? 0x40000 : base + 0x40000 + 8 * (nr + 1);
+	if (!raw && what & FUZZ_PROG_BELOW)
+		c.func = addr - 0x200000 - 0x1000 * nr;
+	if (!raw && what & FUZZ_PROG_COOKIE)
+		c.cookie = nr & 1 ? 0xffffffff80000000ULL + nr : 0x7fffffff - nr;
 	if (raw && (what & 7) == 5)
 		c.func = 0;
 	if (raw && (what & 7) == 6)

@@ -13,13 +13,13 @@
 #include "opinion.h"
 #include "paths.h"
 
-#define MAX_PROGS	8
+#define MAX_PROGS	8	/* mostly, for the time that it takes */
 #define MAX_CODE	40
 #define ON_REGS		(TRAMP_X86_CALL_COOKIE | TRAMP_X86_CALL_IP | TRAMP_X86_CALL_NARGS)
 
 struct job {
 	struct tramp_x86_env env;
-	struct tramp_x86_call calls[MAX_PROGS];
+	struct tramp_x86_call calls[TRAMP_X86_MAX_PROGS + 1];
 	struct tramp_x86_detour_req req;
 	u64 addr;
 	u32 too_short;
@@ -50,11 +50,14 @@ static u32 nobody(u64 start, u64 end, u64 *where, void *arg)
 
 static void set_programs(struct job *j, struct fuzz_input *in)
 {
-	u32 i;
+	u32 i, flags, what;
 
 	for (i = 0; i < j->req.nr_progs; i++) {
-		u32 flags = fuzz_take(in, 1), what = fuzz_take(in, 1);
-
+		/* an input has no more than some: the rest are like the last */
+		if (i < MAX_PROGS) {
+			flags = fuzz_take(in, 1);
+			what = fuzz_take(in, 1);
+		}
 		if ((what & FUZZ_PROG_RAW) != FUZZ_PROG_RAW)
 			flags &= ON_REGS;
 		j->calls[i] = fuzz_program(&j->env, j->addr, i, flags, what);
@@ -110,7 +113,7 @@ static bool can_run(const struct job *j)
 {
 	u32 i;
 
-	if (j->req.regs & ~TRAMP_X86_REGS_ALL)
+	if (j->req.regs & ~TRAMP_X86_REGS_ALL || j->req.nr_progs > TRAMP_X86_MAX_PROGS)
 		return false;
 	if (j->req.nr_progs && (!fuzz_env_fine(&j->env) || j->env.nmi_count <= 0))
 		return false;
@@ -312,7 +315,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct job j = { 0 };
 	const struct tramp_x86_world world = { &j.env, no, no, nobody, no };
 	struct tramp_x86_call *progs;
-	u32 kind, len, regs;
+	u32 kind, len, regs, nr;
 	u8 *exact;
 
 	j.req.ip = fuzz_text(&in);
@@ -324,7 +327,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	j.env = fuzz_env(j.addr, kind);
 	fuzz_break_env(&j.env, &in);
 	j.too_short = fuzz_take(&in, 2);
-	j.req.nr_progs = fuzz_take(&in, 1) % (MAX_PROGS + 1);
+	nr = fuzz_take(&in, 1);
+	/* all that can be, and one more */
+	j.req.nr_progs = nr >= 0xfe ? TRAMP_X86_MAX_PROGS + (nr & 1) : nr % (MAX_PROGS + 1);
 	set_programs(&j, &in);
 	len = fuzz_take(&in, 1) % (TRAMP_X86_MAX_REGION + 2);
 

@@ -11,7 +11,7 @@
 #include "../../kernel/x86/detour_image.h"
 #include "ends.h"
 
-enum { IDLE = 1, NOWHERE = 2, HIGH = 4, ALL_BITS = 8, HIGH_NAME = 16 };
+enum { IDLE = 1, NOWHERE = 2, HIGH = 4, ALL_BITS = 8, HIGH_NAME = 16, ENDBR_FIRST = 32 };
 
 static void set_function(struct ends *e, struct fuzz_input *in)
 {
@@ -21,7 +21,11 @@ static void set_function(struct ends *e, struct fuzz_input *in)
 
 	e->req.check_rcu = what & IDLE;
 	e->req.func_addr = e->req.site = ENDS_FUNC;
-	e->req.orig = odd & NOWHERE ? 0 : ENDS_FUNC + 5;
+	if (!odd && what & ENDBR_FIRST)
+		e->req.site += 4;
+	e->req.orig = odd & NOWHERE ? 0 : e->req.site + 5;
+	if (what >> 4 == 0xd)	/* and nothing else is */
+		e->req.orig = (ENDS_FUNC << 16) + 5;
 	if (odd & HIGH)
 		e->req.site = e->req.func_addr = ENDS_FUNC << 16;
 	if (odd & HIGH && !(odd & NOWHERE))

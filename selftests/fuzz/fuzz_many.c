@@ -25,7 +25,8 @@ static void set_programs(struct ends *e, struct fuzz_input *in)
 	if (which == ENDS_SESSION)
 		e->nr_of[which] = nr < 0xf0 ? 1 : nr & 0xf;
 	else
-		e->nr_of[which] = nr < 0xf0 ? nr % 4 : ENDS_MAX_KIND - (nr & 0xf);
+		e->nr_of[which] = nr < 0xf0 ? nr % 4 : nr >= 0xfe ? TRAMP_X86_MAX_PROGS + (nr & 1) :
+				  ENDS_MAX_KIND - (nr & 0xf);
 	ends_programs(e, in);
 }
 

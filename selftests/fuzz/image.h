@@ -53,7 +53,8 @@ bool fuzz_helpers_far(const struct tramp_x86_env *env, u64 addr);
 
 /*
  * Make a kernel that cannot be, or lacks something: one member gets another value. Most of the
- * time it stays as it is.
+ * time it stays one that can be. Then its per-CPU variables may be elsewhere: at the limits of 32
+ * bits, or far from each other.
  */
 void fuzz_break_env(struct tramp_x86_env *env, struct fuzz_input *in);
 
@@ -72,6 +73,8 @@ enum {
 	FUZZ_PROG_SHARED = 2,	/* it has its recursion counter with others */
 	FUZZ_PROG_LINK = 4,	/* of many functions */
 	FUZZ_PROG_APART = 8,	/* its counters are far from others' */
+	FUZZ_PROG_BELOW = 16,	/* it is below the image, not above */
+	FUZZ_PROG_COOKIE = 32,	/* its cookie has 32 bits, and a sign */
 	FUZZ_PROG_RAW = 0xf8,	/* flags as they come, or something is missing */
 };
 
