@@ -37,7 +37,8 @@ $(FUZZ_TARGETS): $(FUZZ_DIR)/%: $(FUZZ_DIR)/rules/selftests/fuzz/%.o $(FUZZ_RULE
 	$(call msg,FUZZ-LD,$@)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ -lZydis
 
-# Targets with a mistake in one file of the core: plants/TARGET.FILE.sed makes it in kernel/x86/FILE.c.
+# Targets with a mistake in one file of the core: plants/TARGET.FILE.sed makes it in
+# kernel/x86/FILE.c, and so does plants/TARGET.FILE.NAME.sed.
 FUZZ_PLANTS	= $(patsubst selftests/fuzz/plants/%.sed,%,$(wildcard selftests/fuzz/plants/*.sed))
 fuzz-planted	= $(FUZZ_DIR)/plants/$(1)/$(firstword $(subst ., ,$(1)))
 

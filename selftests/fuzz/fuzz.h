@@ -60,7 +60,7 @@ static inline void *fuzz_array(const void *from, size_t nr, size_t size)
 	return nr ? fuzz_exact(from, nr * size) : NULL;
 }
 
-/* As many offsets, to be written. What was not has a value that no offset has. */
+/* As many offsets, to be written. Each begins with a value that no offset has. */
 static inline u32 *fuzz_offsets(size_t nr)
 {
 	u32 *p = malloc(nr * sizeof(*p));
