@@ -29,12 +29,16 @@ enum path_what {
 	PATH_RBP,	/* the caller's rbp */
 	PATH_SP,	/* the frame's rbp, and so much was added to it */
 	PATH_FLAGS,	/* 1: as they were in the beginning */
-	PATH_ENDBR,	/* of one of many functions: where an ENDBR may be */
+	PATH_ENDBR,	/* of one of many functions: where an ENDBR may be; 1, 2: asked for both */
 	PATH_FUNC,	/* its address */
 	PATH_COOKIE,	/* what multi_cookie() returned for it */
-	PATH_STACK_ARG,	/* the function's stack argument of that number */
+	PATH_STACK_ARG,	/* the function's stack argument of that number; | HALF: 32 bits of it */
+	PATH_RESULT,	/* what the program returned, 0 if it was missed */
+	PATH_SESSION,	/* a session's cookie, 0 if it was missed */
 	PATH_PLACE,	/* the address of that place */
 };
+
+#define PATH_HALF	(1ULL << 32)
 
 /* A word of the stack, or a register. */
 struct path_word {

@@ -177,13 +177,18 @@ static void check_slots(const struct paths *p, const struct path *s, u32 i)
 	};
 	u32 flags = p->img->calls[i].flags, nr_stack, slots, k;
 	u8 from[TRAMP_X86_MAX_SLOTS];
+	u64 half;
 
 	slots = path_slots(p->req->model, from, &nr_stack);
+	/* of a single one its caller may have written no more */
+	half = nr_stack == 1 && p->req->model->arg_size[p->req->model->nr_args - 1] <= 4 ?
+	       PATH_HALF : 0;
 	for (k = 0; k < slots; k++) {
 		s32 place = s->ctx - 8 * (s32)k;
 
 		if (from[k] >= 6)
-			FUZZ_CHECK(path_word_is(s, place, PATH_STACK_ARG, from[k] - 6u));
+			FUZZ_CHECK(path_word_is(s, place, PATH_STACK_ARG,
+						(from[k] - 6u) | half));
 		else if (!s->after)	/* behind that it is not known any more */
 			FUZZ_CHECK(s->where[arg_reg[from[k]]] == place);
 	}
@@ -215,6 +220,8 @@ static void call_program(const struct paths *p, struct path *s, u32 i)
 
 	check_guards(p, s, i);
 	check_context(p, s, i);
+	if (is_session(p, i) && s->after)
+		FUZZ_CHECK(path_word_at(s, s->frame + 16).what == PATH_SESSION);
 	if (c->insns)
 		FUZZ_CHECK(s->known & PATH_BIT(TASM_RSI) && s->value[TASM_RSI] == c->insns);
 	done(p, s, i);
@@ -224,6 +231,11 @@ static void call_program(const struct paths *p, struct path *s, u32 i)
 	/* what one of these returns is the function's result */
 	if (is_fmod_ret(p, i))
 		s->intact |= PATH_BIT(TASM_RAX);
+	/* it says whether more is to run, and a session has something for its return */
+	if (is_fmod_ret(p, i) || (is_session(p, i) && !s->after))
+		s->reg[TASM_RAX] = PATH_WORD(RESULT, 0);
+	if (is_session(p, i) && !s->after)
+		path_word_set(s, s->frame + 16, PATH_WORD(SESSION, 0));
 }
 
 /* Return: the program that the first argument tells, by the member of struct tramp_x86_call. */

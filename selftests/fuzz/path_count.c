@@ -93,6 +93,7 @@ void path_compare(const struct paths *p, struct path *s, const struct path_op *o
 		/* a result: an fmod_ret program's, or that of a session at the entry */
 		FUZZ_CHECK(op->wide && !op->imm && path_place(s, op->disp) == s->frame + 8);
 		FUZZ_CHECK(s->frame + 8 <= s->depth);
+		FUZZ_CHECK(path_word_at(s, s->frame + 8).what == PATH_RESULT);
 		s->jcc = s->after ? 0x84 : 0x85;
 	} else if (op->rm == TASM_RIP) {
 		FUZZ_CHECK(op->code == 0x83 && !op->wide && !op->imm);
@@ -101,6 +102,8 @@ void path_compare(const struct paths *p, struct path *s, const struct path_op *o
 	} else {	/* the ENDBR in front of a function */
 		FUZZ_CHECK(op->rm == TASM_RCX && op->code == 0x81 && !op->wide && env->endbr);
 		FUZZ_CHECK((u32)op->imm == env->endbr || (u32)op->imm == env->endbr_poison);
+		FUZZ_CHECK(s->reg[TASM_RCX].what == PATH_ENDBR);
+		s->reg[TASM_RCX].number |= (u32)op->imm == env->endbr ? 1 : 2;
 		s->jcc = 0x84;
 	}
 }

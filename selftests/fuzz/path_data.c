@@ -228,6 +228,7 @@ static void load(const struct paths *p, struct path *s, const struct path_op *op
 	s->reg[op->reg] = path_operand(s, op->disp);
 	/* of a single small argument only the lower half counts */
 	FUZZ_CHECK(op->wide || s->reg[op->reg].what == PATH_STACK_ARG);
+	s->reg[op->reg].number |= op->wide ? 0 : PATH_HALF;
 	if (op->wide && s->where[op->reg] == place)
 		s->intact |= PATH_BIT(op->reg);
 	s->outer = op->wide && op->reg == TASM_RDX && s->outer_at == place;

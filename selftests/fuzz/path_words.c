@@ -49,19 +49,27 @@ void path_words_raised(struct path *s)
 		path_word_set(s, 8 * i, PATH_WORD(ANY, 0));
 }
 
+/* Both know a word in the same way. A result or cookie is 0 until there is one. */
+static struct path_word common(struct path_word a, struct path_word b)
+{
+	if (a.what == b.what && a.number == b.number)
+		return a;
+	if (a.what == PATH_NUMBER && !a.number && (b.what == PATH_RESULT || b.what == PATH_SESSION))
+		return b;
+	if (b.what == PATH_NUMBER && !b.number && (a.what == PATH_RESULT || a.what == PATH_SESSION))
+		return a;
+	return PATH_WORD(ANY, 0);
+}
+
 void path_words_meet(struct path *to, const struct path *from)
 {
 	u32 i;
 
 	for (i = 0; i < PATH_WORDS; i++)
-		if (to->word[i] != from->word[i] || to->number[i] != from->number[i]) {
-			to->word[i] = PATH_ANY;
-			to->number[i] = 0;
-		}
+		path_word_set(to, 8 * i, common(path_word_at(to, 8 * i),
+						path_word_at(from, 8 * i)));
 	for (i = 0; i < PATH_REGS; i++)
-		if (to->reg[i].what != from->reg[i].what ||
-		    to->reg[i].number != from->reg[i].number)
-			to->reg[i] = PATH_WORD(ANY, 0);
+		to->reg[i] = common(to->reg[i], from->reg[i]);
 }
 
 struct path_word path_operand(const struct path *s, s32 disp)
@@ -83,7 +91,7 @@ void path_func(const struct paths *p, struct path *s, s32 disp)
 	path_lose(s, TASM_RCX);
 	if (is.what == PATH_RETURN && disp == (endbr ? -9 : -5))
 		rcx->what = endbr ? PATH_ENDBR : PATH_FUNC;
-	else if (is.what == PATH_ENDBR && disp == 4)
+	else if (is.what == PATH_ENDBR && is.number == 3 && disp == 4)
 		rcx->what = PATH_FUNC;
 	else
 		FUZZ_CHECK(false);

@@ -320,7 +320,7 @@ static void jcc(struct walk *w, struct path *s, const struct image_insn *x)
 		other.taken &= ~PATH_BIT(bts - 1);
 	/* there it is */
 	if (other.reg[TASM_RCX].what == PATH_ENDBR)
-		other.reg[TASM_RCX].what = PATH_FUNC;
+		other.reg[TASM_RCX] = PATH_WORD(FUNC, 0);
 	arrive(w, &other, x->to - w->addr);
 }
 
