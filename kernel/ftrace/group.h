@@ -11,10 +11,4 @@
  */
 int tramp_site_filter_out(struct tramp_site *site, const unsigned long *ips, u32 nr);
 
-/*
- * Whether the bytes call our code. ftrace may shut down in the middle of a change. Then it
- * may say no although it has put the call there, or yes although the call is there still.
- */
-bool tramp_site_calls(unsigned long ip, unsigned long code);
-
 #endif /* TRAMP_FTRACE_GROUP_H */

@@ -112,6 +112,13 @@ int tramp_site_attach_each(const struct tramp_site_call *calls, u32 nr, struct t
 /* Whether functions can share an ops on this kernel, if each has an image of its own. */
 bool tramp_site_groups_possible(void);
 
+/*
+ * Whether the bytes at a site call our code. ftrace may shut down in the middle of a change. Then
+ * it may say no although it has put the call there, or yes although the call is there still.
+ * Context: tramp_mutex held, or nobody else may change what the site has of ours.
+ */
+bool tramp_site_calls(unsigned long ip, unsigned long code);
+
 /* Where a function has its patchable entry, if it has one. */
 static inline unsigned long tramp_site_of(unsigned long func)
 {
