@@ -11,7 +11,8 @@
 
 /*
  * Text that somebody may be patching: each byte is an old one or a new one, or an int3. Its reader
- * says why any mix of them will do. data_race(), as text is written through another mapping.
+ * says why any mix of them will do. Marking both sides is not possible: the kernel writes text
+ * through another mapping, and KCSAN would see a value change that nobody wrote.
  * Context: any; nothing is called.
  */
 static __always_inline void tramp_peek(void *to, unsigned long addr, size_t len)
@@ -27,6 +28,16 @@ static __always_inline void tramp_peek(void *to, unsigned long addr, size_t len)
 static inline enum module_state tramp_module_state(const struct module *mod)
 {
 	return data_race(READ_ONCE(mod->state));
+}
+
+/*
+ * A reference to a module that is there for others, for module_put(). One that is still loading
+ * is freed whoever has a reference, if its init fails (do_init_module()).
+ * Context: preemption off. Return: whether there is one.
+ */
+static inline bool tramp_module_get_live(struct module *mod)
+{
+	return tramp_module_state(mod) == MODULE_STATE_LIVE && try_module_get(mod);
 }
 
 #endif /* TRAMP_PEEK_H */

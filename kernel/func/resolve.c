@@ -59,8 +59,7 @@ void tramp_func_put(struct tramp_func *func)
 /*
  * Take a reference to the module an address lies in. Between finding it and taking the
  * reference it cannot be freed: module text is freed behind an RCU grace period that
- * preemption off holds up. A module that is still loading is refused: if its init fails it is
- * freed whoever holds a reference (do_init_module()).
+ * preemption off holds up. A module that is still loading is refused (base/peek.h).
  */
 static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *why)
 {
@@ -73,8 +72,8 @@ static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *
 	own = mod == THIS_MODULE;
 	if (mod)
 		strscpy(name, mod->name, sizeof(name));
-	if (mod && !core && !own && tramp_module_state(mod) == MODULE_STATE_LIVE)
-		got = try_module_get(mod);
+	if (mod && !core && !own)
+		got = tramp_module_get_live(mod);
 	preempt_enable();
 
 	if (mod && core) {

@@ -55,8 +55,8 @@ static int hold_module(struct tramp_funcs *funcs, unsigned long addr, struct tra
 	mod = KSYM(__module_text_address)(addr);
 	for (i = funcs->nr_modules; mod && !known && i-- > 0; )
 		known = more[i] == mod;
-	if (mod && !known && mod != THIS_MODULE && tramp_module_state(mod) == MODULE_STATE_LIVE)
-		got = try_module_get(mod);
+	if (mod && !known && mod != THIS_MODULE)
+		got = tramp_module_get_live(mod);
 	preempt_enable();
 
 	if (mod == THIS_MODULE)

@@ -249,16 +249,14 @@ static int find_text(struct area *area, unsigned long addr)
 	preempt_disable();
 	mod = KSYM(__module_text_address)(addr);
 	/*
-	 * A reference does not keep one that is still coming (func/resolve.c). Nor is one ready
-	 * that has its init text. The loader cuts the fix-ups of that text out of the table when
-	 * the state is LIVE already: start and length one after the other (trim_init_extable()).
-	 * Then it drops the text.
+	 * One that has its init text is not ready. The loader cuts the fix-ups of that text out of
+	 * the table when the state is LIVE already: start and length one after the other
+	 * (trim_init_extable()). Then it drops the text. x86 stores in order, and whoever sees the
+	 * size gone reads the table behind that.
 	 */
-	if (mod && (tramp_module_state(mod) != MODULE_STATE_LIVE || tramp_module_init_size(mod) ||
-		    !try_module_get(mod)))
+	if (mod && (tramp_module_init_size(mod) || !tramp_module_get_live(mod)))
 		mod = NULL;
 	preempt_enable();
-	/* The table is read behind the size that says it is cut; x86 stores in order. */
 	smp_rmb();
 	if (!mod)
 		return -ENOENT;
