@@ -145,8 +145,8 @@ static void hide(struct bpf_link *link)
 }
 
 /*
- * A reader that finds the reference finds the id as well. Before that the core asks, under a lock
- * of its own, whether the id is 0. It is neither before nor after: hence data_race().
+ * A reader that finds the reference finds the id as well. data_race(): the core reads the id before
+ * that, and asks only whether it is 0. As long as the link can be found, it never is.
  */
 static void show(struct bpf_link *link, u32 id)
 {

@@ -355,7 +355,6 @@ unsigned long tramp_prog_entry(const struct bpf_prog *prog)
 static bool func_patched(const struct bpf_prog *func)
 {
 	const u8 *p = skip_insn((const u8 *)func->bpf_func, "\xf3\x0f\x1e\xfa", 4);
-
 	u8 first;
 
 	/*
