@@ -112,6 +112,9 @@ struct bench_att {
  * @settled: NULL once the @nr attachments @a are in the state that is meant to be
  *	measured (optimised, say), otherwise what they wait for. Called again and again
  *	for some time. NULL function: they are at once.
+ * @drained: NULL once nothing of the @nr detached attachments @a is left in the text,
+ *	otherwise what is; called as @settled is. NULL function: a kernel's mechanism that
+ *	takes all back before it returns. Ours need none.
  * @missing: why this kernel or module cannot do it, NULL if it can; NULL function: it can
  */
 struct bench_mech {
@@ -131,6 +134,7 @@ struct bench_mech {
 	void (*as)(const struct bench_place *place, struct bench_load *as);
 	int (*attach)(struct bench_att *a, const struct bench_place *place, uint64_t cookie);
 	const char *(*settled)(const struct bench_att *a, unsigned int nr);
+	const char *(*drained)(const struct bench_att *a, unsigned int nr);
 	const char *(*missing)(void);
 };
 
@@ -152,9 +156,13 @@ struct bench_att bench_attach(const struct bench_mech *m, const struct bench_pla
 			      int prog_fd, uint64_t cookie);
 /* Wait until all is settled; ends the benchmark if it takes too long. */
 void bench_settle(const struct bench_mech *m, const struct bench_att *a, unsigned int nr);
-/* Detach; the program stays. Then wait until nothing of it is left, in the text either. */
+/* Detach; the program stays. */
 void bench_detach(struct bench_att *a);
-void bench_drain(const struct bench_mech *m);
+/*
+ * Wait until nothing is left of the @nr attachments @a, all detached, in the text either; ends
+ * the benchmark if it takes too long.
+ */
+void bench_drain(const struct bench_mech *m, const struct bench_att *a, unsigned int nr);
 
 /* ------------------------------------------------- what mechanisms share -- */
 
@@ -179,8 +187,8 @@ const char *bench_in_mode(const struct bench_att *a, unsigned int nr, uint32_t m
  * bytes behind (an ENDBR), and contain @mark.
  */
 unsigned int bench_kprobes(const struct bench_att *a, unsigned int nr, const char *mark);
-/* Is that the first byte at all of @a, in memory? 0xe9 is a jump. */
-bool bench_first_byte_is(const struct bench_att *a, unsigned int nr, uint8_t byte);
+/* How many of @a begin with that byte, in memory? 0xe9 is a jump. */
+unsigned int bench_first_byte_is(const struct bench_att *a, unsigned int nr, uint8_t byte);
 
 /* --------------------------------------------------- where they go: walk.c -- */
 

@@ -139,7 +139,7 @@ static void count_one(const struct bench_mech *m, enum bench_prog prog, unsigned
 		bench_detach(&a[i]);
 		close(a[i].prog_fd);
 	}
-	bench_drain(m);
+	bench_drain(m, a, nr);
 	REQUIRE(measure(m->target, &spread) == bare, "%s %s: something is left after detaching",
 		bench_side_name(m->side), m->name);
 }

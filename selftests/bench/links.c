@@ -139,11 +139,10 @@ unsigned int bench_kprobes(const struct bench_att *a, unsigned int nr, const cha
 	return found;
 }
 
-bool bench_first_byte_is(const struct bench_att *a, unsigned int nr, uint8_t byte)
+unsigned int bench_first_byte_is(const struct bench_att *a, unsigned int nr, uint8_t byte)
 {
 	uint64_t low = UINT64_MAX, high = 0;
-	bool all = true;
-	unsigned int i;
+	unsigned int i, found = 0;
 	uint8_t *text;
 
 	for (i = 0; i < nr; i++) {
@@ -154,7 +153,7 @@ bool bench_first_byte_is(const struct bench_att *a, unsigned int nr, uint8_t byt
 	REQUIRE(text, "out of memory");
 	kcore_read(low, text, high - low + 1);
 	for (i = 0; i < nr; i++)
-		all &= text[a[i].addr - low] == byte;
+		found += text[a[i].addr - low] == byte;
 	free(text);
-	return all;
+	return found;
 }

@@ -27,7 +27,7 @@ struct times {
 	uint64_t attach;	/* all of the attach calls */
 	uint64_t settle;	/* then, until all are in the final state */
 	uint64_t detach;	/* all of the closes */
-	uint64_t drain;		/* ours: then, until nothing is left to be freed */
+	uint64_t drain;		/* then, until nothing is left to be freed; see report_figures.c */
 };
 
 static struct bench_att atts[BENCH_MANY_NR];
@@ -108,7 +108,7 @@ static struct times one_round(const struct bench_mech *m, unsigned int nr)
 	begin = now_ns();
 	detach(nr);
 	t.detach = since(&begin);
-	bench_drain(m);
+	bench_drain(m, atts, nr);
 	t.drain = since(&begin);
 	check_hits(m, 0);
 	unload(nr);
@@ -226,7 +226,7 @@ void bench_memory(void)
 			     (after.vmalloc_kb - before.vmalloc_kb) * 1024,
 			     (after.percpu_kb - before.percpu_kb) * 1024, image_bytes);
 		detach(nr);
-		bench_drain(m);
+		bench_drain(m, atts, nr);
 		unload(nr);
 	}
 }

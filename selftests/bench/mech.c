@@ -57,16 +57,24 @@ struct bench_att bench_attach(const struct bench_mech *m, const struct bench_pla
 	return a;
 }
 
-void bench_settle(const struct bench_mech *m, const struct bench_att *a, unsigned int nr)
+/* Until @state says NULL of the attachments */
+static void wait_for(const struct bench_mech *m,
+		     const char *(*state)(const struct bench_att *a, unsigned int nr),
+		     const struct bench_att *a, unsigned int nr)
 {
 	uint64_t end = now_ns() + SETTLE_SECONDS * 1000000000ULL;
 	const char *waiting;
 
-	while (m->settled && (waiting = m->settled(a, nr))) {
+	while (state && (waiting = state(a, nr))) {
 		REQUIRE(now_ns() < end, "%s %s: %u attachments: %s", bench_side_name(m->side),
 			m->name, nr, waiting);
 		usleep(1000);
 	}
+}
+
+void bench_settle(const struct bench_mech *m, const struct bench_att *a, unsigned int nr)
+{
+	wait_for(m, m->settled, a, nr);
 }
 
 void bench_detach(struct bench_att *a)
@@ -78,9 +86,19 @@ void bench_detach(struct bench_att *a)
 	a->fd = a->event_fd = -1;
 }
 
-void bench_drain(const struct bench_mech *m)
+/* The module counts an image and a probe until their bytes have left the text */
+static const char *ours_drained(const struct bench_att *a, unsigned int nr)
 {
-	if (m->side == BENCH_OURS)
-		while (tramp_module().images || tramp_module().probes)
-			usleep(1000);
+	struct tramp_info info = tramp_module();
+
+	(void)a;
+	(void)nr;
+	if (info.images)
+		return "an image is left";
+	return info.probes ? "a probe is left" : NULL;
+}
+
+void bench_drain(const struct bench_mech *m, const struct bench_att *a, unsigned int nr)
+{
+	wait_for(m, m->side == BENCH_OURS ? ours_drained : m->drained, a, nr);
 }

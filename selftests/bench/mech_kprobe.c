@@ -9,6 +9,10 @@
 
 #define OPTIMIZATION	"/proc/sys/debug/kprobes-optimization"
 
+/* First bytes of an instruction with a probe */
+#define JUMP		0xe9
+#define INT3		0xcc
+
 static void optimize_on(void)
 {
 	REQUIRE(!write_file(OPTIMIZATION, "1"), OPTIMIZATION);
@@ -34,14 +38,25 @@ static const char *kernel_through_ftrace(const struct bench_att *a, unsigned int
 /* The list calls them optimised as soon as they wait for it: the text tells. */
 static const char *kernel_optimised(const struct bench_att *a, unsigned int nr)
 {
-	if (!bench_first_byte_is(a, nr, 0xe9))
+	if (bench_first_byte_is(a, nr, JUMP) != nr)
 		return "not all are jumps";
 	return bench_kprobes(a, nr, "[OPTIMIZED]") == nr ? NULL : "not all are optimised";
 }
 
+/*
+ * The kernel takes its jumps back some 20 ms after their last kprobe is gone
+ * (kernel/kprobes.c: OPTIMIZE_DELAY), by way of an int3.
+ */
+static const char *kernel_took_jumps_back(const struct bench_att *a, unsigned int nr)
+{
+	if (bench_first_byte_is(a, nr, JUMP))
+		return "a jump is left";
+	return bench_first_byte_is(a, nr, INT3) ? "an int3 is left" : NULL;
+}
+
 static const char *kernel_unoptimised(const struct bench_att *a, unsigned int nr)
 {
-	if (!bench_first_byte_is(a, nr, 0xcc))
+	if (bench_first_byte_is(a, nr, INT3) != nr)
 		return "not all are int3s";
 	if (bench_kprobes(a, nr, "") != nr)
 		return "not all are there";
@@ -58,7 +73,7 @@ BENCH_MECH(kernel_kprobe_jump) = {
 	.name = "kprobe-jump", .title = "kprobe in the middle, by jump", .side = BENCH_KERNEL,
 	.rank = 50, .target = BENCH_FUNCTION, .mid = true, .progs = BENCH_ALL, .many = 1000,
 	.setup = optimize_on, .as = bench_as_kprobe, .attach = attach_kernel,
-	.settled = kernel_optimised,
+	.settled = kernel_optimised, .drained = kernel_took_jumps_back,
 };
 
 BENCH_MECH(kernel_kprobe_int3) = {

@@ -69,7 +69,8 @@ static void time_figures(const char *source)
 		waited = (number(k, 4) + number(k, 5)) * scale;
 		add_figure(source, number(r, 4) + number(r, 5), waited, "time/%s/attach/%s",
 			   r->word[1], r->word[3]);
-		/* All of it: until nothing is left to be freed. */
+		/* All of ours: until nothing is left to be freed. Not so the kernel's: the
+		 * 20 ms that it waits before it takes jumps back are no work. */
 		add_figure(source, number(r, 6) + number(r, 7), number(k, 6) * scale,
 			   "time/%s/detach/%s", r->word[1], r->word[3]);
 	}
