@@ -37,7 +37,7 @@
 	  "choose a caller or a callee that is listed in available_filter_functions") \
 	X(REASON_NO_BTF, REFUSED, \
 	  "choose a function that BTF describes (bpftool btf dump id 1), or load a module that was built with BTF") \
-	X(REASON_MODULE_GONE, REFUSED, "load the module, then the program again") \
+	X(REASON_MODULE_GONE, REFUSED, "load the module if it is gone, then the program again") \
 	X(REASON_OWN_MODULE, REFUSED, "choose a function outside of the trampoline module") \
 	X(REASON_TOO_MANY_ARGS, REFUSED, "choose a caller or a callee with a simpler prototype") \
 	X(REASON_ARG_TYPE, REFUSED, "choose a caller or a callee with a simpler prototype") \

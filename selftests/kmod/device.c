@@ -31,6 +31,7 @@ struct tt_file {
 	char reply[TT_REPLY_MAX];
 	struct tt_kprobes *kprobes;
 	u32 *gate;	/* a page, see probe_abi.h */
+	bool holds;	/* a module's load */
 };
 
 static struct tt_target *tt_find(const char *name)
@@ -171,6 +172,22 @@ static int tt_cmd_pages(struct tt_file *f)
 	return 0;
 }
 
+static int tt_cmd_hold(struct tt_file *f, char *args)
+{
+	char *module = tt_word(&args);
+	int err = tt_hold(module, tt_word(&args));
+
+	f->holds |= !err;
+	return err;
+}
+
+static void tt_end_hold(struct tt_file *f)
+{
+	if (f->holds)
+		tt_let_go();
+	f->holds = false;
+}
+
 static int tt_command(struct tt_file *f, char *line)
 {
 	char *verb = tt_word(&line);
@@ -207,6 +224,16 @@ static int tt_command(struct tt_file *f, char *line)
 	}
 	if (!strcmp(verb, "pages"))
 		return tt_cmd_pages(f);
+	if (!strcmp(verb, "hold"))
+		return tt_cmd_hold(f, line);
+	if (!strcmp(verb, "held")) {
+		tt_reply(f, "held=%d\n", tt_held());
+		return 0;
+	}
+	if (!strcmp(verb, "let_go")) {
+		tt_end_hold(f);
+		return 0;
+	}
 	if (!strcmp(verb, "ftrace_kill"))
 		return tt_ftrace_kill();
 	return -EINVAL;
@@ -233,6 +260,7 @@ static int tt_release(struct inode *inode, struct file *file)
 {
 	struct tt_file *f = file->private_data;
 
+	tt_end_hold(f);
 	tt_kprobes_drop(&f->kprobes);
 	/* Not mapped any more: a mapping holds the file. */
 	vfree(f->gate);
@@ -345,12 +373,25 @@ static int __init tt_init(void)
 
 	if (err)
 		return err;
-	return misc_register(&tt_misc);
+	err = tt_loading_init();
+	if (err)
+		goto contexts;
+	err = misc_register(&tt_misc);
+	if (err)
+		goto loading;
+	return 0;
+
+loading:
+	tt_loading_exit();
+contexts:
+	tt_context_exit();
+	return err;
 }
 
 static void __exit tt_exit(void)
 {
 	misc_deregister(&tt_misc);
+	tt_loading_exit();
 	tt_context_exit();
 }
 

@@ -43,6 +43,16 @@
  *   pages
  *	reply "executable=N both=N aliased=N at=ADDR", see struct tt_pages.
  *
+ *   hold MODULE coming|live
+ *	holds the next load of that module at that moment (loading.c), until this file says
+ *	let_go or is closed. EBUSY: something is held already.
+ *
+ *   held
+ *	reply "held=1": it has come so far; "held=0": not yet.
+ *
+ *   let_go
+ *	ends it.
+ *
  *   ftrace_kill
  *	has ftrace shut down, as it does when something is wrong with the text that it
  *	patches. It does not come back.
@@ -131,6 +141,13 @@ extern struct tt_target tt_shape_targets[];
 extern struct tt_target tt_context_targets[];
 extern struct tt_target tt_probe_targets[];
 extern struct tt_target tt_many_targets[];
+
+/* loading.c: tt_hold() is 0 or a negative errno */
+int tt_hold(const char *module, const char *when);
+bool tt_held(void);
+void tt_let_go(void);
+int tt_loading_init(void);
+void tt_loading_exit(void);
 
 /* contexts.c */
 u64 tt_run_in_irq(struct tt_target *t, const u64 *v, u64 n, u64 *different);
