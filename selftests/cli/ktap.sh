@@ -43,7 +43,19 @@ ktap_one() {
 	return $ktap_rc
 }
 
+# A test that is in no list would never run.
+ktap_all_listed() {
+	for ktap_name in $(sed -n 's/^t_\([a-z0-9_]*\)() *{.*/\1/p' "$0"); do
+		# shellcheck disable=SC2086
+		printf '%s\n' cleanup $TESTS | grep -qxF -e "$ktap_name" || {
+			echo "${0##*/}: t_$ktap_name is not in TESTS" >&2
+			exit 2
+		}
+	done
+}
+
 ktap_main() {
+	ktap_all_listed
 	if [ "${1-}" = --list ]; then
 		[ $# = 1 ] || exit 2
 		# shellcheck disable=SC2086

@@ -9,7 +9,8 @@
 #   STATUS N       it ended with N; the machine reboots, which ends QEMU
 #   FAIL text      the guest could not be set up
 #
-# The outcome is left in $outcome: exited, died, timeout, boot-timeout.
+# The outcome is left in $outcome: exited, died, timeout, boot-timeout, disk (its file system is not
+# sound, and $work/disk.errors says more).
 
 # Kernel log: a new file for each run, named after kernel and time.
 name_log() {
@@ -176,5 +177,8 @@ run_machine() {
 		if said STATUS; then
 			outcome=exited
 		fi
+	fi
+	if [ "$outcome" = exited ] && [ -n "$disk" ]; then
+		e2fsck -fn "$work/disk" >"$work/disk.errors" 2>&1 || outcome=disk
 	fi
 }

@@ -65,6 +65,12 @@ verdict() {
 		print_log
 		exit "$EXIT_VM"
 		;;
+	disk)
+		say "the file system on the disk is not sound, says e2fsck:"
+		sed 's/^/  /' "$work/disk.errors" >&2
+		print_log
+		exit "$EXIT_VM"
+		;;
 	esac
 
 	status=$(sed -n 's/^STATUS //p' "$work/control")
