@@ -8,6 +8,7 @@
 #include <linux/compiler.h>
 #include <linux/module.h>
 #include <linux/string.h>
+#include "compat.h"
 
 /*
  * Text that somebody may be patching: each byte is an old one or a new one, or an int3. Its reader
@@ -38,6 +39,21 @@ static inline enum module_state tramp_module_state(const struct module *mod)
 static inline bool tramp_module_get_live(struct module *mod)
 {
 	return tramp_module_state(mod) == MODULE_STATE_LIVE && try_module_get(mod);
+}
+
+/*
+ * Whether @addr, which is in the text of a live module, is in text that a reference keeps. Init
+ * text is not: the loader frees it some time after the module has become live, when all work that
+ * was begun meanwhile is done (async_synchronize_full()). The other text does not change, so the
+ * answer stays right.
+ * Context: preemption off, or with a reference.
+ */
+static inline bool tramp_module_keeps(const struct module *mod, unsigned long addr)
+{
+	unsigned long start, end;
+
+	tramp_module_text(mod, &start, &end);
+	return addr >= start && addr < end;
 }
 
 #endif /* TRAMP_PEEK_H */

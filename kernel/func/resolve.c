@@ -59,12 +59,13 @@ void tramp_func_put(struct tramp_func *func)
 /*
  * Take a reference to the module an address lies in. Between finding it and taking the
  * reference it cannot be freed: module text is freed behind an RCU grace period that
- * preemption off holds up. A module that is still loading is refused (base/peek.h).
+ * preemption off holds up. A module that is still loading is refused, and init text, which the
+ * reference does not keep (base/peek.h).
  */
 static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *why)
 {
 	struct module *mod;
-	bool got = false, own;
+	bool got = false, own, init;
 	char name[TRAMP_MOD_LEN];
 
 	preempt_disable();
@@ -72,7 +73,8 @@ static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *
 	own = mod == THIS_MODULE;
 	if (mod)
 		strscpy(name, mod->name, sizeof(name));
-	if (mod && !core && !own)
+	init = mod && !tramp_module_keeps(mod, func->addr);
+	if (mod && !core && !own && !init)
 		got = tramp_module_get_live(mod);
 	preempt_enable();
 
@@ -84,6 +86,8 @@ static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *
 	}
 	if (own)
 		return tramp_refuse(why, TRAMP_REASON_OWN_MODULE, func->addr, "%s", func->name);
+	if (init)
+		return tramp_refuse(why, TRAMP_REASON_INIT_TEXT, func->addr, "%s", func->name);
 	if (mod && !got)
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, func->addr, "%s", func->name);
 	func->owner = func->module = got ? mod : NULL;

@@ -7,7 +7,7 @@
  *
  *  - A module that goes would take its functions along. So each module is held by a reference,
  *    as the kernel's own links of many functions hold theirs. One that is still coming is
- *    refused (func/resolve.c has why).
+ *    refused, and so is init text (base/peek.h has why).
  *  - Somebody else may take a function's site. Then ftrace refuses all of them, and
  *    tramp_site_attach_many() says who has it. So it is with a function that we hold, if its
  *    programs leave no room meanwhile. If they go, it is attached to alone.
@@ -42,7 +42,7 @@ static int compare(const void *a, const void *b)
 static int hold_module(struct tramp_funcs *funcs, unsigned long addr, struct tramp_refusal *why)
 {
 	struct module **more, *mod;
-	bool got = false, known = false;
+	bool got = false, known = false, init;
 	u32 i;
 
 	more = krealloc_array(funcs->modules, funcs->nr_modules + 1, sizeof(*more), GFP_KERNEL);
@@ -55,7 +55,8 @@ static int hold_module(struct tramp_funcs *funcs, unsigned long addr, struct tra
 	mod = KSYM(__module_text_address)(addr);
 	for (i = funcs->nr_modules; mod && !known && i-- > 0; )
 		known = more[i] == mod;
-	if (mod && !known && mod != THIS_MODULE)
+	init = mod && !tramp_module_keeps(mod, addr);
+	if (mod && !known && !init && mod != THIS_MODULE)
 		got = tramp_module_get_live(mod);
 	preempt_enable();
 
@@ -64,6 +65,8 @@ static int hold_module(struct tramp_funcs *funcs, unsigned long addr, struct tra
 	/* Text of BPF, say: it may be freed at any moment. */
 	if (!mod)
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, addr, NULL);
+	if (init)
+		return tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, NULL);
 	if (!known && !got)
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, NULL);
 	if (got)
@@ -223,6 +226,37 @@ static int keep(const struct tramp_funcs_req *req, struct tramp_funcs *funcs, bo
 	return 0;
 }
 
+/* The first of the functions kept that is not below @addr. */
+static u32 first_from(const struct tramp_funcs *funcs, unsigned long addr)
+{
+	u32 low = 0, high = funcs->nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (funcs->addrs[mid] < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Modules were held for their functions to be looked at. Those without one that is kept may go. */
+static void put_unused_modules(struct tramp_funcs *funcs)
+{
+	unsigned long start, end;
+	u32 i, k;
+
+	for (i = funcs->nr_modules; i-- > 0; ) {
+		tramp_module_text(funcs->modules[i], &start, &end);
+		k = first_from(funcs, start);
+		if (k < funcs->nr && funcs->addrs[k] < end)
+			continue;
+		module_put(funcs->modules[i]);
+		funcs->modules[i] = funcs->modules[--funcs->nr_modules];
+	}
+}
+
 /* They have images of their own, which hold their modules as long as those are there. */
 static int hold_modules(struct tramp_funcs *funcs, struct tramp_refusal *why)
 {
@@ -265,6 +299,8 @@ int tramp_funcs_create(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 		err = check_protos(req, why);
 	if (!err)
 		err = keep(req, funcs, false, why) ?: keep_hooked(req, hooked, why);
+	if (!err)
+		put_unused_modules(funcs);
 	if (!err && !funcs->nr && !hooked->nr)
 		err = tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
 				   "no function is left to attach to");

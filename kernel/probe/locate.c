@@ -45,7 +45,7 @@ static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
 	else if (state != MODULE_STATE_LIVE)
 		err = tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, "%s is %s", mod->name,
 				   state == MODULE_STATE_GOING ? "going" : "still coming");
-	else if (data_race(within_module_init(addr, mod)))
+	else if (!tramp_module_keeps(mod, addr))
 		err = tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, "%s", mod->name);
 	preempt_enable();
 	place->module = mod;

@@ -32,7 +32,8 @@ static bool is_meant(const struct module *mod, unsigned long action)
 static int on_module(struct notifier_block *nb, unsigned long action, void *data)
 {
 	if (is_meant(data, action))
-		wait_event(queue, !READ_ONCE(name[0]));
+		/* A process that dies is to close the file that says let_go. */
+		wait_event_killable(queue, !READ_ONCE(name[0]));
 	return NOTIFY_DONE;
 }
 

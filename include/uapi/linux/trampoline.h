@@ -26,7 +26,7 @@
  *  EOPNOTSUPP  known, but not on this kernel or not in this build
  *  EMSGSIZE    a buffer is too small; its length member then says what is needed
  *  EPERM       neither CAP_SYS_ADMIN nor CAP_BPF with CAP_PERFMON, at open() and
- *              again at each command but INFO; or lockdown, at ATTACH
+ *              again at each command but INFO and DETACH_BATCH; or lockdown, at ATTACH
  *  ENOMEM      out of memory
  *
  * A command that refuses for a reason of its own fills in struct tramp_refusal
@@ -642,7 +642,7 @@ struct tramp_session_words {
  *
  * Errors besides those in the file's head are those of ATTACH. About one function there are:
  *  ENOENT      NO_SUCH_FUNCTION: no function begins at the address, or has the name
- *  EINVAL      AMBIGUOUS: several have the name
+ *  EINVAL      AMBIGUOUS: several have the name; INIT_TEXT
  *  EOPNOTSUPP  NOT_TRACEABLE, RCU_IDLE, OWN_MODULE
  *  ENXIO       MODULE_GONE
  *  EBUSY       SITE_HELD, ALREADY_ATTACHED

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "fixture.h"
 #include "many.h"
@@ -192,6 +193,40 @@ static void test_many_coming(void)
 	unload();
 }
 
+/* ksym_addr() knows no text that goes. */
+static uint64_t init_function(void)
+{
+	char *text = read_file("/proc/kallsyms"), *at = strstr(text, " target_init\t[" MODULE "]");
+	uint64_t addr;
+
+	REQUIRE(at, "no target_init");
+	while (at > text && at[-1] != '\n')
+		at--;
+	addr = strtoull(at, NULL, 16);
+	free(text);
+	return addr;
+}
+
+/* Init text is there for a moment, and a reference does not keep it. */
+static void expect_init_text(void)
+{
+	struct tramp_explain ex = { .size = sizeof(ex) };
+	uint64_t loaded = func;
+	struct attachment a;
+
+	func = init_function();
+	a = attach_many();
+	func = loaded;
+	CHECK_EQ(a.err, -EINVAL, "one of many: errno");
+	CHECK_EQ(a.reply.refusal.reason, TRAMP_REASON_INIT_TEXT, "one of many: %s",
+		 tramp_reason_name(a.reply.refusal.reason));
+	detach(&a);
+	strcpy(ex.name, "target_init");
+	CHECK(!ioctl(tramp_device(), TRAMP_IOC_EXPLAIN, &ex), "explain: %s", strerror(errno));
+	CHECK_EQ(ex.refusal.reason, TRAMP_REASON_INIT_TEXT, "explain: %s",
+		 tramp_reason_name(ex.refusal.reason));
+}
+
 /* At its entry and return it has an image like any other. */
 static void test_live(void)
 {
@@ -200,6 +235,7 @@ static void test_live(void)
 
 	load_until("live");
 	expect_refused(MIDDLE, NULL);
+	expect_init_text();
 	at[MIDDLE].fd = -1;
 	for (k = 0; k < MIDDLE; k++) {
 		at[k] = attach_at(k);
@@ -209,10 +245,33 @@ static void test_live(void)
 	expect_all(at);
 }
 
+/* A module of which no function was attached to may go, though it was looked at. */
+static void test_left_out(void)
+{
+	struct multi *skel;
+	struct many *m;
+
+	dev = fixture_open("about our links");
+	load(NULL);
+	ksym_reload();
+	skel = FIXTURE_LOAD(multi);
+	m = many_new();
+	many_add_name(m, "vfs_read");
+	many_add_name(m, "target_exit");	/* no function that is freed is ftrace's */
+	many_attach(m, bpf_program__fd(skel->progs.on_hit), TRAMP_MULTI_F_SKIP);
+	CHECK_EQ(m->reasons[0], 0, "vfs_read: %s", tramp_reason_name(m->reasons[0]));
+	CHECK_EQ(m->reasons[1], TRAMP_REASON_NOT_TRACEABLE, "target_exit: %s",
+		 tramp_reason_name(m->reasons[1]));
+	unload();
+	many_detach(m);
+	multi__destroy(skel);
+}
+
 static const struct ktap_test tests[] = {
 	{ "coming", test_coming, 120 },
 	{ "many_coming", test_many_coming, 120 },
 	{ "live", test_live, 120 },
+	{ "left_out", test_left_out, 120 },
 };
 
 KTAP_MAIN(tests)
