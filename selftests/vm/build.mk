@@ -56,7 +56,7 @@ $(VM_ALL_TESTS): %: %.o $(VM_LIB) $(O)/selftests/lib/ktap.o $(LIBTRAMP_A)
 $(addprefix $(O)/$(VM_DIR)/system/,test_failnth test_failnth_many): $(O)/$(VM_DIR)/system/failnth.o
 FUZZ_PARTS	= uapi world request answer coverage
 $(O)/$(VM_DIR)/fuzz/test_fuzz_ioctl: $(patsubst %,$(O)/$(VM_DIR)/fuzz/%.o,$(FUZZ_PARTS))
-$(O)/$(VM_DIR)/stress/test_stress: $(patsubst %,$(O)/$(VM_DIR)/stress/%.o,attach modules surroundings pressure verify)
+$(O)/$(VM_DIR)/stress/test_stress: $(patsubst %,$(O)/$(VM_DIR)/stress/%.o,attach modules staying surroundings pressure verify)
 $(O)/$(VM_DIR)/probe/test_probe_gate: $(patsubst %,$(O)/$(VM_DIR)/probe/gate_%.o,graph tables)
 
 # The same interface as syzkaller describes one: docs/abi/syzkaller.txt.

@@ -33,14 +33,21 @@ bool vmtest_oracle(void)
 	return env && !strcmp(env, "kernel");
 }
 
+static int device = -1;
+
 int tramp_device(void)
 {
-	static int fd = -1;
+	if (device < 0)
+		device = open(TRAMP_DEVICE, O_RDWR | O_CLOEXEC);
+	REQUIRE(device >= 0, "%s: %s", TRAMP_DEVICE, strerror(errno));
+	return device;
+}
 
-	if (fd < 0)
-		fd = open(TRAMP_DEVICE, O_RDWR | O_CLOEXEC);
-	REQUIRE(fd >= 0, "%s: %s", TRAMP_DEVICE, strerror(errno));
-	return fd;
+void tramp_device_close(void)
+{
+	if (device >= 0)
+		close(device);
+	device = -1;
 }
 
 struct tramp_info tramp_module(void)

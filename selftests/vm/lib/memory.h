@@ -26,10 +26,12 @@ struct vmalloc_caller {
 
 struct memory {
 	uint64_t slab_kb, percpu_kb;
+	uint64_t large_kb;		/* in slab_kb, but in no slab: objects of pages of their own */
 	uint64_t stacks;		/* of tasks, in /proc/vmallocinfo */
 	uint64_t vmalloc_kb;		/* without stacks */
 	uint64_t vmalloc_areas;		/* the other lines of /proc/vmallocinfo */
 	uint64_t module_areas;		/* of them in the range of modules and images */
+	uint64_t symbols;		/* lines of /proc/kallsyms: programs, images, trampolines */
 	int nr_caches;
 	struct slab_cache cache[MAX_CACHES];
 	int nr_callers;
@@ -44,5 +46,11 @@ void memory_measure(struct memory *m);
  * is caught from 65 operations on; of at most 16 bytes, from 750 on.
  */
 void memory_compare(struct memory *before, const struct memory *after, int operations);
+/*
+ * Compare @nr measurements with the same work between each two: what leaks grows every time, and
+ * chance does not. Fails the test for each thing whose least growth is more than a few objects of
+ * one kind, a page or a symbol. Three are the fewest that say anything.
+ */
+void memory_flat(struct memory *m, int nr);
 
 #endif /* MEMORY_H */

@@ -77,6 +77,8 @@ const char *prog_return_thunk(int prog_fd);
 
 /* An open /dev/trampoline; ends the test if none. */
 int tramp_device(void);
+/* Close it: our module may go. The next call of tramp_device() opens it again. */
+void tramp_device_close(void);
 struct tramp_info tramp_module(void);
 /* Wait until nothing waits to be freed; false after about 30 s. */
 bool tramp_settle(void);

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -60,8 +61,12 @@ static void files(void)
 		MUST(pread(fd, back, sizeof(back), 0) == sizeof(back) &&
 		     !memcmp(buf, back, sizeof(buf)));
 		MUST(!fstat(fd, &st) && st.st_size == 10001);
+		/* Where there is a disk, it is read. */
+		memset(back, 0, sizeof(back));
+		MUST(!fsync(fd) && !posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
+		MUST(pread(fd, back, sizeof(back), 0) == sizeof(back) &&
+		     !memcmp(buf, back, sizeof(buf)));
 		MUST(!ftruncate(fd, 100));
-		fsync(fd);
 		fcntl(fd, F_SETFL, O_APPEND);
 		fallocate(fd, 0, 0, 8192);
 		close(fd);
@@ -135,6 +140,16 @@ static void pipes(void)
 	close(p[1]);
 }
 
+/* Its address is there once it is up. */
+static void loopback_up(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int s = socket(AF_INET, SOCK_DGRAM, 0);
+
+	MUST(s >= 0 && !ioctl(s, SIOCSIFFLAGS, &lo));
+	close(s);
+}
+
 static void sockets(void)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET,
@@ -153,30 +168,29 @@ static void sockets(void)
 	close(s[0]);
 	close(s[1]);
 
+	loopback_up();
 	l = socket(AF_INET, SOCK_STREAM, 0);
 	setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (l >= 0 && !bind(l, (struct sockaddr *)&in, sizeof(in)) && !listen(l, 1) &&
-	    !getsockname(l, (struct sockaddr *)&in, &len)) {
-		c = socket(AF_INET, SOCK_STREAM, 0);
-		MUST(!connect(c, (struct sockaddr *)&in, sizeof(in)));
-		a = accept(l, NULL, NULL);
-		memset(back, 0, sizeof(back));
-		MUST(send(c, buf, sizeof(buf), 0) == sizeof(buf) &&
-		     recv(a, back, sizeof(back), MSG_WAITALL) == sizeof(back) &&
-		     !memcmp(buf, back, sizeof(buf)));
-		shutdown(c, SHUT_RDWR);
-		close(a);
-		close(c);
-	}
+	MUST(l >= 0 && !bind(l, (struct sockaddr *)&in, sizeof(in)) && !listen(l, 1) &&
+	     !getsockname(l, (struct sockaddr *)&in, &len));
+	c = socket(AF_INET, SOCK_STREAM, 0);
+	MUST(!connect(c, (struct sockaddr *)&in, sizeof(in)));
+	a = accept(l, NULL, NULL);
+	memset(back, 0, sizeof(back));
+	MUST(send(c, buf, sizeof(buf), 0) == sizeof(buf) &&
+	     recv(a, back, sizeof(back), MSG_WAITALL) == sizeof(back) &&
+	     !memcmp(buf, back, sizeof(buf)));
+	shutdown(c, SHUT_RDWR);
+	close(a);
+	close(c);
 	close(l);
 	in.sin_port = 0;
 	u = socket(AF_INET, SOCK_DGRAM, 0);
-	if (u >= 0 && !bind(u, (struct sockaddr *)&in, sizeof(in)) &&
-	    !getsockname(u, (struct sockaddr *)&in, &len)) {
-		memset(back, 0, sizeof(back));
-		MUST(sendto(u, buf, 100, 0, (struct sockaddr *)&in, len) == 100 &&
-		     recv(u, back, sizeof(back), 0) == 100 && !memcmp(buf, back, 100));
-	}
+	memset(back, 0, sizeof(back));
+	MUST(u >= 0 && !bind(u, (struct sockaddr *)&in, sizeof(in)) &&
+	     !getsockname(u, (struct sockaddr *)&in, &len));
+	MUST(sendto(u, buf, 100, 0, (struct sockaddr *)&in, len) == 100 &&
+	     recv(u, back, sizeof(back), 0) == 100 && !memcmp(buf, back, 100));
 	close(u);
 }
 

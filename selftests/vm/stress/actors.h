@@ -15,9 +15,14 @@
 #include <stdint.h>
 #include "vmtest.h"
 
-/* Shared by all processes. */
+/*
+ * Of one actor; shared by all processes.
+ * @done: steps that did what they are there for, and were not refused
+ * @updated, @jumps: links updated; probes seen to be jumps
+ * @times_full: how often memory was short
+ */
 struct actor_counts {
-	uint64_t steps, attached, detached, refused, times_full;
+	uint64_t steps, done, attached, detached, refused, updated, jumps, times_full;
 };
 
 /**
@@ -41,14 +46,32 @@ extern const unsigned int nr_attach_actors, nr_surrounding_actors;
 
 /* The counts of the actor whose process this is. */
 extern struct actor_counts *my_counts;
+/* Whether those that attach are to end. */
+bool actors_stop(void);
 
-/* Functions of the kernel and of the test module, and instructions, which actors choose from. */
-#define ACTOR_PLACES 2000
+/*
+ * Functions of the kernel and of the test module, and instructions, which actors choose from. A
+ * prime: whatever step an actor goes through them in, it meets all. Of the instructions nearly all
+ * can have a probe.
+ */
+#define ACTOR_PLACES 2003
 extern uint64_t *actor_funcs;
 extern int nr_actor_funcs;
 extern uint64_t actor_insns[ACTOR_PLACES];
 /* stress.bpf.c, loaded */
 extern struct stress *actor_progs;
+
+/*
+ * Programs that stay while all others come and go, one at each kind of place. In the end each call
+ * of their functions has been run, or is counted as missed.
+ */
+struct staying;
+struct staying *staying_attach(void);
+/* @calls: of tt_hot0 and so on, as busy() has them. Detaches and frees. */
+void staying_check(struct staying *s, const uint64_t *calls);
+
+/* Our module goes and comes again, @rounds times; links work each time. Nothing is attached. */
+void reload(unsigned int rounds);
 
 /* Draw them, and load the programs; in the process that all others come from. */
 void actors_setup(uint64_t *r);

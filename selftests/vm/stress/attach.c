@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Actors that attach programs by our module: one by one, in batches, to many functions, at
- * returns, pinned, and from processes that are killed.
+ * returns, pinned, and from processes that are killed. One looks at everything and tries to unload
+ * the module.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +23,7 @@
 #include "selftests/vm/lib/record.skel.h"
 #include "selftests/vm/stress/stress.skel.h"
 
-#define BATCH		128
+#define BATCH		512
 #define SINGLES		16
 #define MANY_FUNCS	200
 
@@ -34,20 +35,41 @@ struct stress *actor_progs;
 
 static struct record *record;
 
-void actors_setup(uint64_t *r)
+/*
+ * A batch is all or nothing, so of places that are refused one in 128 is taken. Of those that the
+ * kernel's own kprobes take for us, each with grace periods of its own, one in 16.
+ */
+static bool wanted(const struct sample *s)
+{
+	static unsigned int refused, kprobes;
+
+	if (s->mode == TRAMP_MODE_NONE)
+		return ++refused % 128 == 0;
+	return s->mode != TRAMP_MODE_KPROBE || ++kprobes % 16 == 0;
+}
+
+static void draw_insns(uint64_t *r)
 {
 	static struct sample samples[ACTOR_PLACES];
-	int i;
+	int nr = 0, i;
 
+	while (nr < ACTOR_PLACES) {
+		sample_draw(samples, ACTOR_PLACES, r);
+		for (i = 0; i < ACTOR_PLACES && nr < ACTOR_PLACES; i++)
+			if (wanted(&samples[i]))
+				actor_insns[nr++] = samples[i].addr;
+	}
+}
+
+void actors_setup(uint64_t *r)
+{
 	probe_setup();
 	record = record__open_and_load();
 	REQUIRE(record, "record.bpf.o: %s", strerror(errno));
 	actor_progs = many_open(stress);
 	REQUIRE(actor_progs && !stress__load(actor_progs), "stress.bpf.o: %s", strerror(errno));
 	actor_funcs = functions_take(&nr_actor_funcs, ACTOR_PLACES, r);
-	sample_draw(samples, ACTOR_PLACES, r);
-	for (i = 0; i < ACTOR_PLACES; i++)
-		actor_insns[i] = samples[i].addr;
+	draw_insns(r);
 }
 
 static void add(uint64_t *count, uint64_t n)
@@ -118,15 +140,17 @@ static void singles_step(uint64_t *r)
 		}
 		s->link = a.fd;
 		add(&my_counts->attached, 1);
+		my_counts->done++;
 		return;
 	}
+	my_counts->done++;
 	switch (rnd(r) % 4) {
 	case 0:
 		/* To the other program, and back: it may be the same kind only. */
 		err = bpf_link_update(s->link, s->prog[1], NULL);
-		CHECK(!err || err == -ENOENT, "update: %s", strerror(-err));
-		if (!err)
-			CHECK_EQ(bpf_link_update(s->link, s->prog[0], NULL), 0, "update back");
+		CHECK(!err, "update: %s", strerror(-err));
+		CHECK_EQ(bpf_link_update(s->link, s->prog[0], NULL), 0, "update back");
+		my_counts->updated += !err;
 		break;
 	case 1:
 		err = bpf_link_detach(s->link);
@@ -155,6 +179,13 @@ static int batch_fds[BATCH];
 /* Where each of the batch came from in actor_insns[]. */
 static int batch_places[BATCH];
 static uint32_t nr_batch;
+/* Of this process: two of them may be at one place, one program may not be there twice. */
+static int batch_prog;
+
+static void probes_begin(void)
+{
+	batch_prog = probe_clone(probe_skel->progs.count);
+}
 
 static void probes_detach(void)
 {
@@ -171,14 +202,14 @@ static void probes_detach(void)
 	}
 }
 
-static void probe_fill(uint32_t i, uint64_t *r)
+static void probe_fill(uint32_t i, uint32_t place, uint64_t *r)
 {
 	struct tramp_attach *a = &batch[i];
 
-	batch_places[i] = rnd(r) % ACTOR_PLACES;
+	batch_places[i] = place;
 	memset(a, 0, sizeof(*a));
 	a->size = sizeof(*a);
-	a->prog_fd = bpf_program__fd(probe_skel->progs.count);
+	a->prog_fd = batch_prog;
 	a->addr = actor_insns[batch_places[i]];
 	a->flags = TRAMP_ATTACH_F_COOKIE;
 	if (rnd(r) % 4 == 0)
@@ -196,21 +227,26 @@ static void probe_leave_out(uint32_t i, uint32_t nr, uint64_t *r)
 	batch_places[i] = batch_places[nr - 1];
 }
 
-/* A batch is all or nothing: places that cannot be probed are found one by one first. */
+/* BATCH different places. A batch is all or nothing: those refused are found one by one first. */
 static void probes_step(uint64_t *r)
 {
 	struct tramp_attach_batch b = { .size = sizeof(b), .item_size = sizeof(batch[0]),
 					.items = (uintptr_t)batch };
-	uint32_t i;
+	uint32_t place = rnd(r) % ACTOR_PLACES, step = 1 + rnd(r) % (ACTOR_PLACES - 1), i;
 
 	if (nr_batch) {
+		/* Some are jumps by themselves. With this, all that can be. */
 		if (rnd(r) % 2)
 			probe_flush();
+		i = rnd(r) % nr_batch;
+		add(&my_counts->jumps,
+		    tramp_query_link(batch[i].link_id).mode == TRAMP_MODE_JUMP);
 		probes_detach();
+		add(&my_counts->done, 1);
 		return;
 	}
-	for (i = 0; i < BATCH; i++)
-		probe_fill(i, r);
+	for (i = 0; i < BATCH; i++, place = (place + step) % ACTOR_PLACES)
+		probe_fill(i, place, r);
 	for (b.count = BATCH; b.count;) {
 		if (!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &b))
 			break;
@@ -222,6 +258,7 @@ static void probes_step(uint64_t *r)
 	for (nr_batch = 0; nr_batch < b.count; nr_batch++)
 		batch_fds[nr_batch] = batch[nr_batch].link_fd;
 	add(&my_counts->attached, b.count);
+	add(&my_counts->done, 1);
 }
 
 /* ---------------------------------------------------------- many functions --- */
@@ -253,6 +290,7 @@ static void many_step(uint64_t *r)
 	usleep(rnd(r) % 50000);
 	close(some->cmd.link_fd);
 	add(&my_counts->detached, 1);
+	add(&my_counts->done, 1);
 }
 
 /* ----------------------------------------------------------------- returns --- */
@@ -274,6 +312,7 @@ static void returns_step(uint64_t *r)
 	usleep(rnd(r) % 20000);
 	detach(&a);
 	add(&my_counts->detached, 1);
+	add(&my_counts->done, 1);
 }
 
 /* -------------------------------------------------------------------- pins --- */
@@ -298,19 +337,25 @@ static void pins_step(uint64_t *r)
 	unlink(path);
 	close(fd);
 	add(&my_counts->detached, 1);
+	my_counts->done++;
 }
 
 /* --------------------------------------------------- processes that are killed --- */
 
 static void mortal(uint64_t r, bool grows)
 {
+	/* Those have to work; what follows need not. */
+	probes_begin();
+	many_begin();
 	if (grows)
 		group_enter();
-	many_begin();
 	while (!ktap_failures()) {
-		probes_step(&r);
-		many_step(&r);
-		returns_step(&r);
+		/* At the end it is to be killed soon. */
+		if (!grows || !actors_stop()) {
+			probes_step(&r);
+			many_step(&r);
+			returns_step(&r);
+		}
 		if (grows)
 			group_use();
 	}
@@ -336,15 +381,46 @@ static void mortal_step(uint64_t *r)
 	REQUIRE(waitpid(pid, &status, 0) == pid, "waitpid");
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
 	      "the child ended by itself: %#x", status);
+	add(&my_counts->done, 1);
+}
+
+/* ---------------------------------------------------------------- observers --- */
+
+static int look_at(const struct tramp_link_info *info, void *ctx)
+{
+	(void)info;
+	return ++*(unsigned int *)ctx > 200;
+}
+
+static void observer_step(uint64_t *r)
+{
+	unsigned int seen = 0;
+
+	switch (rnd(r) % 4) {
+	case 0:
+		CHECK(tramp_for_each(look_at, &seen) >= 0, "%s", tramp_last_error()->message);
+		break;
+	case 1:
+		free(read_file("/sys/kernel/debug/trampoline/list"));
+		break;
+	case 2:
+		ksym_images();
+		break;
+	default:
+		/* This process has the device open, as others have. */
+		CHECK(module_unload("trampoline"), "our module is gone");
+	}
+	my_counts->done++;
 }
 
 const struct actor attach_actors[] = {
 	{ "entries and exits", singles_begin, singles_step, singles_end, 1000 },
-	{ "probes", NULL, probes_step, probes_detach, 5000 },
+	{ "probes", probes_begin, probes_step, probes_detach, 5000 },
 	{ "many", many_begin, many_step, NULL, 10000 },
 	{ "returns", NULL, returns_step, NULL, 1000 },
 	{ "modules", NULL, modules_step, NULL, 10000 },
 	{ "pins", NULL, pins_step, NULL, 10000 },
 	{ "killed", NULL, mortal_step, NULL, 10000 },
+	{ "observer", NULL, observer_step, NULL, 50000 },
 };
 const unsigned int nr_attach_actors = sizeof(attach_actors) / sizeof(attach_actors[0]);

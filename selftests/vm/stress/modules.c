@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module that goes with programs attached to it, and comes again (kmod/target.c). As long as
- * it is there each program sees every call, or its miss is counted.
+ * Modules that go and come. One goes with programs attached to it (kmod/target.c): as long as it
+ * is there each program sees every call, or its miss is counted. The other is our own.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,8 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 #include "actors.h"
+#include "ownmod.h"
 #include "probe.h"
+#include "record.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
+#include "selftests/vm/lib/record.skel.h"
 
 #define TARGET		"trampoline_target"
 #define CALL		"/sys/module/" TARGET "/parameters/call"
@@ -96,4 +99,40 @@ void modules_step(uint64_t *r)
 		gone = try_go();
 	}
 	CHECK(gone, "%s does not go", TARGET);
+	my_counts->done++;
+}
+
+/* A link works as ever: each call is run or missed. */
+static void try_link(int dev, int prog)
+{
+	struct attachment a = attach_func(OURS, prog, NULL);
+	uint64_t hits, misses, calls;
+
+	calls = tt_call(dev, "tt_hot0 n=%d 1", CALLS).calls;
+	attachment_counts(&a, &hits, &misses);
+	/* Others call it meanwhile. */
+	CHECK(hits + misses >= calls, "%lu run, %lu missed of at least %lu calls", hits, misses,
+	      calls);
+	detach(&a);
+	CHECK(tramp_settle(), "an image waits to be freed");
+}
+
+void reload(unsigned int rounds)
+{
+	struct record *record = record__open_and_load();
+	int dev = tt_open(), prog, err;
+
+	REQUIRE(record, "record.bpf.o: %s", strerror(errno));
+	prog = prog_clone(record->progs.count_entry, "tt_hot0", BPF_TRACE_FENTRY);
+	while (rounds--) {
+		tramp_device_close();
+		err = ownmod_unload("trampoline", 600);
+		REQUIRE(!err, "unloading our module: %s", strerror(-err));
+		CHECK_EQ(ksym_images(), 0, "images without our module");
+		ownmod_reload();
+		try_link(dev, prog);
+	}
+	close(prog);
+	close(dev);
+	record__destroy(record);
 }

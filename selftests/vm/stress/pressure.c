@@ -52,12 +52,14 @@ void pressure_step(uint64_t *r)
 		taken[nr] = take(PIECE);
 		REQUIRE(taken[nr], "memory: %s", strerror(errno));
 		nr++;
+		my_counts->done++;
 		return;
 	}
 	usleep(rnd(r) % 500000);
 	while (nr)
 		munmap(taken[--nr], PIECE);
 	my_counts->times_full++;
+	my_counts->done++;
 }
 
 void group_setup(void)
@@ -77,7 +79,7 @@ void group_enter(void)
 
 void group_use(void)
 {
-	REQUIRE(take(1 << 20), "memory: %s", strerror(errno));
+	REQUIRE(take(4 << 20), "memory: %s", strerror(errno));
 }
 
 uint64_t group_kills(void)

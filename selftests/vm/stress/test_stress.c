@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Everything at once. Actors attach and detach programs in all ways (attach.c, modules.c), others
- * make the surroundings (surroundings.c, pressure.c). All CPUs do work whose results are checked
- * (busy.h), at a low priority, as the actors are many. Three programs stay from beginning to end
- * at functions that are called a known number of times: each call is run or missed, and counted.
- * In the end text and memory are what they were after a first, short round.
+ * make the surroundings (surroundings.c, pressure.c, verify.c). All CPUs do work whose results
+ * are checked (busy.h), at a lower priority, as the actors are many. Some programs stay at
+ * functions that are called a known number of times (staying.c). Then our module goes and comes,
+ * while the surroundings are still there.
  *
- * Environment: STRESS_SECONDS, default 10, on -rt 3; STRESS_NG, where stress-ng is. PROBE_SEED
- * repeats what each actor chooses, not who comes first. `make stress` has MINUTES of it.
+ * All that is done PARTS times. In the end the text is what it was, and memory has not grown in
+ * each part. A shorter round before lets the kernel take what it takes when something is done for
+ * the first time.
+ *
+ * Environment: STRESS_SECONDS, default 10, on -rt 3; STRESS_NG, where stress-ng is; STRESS_DISK:
+ * there has to be a disk; STRESS_ATTACHED, how many attachments there have to be, default 20.
+ * PROBE_SEED repeats what each actor chooses, not who comes first. `make stress` has MINUTES of it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,17 +31,23 @@
 #include "memory.h"
 #include "probe.h"
 #include "probe_functions.h"
-#include "record.h"
-#include "selftests/vm/lib/probe_progs.skel.h"
-#include "selftests/vm/lib/record.skel.h"
+#include "selftests/vm/stress/stress.skel.h"
 
-#define MAX_ACTORS 32
+#define MAX_ACTORS	32
+#define PARTS		3
+/* How often our module goes in each. */
+#define RELOADS		3
+/* From so many seconds on, what happens by chance does happen. */
+#define LONG		60
+/* Of an actor's steps one in so many has to do what it is there for. */
+#define DONE_SHARE	20
 
 static struct {
-	bool stop;
+	bool stop[2];	/* those that attach; the surroundings */
 	unsigned int ready;
 	struct actor_counts counts[MAX_ACTORS];
 } *shared;
+enum { ATTACHING, SURROUNDING };
 
 static struct running {
 	const struct actor *actor;
@@ -44,25 +55,49 @@ static struct running {
 } running[MAX_ACTORS];
 static unsigned int nr_running;
 
-/* Programs are loaded once more by some actors, which takes its time. */
-static void wait_for_all(void)
+bool actors_stop(void)
 {
-	while (__atomic_load_n(&shared->ready, __ATOMIC_RELAXED) < nr_attach_actors +
-								   nr_surrounding_actors)
-		usleep(10000);
+	return __atomic_load_n(&shared->stop[ATTACHING], __ATOMIC_RELAXED);
 }
 
-static void act(const struct actor *a, struct actor_counts *counts, uint64_t seed)
+/* Has an actor ended before its time? The others would wait for it. */
+static void look_for_dead(void)
 {
+	unsigned int i;
+	int status;
+
+	for (i = 0; i < nr_running; i++)
+		REQUIRE(!waitpid(running[i].pid, &status, WNOHANG), "%s ended: status %#x",
+			running[i].actor->name, status);
+}
+
+/* Programs are loaded once more by some actors, which takes its time. @first: the test itself */
+static void wait_for_all(bool first)
+{
+	while (__atomic_load_n(&shared->ready, __ATOMIC_RELAXED) < nr_attach_actors +
+								   nr_surrounding_actors) {
+		if (first)
+			look_for_dead();
+		usleep(10000);
+	}
+}
+
+/* A step follows from its number and the seed alone, whatever became of those before it. */
+static void act(const struct actor *a, int kind, struct actor_counts *counts, uint64_t seed)
+{
+	uint64_t own;
+
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	my_counts = counts;
+	if (kind == SURROUNDING)
+		tramp_device_close();
 	if (a->begin)
 		a->begin();
 	__atomic_fetch_add(&shared->ready, 1, __ATOMIC_RELAXED);
-	wait_for_all();
-	while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED) && !ktap_failures()) {
-		a->step(&seed);
-		counts->steps++;
+	wait_for_all(false);
+	while (!__atomic_load_n(&shared->stop[kind], __ATOMIC_RELAXED) && !ktap_failures()) {
+		own = seed ^ ++counts->steps * 0xd1342543de82ef95ULL;
+		a->step(&own);
 		usleep(a->pause_us);
 	}
 	if (a->end)
@@ -70,7 +105,7 @@ static void act(const struct actor *a, struct actor_counts *counts, uint64_t see
 	_exit(ktap_failures() ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-static void start_actors(const struct actor *actors, unsigned int nr, uint64_t *seed)
+static void start_actors(const struct actor *actors, unsigned int nr, int kind, uint64_t *seed)
 {
 	unsigned int i;
 
@@ -83,62 +118,57 @@ static void start_actors(const struct actor *actors, unsigned int nr, uint64_t *
 		r->pid = fork();
 		REQUIRE(r->pid >= 0, "fork: %s", strerror(errno));
 		if (!r->pid)
-			act(r->actor, &shared->counts[nr_running], own);
+			act(r->actor, kind, &shared->counts[nr_running], own);
 		nr_running++;
 	}
 }
 
-/* Return: attachments made. */
-static uint64_t stop_actors(void)
+/* The last ones started. Adds to @sum; they have done what they are there for, if @whole. */
+static void stop_actors(unsigned int nr, int kind, bool whole, struct actor_counts *sum)
 {
-	uint64_t attached = 0;
-	unsigned int i;
 	int status;
 
-	__atomic_store_n(&shared->stop, true, __ATOMIC_RELAXED);
-	for (i = 0; i < nr_running; i++) {
-		const struct actor_counts *c = &shared->counts[i];
+	__atomic_store_n(&shared->stop[kind], true, __ATOMIC_RELAXED);
+	while (nr--) {
+		const struct running *r = &running[--nr_running];
+		const struct actor_counts *c = &shared->counts[nr_running];
 
-		REQUIRE(waitpid(running[i].pid, &status, 0) == running[i].pid, "waitpid");
-		CHECK(!status, "%s: status %#x", running[i].actor->name, status);
-		CHECK(c->steps, "%s has done nothing", running[i].actor->name);
-		ktap_note("%-18s %7lu steps, %7lu attached, %7lu refused", running[i].actor->name,
-			  c->steps, c->attached, c->refused);
-		attached += c->attached;
+		REQUIRE(waitpid(r->pid, &status, 0) == r->pid, "waitpid");
+		CHECK(!status, "%s: status %#x", r->actor->name, status);
+		CHECK(c->steps, "%s has done nothing", r->actor->name);
+		if (whole)
+			CHECK(c->done * DONE_SHARE >= c->steps, "%s: %lu of %lu steps did it",
+			      r->actor->name, c->done, c->steps);
+		ktap_note("%-18s %7lu steps, %7lu done, %7lu attached, %7lu refused",
+			  r->actor->name, c->steps, c->done, c->attached, c->refused);
+		sum->attached += c->attached;
+		sum->detached += c->detached;
+		sum->updated += c->updated;
+		sum->jumps += c->jumps;
+		sum->times_full += c->times_full;
 	}
-	return attached;
 }
 
-/* Programs that stay: at entry and exit of tt_hot0, and inside of tt_hot1. */
-enum { ENTRY, EXIT, INSIDE, STAYING };
-static const int called[STAYING] = { 0, 0, 1 };
-
-static void attach_staying(struct attachment *stay, struct record *record)
+/* All at once for @seconds. Adds to @sum. */
+static void everything(int seconds, uint64_t *seed, struct actor_counts *sum)
 {
-	struct probe_func f;
+	struct staying *staying = staying_attach();
+	uint64_t calls[BUSY_FUNCS];
+	bool whole = seconds >= LONG;
 
-	stay[ENTRY] = attach_func(OURS, prog_clone(record->progs.count_entry, "tt_hot0",
-						   BPF_TRACE_FENTRY), NULL);
-	stay[EXIT] = attach_func(OURS, prog_clone(record->progs.count_exit, "tt_hot0",
-						  BPF_TRACE_FEXIT), NULL);
-	REQUIRE(!probe_explain(&f, 0, "tt_hot1", false) && f.nr > 2, "instructions of tt_hot1");
-	stay[INSIDE] = attach_insn(OURS, bpf_program__fd(probe_skel->progs.count),
-				   f.addr + f.insns[f.nr > 3 ? 2 : 1].offset, 0, 0);
-	probe_func_free(&f);
-}
-
-/* All at once for @seconds. Return: attachments made; @calls as busy() has them. */
-static uint64_t everything(int seconds, uint64_t *calls, uint64_t *seed)
-{
 	memset(shared, 0, sizeof(*shared));
 	nr_running = 0;
-	start_actors(attach_actors, nr_attach_actors, seed);
-	start_actors(surrounding_actors, nr_surrounding_actors, seed);
-	wait_for_all();
-	setpriority(PRIO_PROCESS, 0, 19);
+	start_actors(surrounding_actors, nr_surrounding_actors, SURROUNDING, seed);
+	start_actors(attach_actors, nr_attach_actors, ATTACHING, seed);
+	wait_for_all(true);
+	setpriority(PRIO_PROCESS, 0, 5);
 	busy(seconds, calls);
 	setpriority(PRIO_PROCESS, 0, 0);
-	return stop_actors();
+	stop_actors(nr_attach_actors, ATTACHING, whole, sum);
+	staying_check(staying, calls);
+	CHECK(tramp_settle(), "images wait to be freed");
+	reload(RELOADS);
+	stop_actors(nr_surrounding_actors, SURROUNDING, whole, sum);
 }
 
 /*
@@ -160,56 +190,83 @@ static void wait_for_sockets(void)
 	CHECK_EQ(waiting, 0, "sockets that wait for their end");
 }
 
-static void test_everything(void)
+static void measure(struct memory *m)
 {
-	static struct memory before, after;
-	struct attachment stay[STAYING];
-	uint64_t calls[BUSY_FUNCS], attached, hits, misses, seed = rnd_seed();
-	int seconds = env_int("STRESS_SECONDS", kernel_is_rt() ? 3 : 10), i;
-	struct record *record;
-	uint8_t *text;
+	/* Links of processes that were killed are detached behind their end. */
+	int i;
 
-	/* The machine of `make stress` has one. */
-	if (!access("/mnt/lost+found", F_OK))
+	for (i = 0; i < 300 && tramp_module().links; i++)
+		usleep(100000);
+	CHECK_EQ(tramp_module().links, 0, "links left");
+	CHECK(tramp_settle(), "images wait to be freed");
+	wait_for_sockets();
+	memory_measure(m);
+}
+
+static void setup(uint64_t *seed)
+{
+	bool disk = !access("/mnt/lost+found", F_OK);
+
+	REQUIRE(disk || !getenv("STRESS_DISK"), "the disk is not there");
+	if (disk)
 		busy_files("/mnt");
-	i = fixture_open("about our module");
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	REQUIRE(shared != MAP_FAILED, "memory: %s", strerror(errno));
 	probe_many_files();
-	record = FIXTURE_LOAD(record);
 	group_setup();
-	actors_setup(&seed);
-	text = text_take(i);
-	/* The kernel takes memory for good when something is done for the first time. */
-	everything(seconds / 10 + 3, calls, &seed);
-	CHECK(tramp_settle(), "images wait to be freed");
-	wait_for_sockets();
-	memory_measure(&before);
+	actors_setup(seed);
+}
 
-	attach_staying(stay, record);
-	attached = everything(seconds, calls, &seed);
-	for (i = 0; i < STAYING; i++) {
-		attachment_counts(&stay[i], &hits, &misses);
-		ktap_note("%lu calls: %lu run, %lu missed", calls[called[i]], hits, misses);
-		CHECK_EQ(hits + misses, calls[called[i]], "program %d: run or missed", i);
-		detach(&stay[i]);
+/* Whether it was what it is meant to be. */
+static void check_counts(const struct actor_counts *c, int seconds, uint64_t kills)
+{
+	uint64_t wanted = env_int("STRESS_ATTACHED", 20);
+
+	ktap_note("%lu attached, %lu detached in %d s; %lu updated, %lu jumps seen; memory was "
+		  "short %lu times, %lu processes killed for want of it",
+		  c->attached, c->detached, seconds, c->updated, c->jumps, c->times_full, kills);
+	CHECK(c->attached >= wanted, "only %lu attached, not %lu", c->attached, wanted);
+	CHECK_EQ(actor_progs->bss->unpaired, 0, "returns without their entry");
+	if (seconds < LONG * PARTS)
+		return;
+	CHECK(c->updated, "no link was updated");
+	CHECK(c->jumps, "no probe was a jump");
+	CHECK(actor_progs->bss->returned, "no session saw a return");
+	CHECK(c->times_full, "memory was never short");
+	CHECK(kills >= PARTS, "%lu processes ran out of memory", kills);
+}
+
+static void test_everything(void)
+{
+	int dev = fixture_open("about our module"), part;
+	uint64_t seed = rnd_seed(), kills;
+	int seconds = env_int("STRESS_SECONDS", kernel_is_rt() ? 3 : 10);
+	struct actor_counts sum = {}, first = {};
+	static struct memory memory[PARTS + 1];
+	uint8_t *text;
+
+	setup(&seed);
+	text = text_take(dev);
+	everything(seconds / 10 + 3, &seed, &first);
+	measure(&memory[0]);
+	kills = group_kills();
+
+	for (part = 0; part < PARTS; part++) {
+		everything((seconds + PARTS - 1) / PARTS, &seed, &sum);
+		measure(&memory[part + 1]);
+		ktap_note("part %d of %d is done", part + 1, PARTS);
 	}
-	ktap_note("%lu attached in %d s; %lu processes killed for want of memory", attached,
-		  seconds, group_kills());
-	CHECK(group_kills() || seconds < 60, "no process ran out of memory");
+	check_counts(&sum, seconds, group_kills() - kills);
 	group_remove();
-	CHECK(attached > 20, "only %lu attached", attached);
-
-	CHECK(tramp_settle(), "images wait to be freed");
-	wait_for_sockets();
-	memory_measure(&after);
-	memory_compare(&before, &after, attached);
-	text_check(tt_open(), text);
+	memory_flat(memory, PARTS + 1);
+	memory_compare(&memory[0], &memory[PARTS], sum.attached);
+	text_check(dev, text);
+	free(text);
 }
 
 static const struct ktap_test tests[] = {
-	{ "everything", test_everything, 240 },
+	{ "everything", test_everything, 300 },
 };
 
 KTAP_MAIN(tests)
