@@ -96,9 +96,18 @@ struct btf *tramp_btf_get(u32 id, struct tramp_refusal *why)
 	if (btf && !refcount_inc_not_zero((void *)btf + refcnt_offset))
 		btf = NULL;
 	rcu_read_unlock();
+	/*
+	 * Of one that a process has made the kernel tells CAP_SYS_ADMIN only. Its types follow
+	 * that process's rules, too: a struct may take for ever to look through.
+	 */
+	if (btf && !KSYM(btf_is_kernel)(btf)) {
+		KSYM(btf_put)(btf);
+		btf = NULL;
+	}
 	if (!btf)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_NO_BTF, 0,
-					    "no BTF object has the id %u", id));
+					    "no BTF object of the kernel or of a module has the id %u",
+					    id));
 	return btf;
 }
 

@@ -14,7 +14,8 @@ int tramp_btf_id_init(void);
 /**
  * tramp_btf_get() - the BTF object with an id
  * @id: the id
- * @why: NO_BTF if there is none, MISSING_SYMBOL if this kernel does not let us find it
+ * @why: NO_BTF if there is none, or it is not of the kernel or of a module; MISSING_SYMBOL if this
+ *	kernel does not let us find it
  *
  * Uses no file descriptor.
  *

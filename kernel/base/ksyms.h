@@ -52,6 +52,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(btf_obj_id) \
 	X(btf_put) \
 	X(btf_try_get_module) \
+	X(btf_is_kernel) \
 	X(btf_is_module) \
 	X(ftrace_find_rec_direct) \
 	X(ftrace_location) \
