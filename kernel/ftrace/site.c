@@ -52,6 +52,17 @@
 #include "room.h"
 #include "site.h"
 
+unsigned long tramp_site_direct(unsigned long ip)
+{
+	unsigned long direct;
+
+	/* Entries of the table are freed at once, under this mutex alone. */
+	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
+	direct = KSYM(ftrace_find_rec_direct)(ip);
+	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
+	return direct;
+}
+
 int tramp_site_check(unsigned long ip, struct tramp_refusal *why)
 {
 	char name[KSYM_SYMBOL_LEN];
@@ -59,14 +70,13 @@ int tramp_site_check(unsigned long ip, struct tramp_refusal *why)
 
 	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
-	/* Entries of the table are freed at once, under this mutex alone. */
-	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
-	holder = KSYM(ftrace_find_rec_direct)(ip);
-	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
+	holder = tramp_site_direct(ip);
 	if (!holder)
 		return 0;
+	/* Where there is no symbol it would write the address, which not everybody may see. */
 	sprint_symbol(name, holder);
-	return tramp_refuse(why, TRAMP_REASON_SITE_HELD, holder, "%s", name);
+	return tramp_refuse(why, TRAMP_REASON_SITE_HELD, holder, "%s",
+			    strncmp(name, "0x", 2) ? name : "code without a symbol");
 }
 
 int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)

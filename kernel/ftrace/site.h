@@ -47,6 +47,12 @@ struct tramp_site_call {
 	struct ftrace_func_entry *entry;
 };
 
+/*
+ * Where the direct call at a site leads, anybody's; 0: there is none. May sleep. Somebody else's
+ * may be gone or another one at once; ours change with tramp_mutex held only.
+ */
+unsigned long tramp_site_direct(unsigned long ip);
+
 /**
  * tramp_site_check() - whether a direct call could be put at a site now
  * @ip: the site; no direct call of ours is there

@@ -34,6 +34,7 @@
  * to an image that was current then. That image is retired later than the lookup, or not at
  * all, so its grace period waits for the task, too.
  */
+#include <linux/hashtable.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "base/cache.h"
@@ -42,7 +43,8 @@
 #include "gate.h"
 #include "prog/runtime.h"
 
-static LIST_HEAD(gates);
+/* By the address that sites call: there may be as many as there are links. */
+static DEFINE_HASHTABLE(gates, 10);
 
 static u64 ret_of(unsigned long func)
 {
@@ -124,7 +126,7 @@ int tramp_gate_create(struct tramp_gate *gate, struct tramp_refusal *why)
 	gate->jump = jump;
 	gate->to = gate->other;
 	gate->live = true;
-	list_add(&gate->node, &gates);
+	hash_add(gates, &gate->node, tramp_gate_code(gate));
 	return 0;
 }
 
@@ -190,11 +192,14 @@ bool tramp_gate_any(const struct tramp_gate *gate, u32 first, u32 end)
 /* The gate that a function's site calls, if the function has no image of its own. */
 static struct tramp_gate *find_gate(unsigned long func)
 {
+	unsigned long code = tramp_site_direct(tramp_site_of(func));
 	struct tramp_gate *gate;
 	s64 i;
 
 	lockdep_assert_held(&tramp_mutex);
-	list_for_each_entry(gate, &gates, node) {
+	hash_for_each_possible(gates, gate, node, code) {
+		if (tramp_gate_code(gate) != code)
+			continue;
 		i = tramp_gate_index(gate, func);
 		if (i < 0 || i >= gate->nr_ready || test_bit(i, gate->foreign))
 			continue;
@@ -323,7 +328,7 @@ bool tramp_gate_close(struct tramp_gate *gate)
 void tramp_gate_remove(struct tramp_gate *gate, bool entered)
 {
 	lockdep_assert_held(&tramp_mutex);
-	list_del(&gate->node);
+	hash_del(&gate->node);
 	drop_lookup(gate->lookup, gate->search.pairs);
 	if (entered)
 		tramp_image_retire(gate->jump, NULL);

@@ -30,7 +30,7 @@ struct tramp_gate_ops {
 
 /**
  * struct tramp_gate - what many sites call
- * @node: in the list of gates
+ * @node: in the table of gates
  * @ops: its owner's
  * @nr_funcs: entries in @funcs
  * @funcs: the functions, in ascending order
@@ -49,7 +49,7 @@ struct tramp_gate_ops {
  * Protected by tramp_mutex.
  */
 struct tramp_gate {
-	struct list_head node;
+	struct hlist_node node;
 	const struct tramp_gate_ops *ops;
 	u32 nr_funcs;
 	const unsigned long *funcs;

@@ -24,6 +24,9 @@
 #define LIMIT	1000
 /* A busy host makes them wait, too, but hardly in each of several rounds. */
 #define ROUNDS	4
+/* Links of one function each, and functions of one more link. */
+#define LINKS	1500
+#define MORE	4096
 
 static struct tramp_attach item[SHARED];
 static int32_t fds[SHARED];
@@ -194,8 +197,62 @@ static void test_shared(void)
 	}
 }
 
+/* As long as nobody else asks for the mutex, and while somebody does. */
+static void asked(void (*doing)(void), const char *what)
+{
+	uint64_t best = UINT64_MAX, ms;
+	pthread_t thread;
+	int round;
+
+	atomic_store(&stop, false);
+	REQUIRE(!pthread_create(&thread, NULL, ask, NULL), "pthread_create");
+	for (round = 0; round < ROUNDS && best > limit(); round++) {
+		atomic_store(&longest, 0);
+		doing();
+		ms = atomic_exchange(&longest, 0) / 1000000;
+		best = ms < best ? ms : best;
+	}
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	ktap_note("%s: others waited for %lu ms at most", what, best);
+	CHECK(best <= limit(), "%s: others waited for %lu ms", what, best);
+}
+
+static void many_more(void)
+{
+	many = many_new();
+	many_fill(many, LINKS + MORE);
+	memmove(many->addrs, many->addrs + LINKS, MORE * sizeof(many->addrs[0]));
+	many->cmd.nr = MORE;
+	many_attach(many, bpf_program__fd(probe_skel->progs.nothing), 0);
+	many_detach(many);
+}
+
+/* Each of many links has one function; then one has many others. */
+static void test_links(void)
+{
+	static int links[LINKS];
+	int i;
+
+	setup();
+	many = many_new();
+	many_fill(many, LINKS);
+	memcpy(addrs, many->addrs, LINKS * sizeof(addrs[0]));
+	for (i = 0; i < LINKS; i++) {
+		many->addrs[0] = addrs[i];
+		many->cmd.nr = 1;
+		many_attach(many, bpf_program__fd(probe_skel->progs.nothing), 0);
+		links[i] = many->cmd.link_fd;
+	}
+	free(many);
+	asked(many_more, "many functions beside many links");
+	for (i = 0; i < LINKS; i++)
+		close(links[i]);
+}
+
 static const struct ktap_test tests[] = {
 	{ "shared", test_shared, 300 },
+	{ "links", test_links, 300 },
 };
 
 KTAP_MAIN(tests)
