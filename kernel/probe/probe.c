@@ -523,17 +523,29 @@ void tramp_probe_totals(u32 *probes, u32 *optimised)
 	*optimised = counts[1];
 }
 
-static void forget_in(struct tramp_probe *probe, void *mod)
-{
-	struct tramp_member *member;
-	LIST_HEAD(restore);
+/* A module that goes, and its probes whose text is ours. */
+struct going {
+	const struct module *mod;
+	struct list_head restore;
+};
 
-	if (probe->module != mod)
+static void collect_in(struct tramp_probe *probe, void *arg)
+{
+	struct going *going = arg;
+
+	if (probe->module == going->mod && probe->mode == TRAMP_MODE_INT3)
+		list_move(&probe->opt, &going->restore);
+}
+
+static void forget_in(struct tramp_probe *probe, void *arg)
+{
+	const struct going *going = arg;
+	struct tramp_member *member;
+
+	if (probe->module != going->mod)
 		return;
 	if (probe->mode == TRAMP_MODE_INT3) {
 		/* Other bytes may stand there by now: nobody executes them any more. */
-		list_move(&probe->opt, &restore);
-		tramp_probe_restore_batch(&restore);
 		WRITE_ONCE(probe->text, TRAMP_TEXT_ORIGINAL);
 	} else {
 		list_for_each_entry(member, &probe->members, node)
@@ -551,8 +563,13 @@ static void forget_in(struct tramp_probe *probe, void *mod)
 
 void tramp_probe_module_gone(const struct module *mod)
 {
+	struct going going = { .mod = mod };
+
 	lockdep_assert_held(&tramp_mutex);
-	tramp_probe_for_each(forget_in, (void *)mod);
+	INIT_LIST_HEAD(&going.restore);
+	tramp_probe_for_each(collect_in, &going);
+	tramp_probe_restore_batch(&going.restore);
+	tramp_probe_for_each(forget_in, &going);
 	tramp_map_forget(mod);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "fixture.h"
 #include "probe.h"
@@ -15,6 +16,7 @@
 
 #define MODULE	"trampoline_test"
 #define KINDS	4
+#define MANY	1500
 
 static int dev, prog;
 static uint64_t addr[KINDS];
@@ -134,6 +136,58 @@ static void test_beside_fentry(void)
 	detach(&entry);
 	record__destroy(record);
 	close(dev);
+}
+
+/* Places for int3s in the functions of the test module. */
+static uint32_t take_places(struct tramp_attach *item, uint32_t max)
+{
+	struct text_sym *syms;
+	struct probe_func f;
+	uint32_t nr = 0, k;
+	size_t i, nr_syms;
+
+	syms = text_symbols(&nr_syms);
+	for (i = 0; i < nr_syms && nr < max; i++) {
+		if (strcmp(syms[i].module, MODULE) || probe_explain(&f, syms[i].addr, NULL, false))
+			continue;
+		for (k = 0; k < f.nr && nr < max; k++) {
+			if (f.insns[k].mode != TRAMP_MODE_JUMP && f.insns[k].mode != TRAMP_MODE_INT3)
+				continue;
+			item[nr++] = (struct tramp_attach){
+				.size = sizeof(*item), .prog_fd = prog,
+				.addr = f.addr + f.insns[k].offset,
+				.flags = TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE,
+			};
+		}
+		probe_func_free(&f);
+	}
+	free(syms);
+	return nr;
+}
+
+/* Their text is given back together: one by one it would take seconds, with all others waiting. */
+static void test_many(void)
+{
+	static struct tramp_attach item[MANY];
+	struct tramp_attach_batch b = { .size = sizeof(b), .item_size = sizeof(item[0]),
+					.items = (uintptr_t)item };
+	uint64_t began;
+	uint32_t i;
+
+	setup();
+	probe_many_files();
+	b.count = take_places(item, MANY);
+	CHECK(b.count >= MANY / 2, "%u places", b.count);
+	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &b), "item %u: %s", b.failed,
+		tramp_reason_name(b.refusal.reason));
+	began = now_ns();
+	unload();
+	ktap_note("%u probes went with their module in %lu ms", b.count,
+		  (now_ns() - began) / 1000000);
+	CHECK((now_ns() - began) / 1000000 < 3000 * (uint64_t)time_scale(), "%lu ms",
+	      (now_ns() - began) / 1000000);
+	for (i = 0; i < b.count; i++)
+		close(item[i].link_fd);
 }
 
 /* The links stay, and say what happened; detaching them is as always. */
@@ -262,6 +316,7 @@ static void test_names(void)
 
 static const struct ktap_test tests[] = {
 	{ "beside_fentry", test_beside_fentry, 60 },
+	{ "many", test_many, 120 },
 	{ "unload", test_unload, 120 },
 	{ "pending", test_pending, 120 },
 	{ "names", test_names, 60 },
