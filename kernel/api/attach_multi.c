@@ -77,14 +77,16 @@ static int reply(const struct tramp_described *d, int fd, void *arg)
 {
 	const struct reply *r = arg;
 	struct tramp_attach_multi *multi = r->multi;
+	int err = copy_reasons(r->items, multi->reasons, multi->nr);
 
+	if (err)
+		return err;
 	multi->link_fd = fd;
 	multi->link_id = d->link_id;
 	multi->kind = d->kind;
 	multi->key = d->key;
 	multi->nr_attached = d->nr_funcs;
-	return copy_reasons(r->items, multi->reasons, multi->nr) ?:
-	       tramp_reply(r->user, multi, 0);
+	return tramp_reply(r->user, multi, 0);
 }
 
 /* The functions, by address or by name, and their cookies. */

@@ -304,10 +304,11 @@ static const struct tramp_point_ops *find_kind(const struct tramp_point_ops *ops
 					   prog->aux->name);
 		return err ? ERR_PTR(err) : ops;
 	}
-	if (returns)
+	if (ops || returns)
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
-					    "program type %u at a return, not kprobe (%u)",
-					    prog->type, BPF_PROG_TYPE_KPROBE));
+					    "program type %u %s, not kprobe (%u)", prog->type,
+					    ops ? "at many functions" : "at a return",
+					    BPF_PROG_TYPE_KPROBE));
 	return ERR_PTR(tramp_refuse(why, TRAMP_REASON_PROG_TYPE, 0,
 				    "program type %u, neither tracing (%u) nor kprobe (%u)",
 				    prog->type, BPF_PROG_TYPE_TRACING, BPF_PROG_TYPE_KPROBE));

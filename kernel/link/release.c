@@ -202,10 +202,11 @@ static int get_links(struct tramp_link **links, const s32 __user *fds, u32 count
 		if (get_user(fd, fds + *got))
 			return -EFAULT;
 		link = KSYM(bpf_link_get_from_fd)(fd);
-		if (IS_ERR(link))
+		if (IS_ERR(link) && PTR_ERR(link) != -EINVAL)
 			return PTR_ERR(link);
-		if (link->ops != &tramp_link_ops) {
-			bpf_link_put(link);
+		if (IS_ERR(link) || link->ops != &tramp_link_ops) {
+			if (!IS_ERR(link))
+				bpf_link_put(link);
 			return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "fd %d is no link of ours",
 					    fd);
 		}

@@ -70,6 +70,9 @@ static void test_form(void)
 	m->cmd.cookies = 0;
 	m->cmd.reasons = 8;
 	expect("a bad pointer to reasons", m, 0, -EFAULT, 0, 1);
+	CHECK(!m->cmd.link_id && !m->cmd.kind && !m->cmd.key && !m->cmd.nr_attached,
+	      "a bad pointer to reasons: link %u, kind %u, key %#llx, %u functions", m->cmd.link_id,
+	      m->cmd.kind, (unsigned long long)m->cmd.key, m->cmd.nr_attached);
 	m->cmd.reasons = 0;
 	prog = 9999;
 	expect("no program", m, 0, -EBADF, TRAMP_REASON_BAD_PROG_FD, 1);
@@ -129,6 +132,8 @@ static void test_program(void)
 	many_add_name(m, "tt_hot0");
 	prog = prog_clone(record->progs.count_entry, "tt_hot0", BPF_TRACE_FENTRY);
 	expect("a tracing program", m, 0, -EINVAL, TRAMP_REASON_PROG_TYPE, 1);
+	CHECK(strstr(m->cmd.refusal.detail, "at many functions, not kprobe"), "%s",
+	      m->cmd.refusal.detail);
 	free(m);
 }
 

@@ -373,6 +373,7 @@ static void test_syntax(void)
 	must_attach(10);
 	fds[5] = dev;
 	CHECK_EQ(detach_batch(fds, 10, &d), -EINVAL, "not a link");
+	CHECK_EQ(d.refusal.reason, TRAMP_REASON_SYNTAX, "not a link");
 	CHECK_EQ(d.failed, 5, "not a link: the fd");
 	CHECK_EQ(tramp_module().links, 10, "links: nothing was detached");
 	kernels = attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count),
