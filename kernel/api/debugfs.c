@@ -36,8 +36,8 @@ static void *list_start(struct seq_file *seq, loff_t *pos)
 }
 
 /*
- * The position is the id of the link before, so that it holds between reads, and while others have
- * the mutex: a read far behind the end goes through all links.
+ * The position is the id of the link before. So it holds between reads, and while others have the
+ * mutex: a read far behind the end goes through all links.
  */
 static void *list_next(struct seq_file *seq, void *v, loff_t *pos)
 {

@@ -15,6 +15,7 @@
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "callback.h"
+#include "prog/runtime.h"
 
 /* A site, and the facts from which the callback makes the arguments. */
 struct callback_site {
@@ -81,7 +82,7 @@ static notrace void ops_hit(unsigned long ip, unsigned long parent_ip, struct ft
 	set = rcu_dereference_raw(site->site.set);
 	bit = ftrace_test_recursion_trylock(ip, parent_ip);
 	/* Idle functions: no program runs where RCU does not watch. */
-	if (bit < 0 || !regs || !rcu_is_watching()) {
+	if (bit < 0 || !regs || !tramp_cpu_watched()) {
 		tramp_set_miss(set);
 	} else {
 		fill_slots(&ctx, site, regs);

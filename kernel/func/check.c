@@ -11,6 +11,7 @@
 #include "gate.h"
 #include "internal.h"
 #include "target.h"
+#include "text/unsafe.h"
 
 /*
  * DIRECT if the site is ours or free. Otherwise entry programs can do without it. A target
@@ -63,6 +64,8 @@ int tramp_target_check(const struct tramp_func *func, const struct tramp_target 
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func->addr, "%s", func->name);
 	if (!func->key)
 		return tramp_refuse(why, TRAMP_REASON_NO_BTF, func->addr, "%s", func->name);
+	if (tramp_text_unsafe_for(func->unsafe, sleeps))
+		return tramp_refuse(why, func->unsafe, func->addr, "%s", func->name);
 	if (list > TRAMP_LIST_FENTRY && func->exit_reason)
 		return tramp_refuse(why, func->exit_reason, func->addr, "%s", func->name);
 	err = target ? check_room(target, why) : 0;

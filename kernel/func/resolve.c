@@ -18,12 +18,23 @@
 #include "resolve.h"
 #include "text/idle.h"
 #include "text/text.h"
+#include "text/unsafe.h"
 
 /*
  * Functions that never return: an exit program would never run. From the kernel's
  * objtool (tools/objtool/noreturns.h, and check.c before 6.5), those of it that ftrace can
  * patch at all, with their names in both kernels. Other functions may not return because
  * the task dies in them: these need no list (prog/died.c).
+ *
+ * The second part may return, and may not although their task lives on. An exit image would wait
+ * for such a call for good. A rethook would be worse: the frame's node stays first in its task's
+ * list, and the next return that is hooked goes where the lost one should have gone.
+ *
+ *  - do_idle(), on a CPU that goes offline; its task never ends.
+ *  - bpf_throw(): a program's exception callback takes over its frame.
+ *  - On the way into sleep (S3) and into an image of memory (hibernation): the machine comes back
+ *    in front of them, in do_suspend_lowlevel() and swsusp_arch_suspend(). What they call last
+ *    is in the list, too, as far as it is known.
  */
 static const char * const noreturns[] = {
 	"__fortify_panic", "__ia32_sys_exit", "__ia32_sys_exit_group", "__invalid_creds",
@@ -37,6 +48,11 @@ static const char * const noreturns[] = {
 	"nmi_panic_self_stop", "panic", "panic_smp_self_stop", "rest_init",
 	"rewind_stack_and_make_dead", "sev_es_terminate", "snp_abort", "stop_this_cpu",
 	"usercopy_abort", "xen_cpu_bringup_again",
+
+	"acpi_enter_sleep_state", "acpi_hw_extended_sleep", "acpi_hw_legacy_sleep",
+	"acpi_hw_register_write", "acpi_hw_write", "acpi_hw_write_multiple",
+	"acpi_hw_write_pm1_control", "acpi_hw_write_port", "acpi_os_write_port", "bpf_throw",
+	"do_idle", "swsusp_save", "x86_acpi_enter_sleep_state",
 };
 
 bool tramp_func_noreturn(const char *name)
@@ -123,8 +139,10 @@ static void finish(struct tramp_func *func)
 	/* Further on it is another function's. */
 	if (func->site > func->addr + TRAMP_SITE_MAX)
 		func->site = 0;
-	func->idle = tramp_ksyms.has_probes && tramp_text_name(func->addr, name, NULL) &&
-		     tramp_text_idle(func->addr, name);
+	if (tramp_ksyms.has_probes && tramp_text_name(func->addr, name, NULL)) {
+		func->idle = tramp_text_idle(func->addr, name);
+		func->unsafe = func->module ? 0 : tramp_text_unsafe(name);
+	}
 	if (!func->module && tramp_func_noreturn(func->name))
 		func->exit_reason = TRAMP_REASON_NORETURN;
 }
@@ -143,6 +161,7 @@ void tramp_resolve_entry(const struct tramp_symbol *sym, unsigned long site,
 	if (tramp_text_name(sym->start, name, NULL))
 		strscpy(func->name, name, sizeof(func->name));
 	func->idle = tramp_text_idle(sym->start, name);
+	func->unsafe = owner ? 0 : tramp_text_unsafe(name);
 }
 
 static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,

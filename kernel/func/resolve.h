@@ -21,6 +21,7 @@
  * @owner: the module it is in, without a reference; NULL for the kernel proper
  * @model: its prototype, valid with @key
  * @exit_reason: enum tramp_reason: why it cannot have exit programs, 0 if it can
+ * @unsafe: tramp_text_unsafe() of its name; 0 in modules
  * @idle: it may be called where RCU does not watch
  * @facts: all of these
  * @module: its module with a reference, until tramp_func_put(); NULL if there is none
@@ -35,6 +36,7 @@ struct tramp_func {
 		struct module *owner;
 		struct tramp_x86_model model;
 		u8 exit_reason;
+		u8 unsafe;
 		bool idle;
 	);
 	struct module *module;

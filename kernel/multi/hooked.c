@@ -138,7 +138,7 @@ static notrace void TRAMP_RETHOOK_HANDLER(on_return, data, regs)
 
 	if (!set)
 		return;
-	if (rcu_is_watching())
+	if (tramp_cpu_watched())
 		run(set->slots[0], regs, call->func, true, &call->cookie);
 	else
 		tramp_set_miss(set);

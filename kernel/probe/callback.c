@@ -20,6 +20,7 @@
 #include "base/ksyms.h"
 #include "internal.h"
 #include "ftrace/site.h"
+#include "prog/runtime.h"
 #include "trap.h"
 
 struct tramp_probe_kp {
@@ -100,7 +101,7 @@ static notrace void on_ftrace(unsigned long ip, unsigned long parent_ip, struct 
 		goto out;
 	bit = ftrace_test_recursion_trylock(ip, parent_ip);
 	/* Idle functions (before 6.3): no program runs where RCU does not watch. */
-	if (bit < 0 || !regs || !rcu_is_watching()) {
+	if (bit < 0 || !regs || !tramp_cpu_watched()) {
 		tramp_set_miss(rcu_dereference_raw(probe->set));
 	} else {
 		saved = regs->ip;

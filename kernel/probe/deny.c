@@ -60,6 +60,7 @@
 #include "base/ksyms.h"
 #include "internal.h"
 #include "text/idle.h"
+#include "text/unsafe.h"
 
 /* The functions that may be the one a part belongs to. */
 struct parents {
@@ -196,8 +197,10 @@ void tramp_place_deny(struct tramp_place *place)
 
 	place->untraced = !traceable(place);
 	tramp_text_name(place->sym.start, name, NULL);
+	place->unsafe = place->module ? 0 : tramp_text_unsafe(name);
 	if (tramp_text_idle(place->sym.start, name)) {
 		place->denied = TRAMP_REASON_RCU_IDLE;
+		place->refuse = place->unsafe;
 		return;
 	}
 	rule = tramp_name_find(denied, ARRAY_SIZE(denied), name);

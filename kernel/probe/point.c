@@ -52,6 +52,14 @@ static int replace(struct tramp_member *member, struct tramp_slot *slot,
 }
 
 /* The others wait for ftrace, or for a grace period. */
+bool tramp_probe_is_gone(const struct tramp_member *member)
+{
+	const struct tramp_probe *probe = tramp_probe_of(member);
+
+	return probe ? probe->mode == TRAMP_MODE_NONE :
+		       tramp_target_is_gone(tramp_target_of(member));
+}
+
 static bool together(const struct tramp_member *member)
 {
 	const struct tramp_probe *probe = tramp_probe_of(member);

@@ -60,6 +60,9 @@ struct tramp_probe {
 /* Probed addresses, and how many of them are jumps; for INFO. tramp_mutex held. */
 void tramp_probe_totals(u32 *probes, u32 *optimised);
 
+/* Whether the module of an attached member's place has gone. tramp_mutex held. */
+bool tramp_probe_is_gone(const struct tramp_member *member);
+
 /* Whether probes become jumps; switching goes through all of them. Without tramp_mutex. */
 bool tramp_probe_optimising(void);
 void tramp_probe_set_optimising(bool on);

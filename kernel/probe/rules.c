@@ -20,6 +20,7 @@
 #include "internal.h"
 #include "prog/runtime.h"
 #include "text/map.h"
+#include "text/unsafe.h"
 #include "trap.h"
 #include "x86/relocate.h"
 
@@ -77,8 +78,11 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	if (place->untraced)
 		return tramp_refuse(why, TRAMP_REASON_NOTRACE, addr, NULL);
 	place->ftrace = tramp_place_is_site(addr);
-	if (place->ftrace)
+	if (place->ftrace) {
+		if (tramp_text_unsafe_for(place->unsafe, false))
+			return tramp_refuse(why, place->unsafe, addr, NULL);
 		return 0;
+	}
 	if (place->refuse)
 		return tramp_refuse(why, place->denied, addr, "listed by the trampoline module");
 	if (tramp_map_reserved(addr, addr + 1) ||

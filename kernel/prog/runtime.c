@@ -5,6 +5,7 @@
  * Every function here is notrace: an image that called a traced helper would call itself.
  * Functions that these call may be traced. Then the program's recursion counter ends the
  * recursion after one step: it is up around the timed path, and was found up in the missed one.
+ * At what guards call before they ask for that counter there are no programs (text/unsafe.c).
  */
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
@@ -94,7 +95,7 @@ static noinline notrace void tramp_x_resched(void)
 
 static noinline notrace u64 tramp_x_rcu_watching(void)
 {
-	return rcu_is_watching();
+	return tramp_cpu_watched();
 }
 
 #ifdef CONFIG_DEBUG_LOCK_ALLOC

@@ -6,6 +6,9 @@
 #ifndef TRAMP_HELPERS_H
 #define TRAMP_HELPERS_H
 
+#include <linux/cpumask.h>
+#include <linux/rcupdate.h>
+#include <linux/smp.h>
 #include "x86/fentry_image.h"
 
 struct bpf_prog;
@@ -24,6 +27,15 @@ int tramp_helpers_init(void);
 static inline bool tramp_inline_guards(void)
 {
 	return !IS_ENABLED(CONFIG_PREEMPT_RT);
+}
+
+/*
+ * Whether grace periods wait for this CPU, so that a program may run. RCU says that it watches
+ * one that has reported its own death (text/unsafe.c). Any context, with preemption off.
+ */
+static __always_inline bool tramp_cpu_watched(void)
+{
+	return rcu_is_watching() && cpu_online(raw_smp_processor_id());
 }
 
 /*

@@ -53,6 +53,8 @@
 #include "base/ksyms.h"
 #include "base/rethook.h"
 #include "func/target.h"
+#include "probe/probe.h"
+#include "prog/runtime.h"
 #include "rethook.h"
 
 static DEFINE_HASHTABLE(rethooks, 8);		/* tramp_mutex */
@@ -80,7 +82,7 @@ static notrace void TRAMP_RETHOOK_HANDLER(on_return, data, regs)
 {
 	struct tramp_rethook *rh = data;
 
-	if (rcu_is_watching())
+	if (tramp_cpu_watched())
 		tramp_set_run(rcu_dereference_raw(rh->set), regs);
 	else
 		tramp_set_miss(rcu_dereference_raw(rh->set));
@@ -146,6 +148,12 @@ static void put_entry(struct tramp_rethook *rh)
 	module_put(module);
 }
 
+/* One whose module has gone is at no function, though another may be where its function was. */
+static bool is_at(const struct tramp_rethook *rh, unsigned long addr)
+{
+	return rh->addr == addr && !tramp_probe_is_gone(&rh->entry);
+}
+
 int tramp_rethook_check(unsigned long addr, const struct bpf_prog *prog,
 			struct tramp_refusal *why)
 {
@@ -154,7 +162,7 @@ int tramp_rethook_check(unsigned long addr, const struct bpf_prog *prog,
 
 	lockdep_assert_held(&tramp_mutex);
 	hash_for_each_possible(rethooks, rh, hash, addr) {
-		if (!err && rh->addr == addr)
+		if (!err && is_at(rh, addr))
 			err = tramp_members_check(&rh->members, prog, TRAMP_KIND_KRETPROBE, addr,
 						  why);
 	}
@@ -269,6 +277,8 @@ int tramp_rethook_replace(struct tramp_member *member, struct tramp_slot *slot,
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
+	if (tramp_probe_is_gone(&rh->entry))
+		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, 0, NULL);
 	err = tramp_rethook_check(rh->addr, slot->prog, why);
 	if (err)
 		return err;
@@ -291,7 +301,7 @@ static u32 position(const struct tramp_rethook *rh)
 	hash_for_each_possible(rethooks, other, hash, rh->addr) {
 		if (other == rh)
 			break;
-		n += other->addr == rh->addr;
+		n += is_at(other, rh->addr);
 	}
 	return n;
 }

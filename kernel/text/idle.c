@@ -8,6 +8,7 @@
 #include <linux/kernel.h>
 #include "base/ksyms.h"
 #include "idle.h"
+#include "unsafe.h"
 
 static const struct tramp_name_rule idle[] = {
 	/* Not in .cpuidle.text before 6.3, and what idle loops call from there. */
@@ -24,20 +25,14 @@ static const struct tramp_name_rule idle[] = {
 	{ "delay_tsc", TRAMP_MATCH_EXACT },
 	{ "delay_halt", TRAMP_MATCH_PREFIX },
 	{ "tick_broadcast_oneshot_control", TRAMP_MATCH_PART },
-	/* A CPU on its way out. */
-	{ "play_dead", TRAMP_MATCH_PART },
-	{ "arch_cpu_idle_dead", TRAMP_MATCH_EXACT },
-	{ "idle_task_exit", TRAMP_MATCH_EXACT },
-	{ "cpuhp_ap_report_dead", TRAMP_MATCH_EXACT },
-	{ "cpu_report_death", TRAMP_MATCH_EXACT },
-	{ "tboot_shutdown", TRAMP_MATCH_EXACT },
-	{ "cpuidle_get_cpu_driver", TRAMP_MATCH_EXACT },
-	{ "cond_wakeup_cpu0", TRAMP_MATCH_EXACT },
+	/* Its end, on a CPU without ticks, is on the user's side (syscall_exit_to_user_mode()). */
+	{ "ret_from_fork", TRAMP_MATCH_EXACT },
 };
 
 bool tramp_text_idle(unsigned long start, const char *name)
 {
 	return (start >= tramp_ksyms.__cpuidle_text_start &&
 		start < tramp_ksyms.__cpuidle_text_end) ||
-	       tramp_name_find(idle, ARRAY_SIZE(idle), name);
+	       tramp_name_find(idle, ARRAY_SIZE(idle), name) ||
+	       tramp_text_unsafe(name) == TRAMP_REASON_RCU_IDLE;
 }

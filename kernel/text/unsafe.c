@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions at which not even an image is safe.
+ *
+ * A CPU that goes offline tells RCU and the CPU that waits for it, and only then does it stop.
+ * From there on no grace period waits for it, nor does cpus_read_lock() or a sync of text, while
+ * rcu_is_watching() says that all is well (kernel/cpu.c: cpuhp_report_idle_dead()). An image, its
+ * program and a kernel kprobe could be freed while that CPU is in them. Other functions that are
+ * called there as well count a miss, because the CPU is not online (prog/runtime.h).
+ *
+ * The kernel's guard around a program takes rcu_read_lock() and migrate_disable() before it asks
+ * whether the program runs already (kernel/bpf/trampoline.c: __bpf_prog_enter_recur()), and undoes
+ * them after it has forgotten. A program at one of these functions would come to itself without
+ * end. 6.12's verifier has most of them in btf_id_deny, 6.1's some.
+ */
+#include <linux/kernel.h>
+#include "symbol.h"
+#include "unsafe.h"
+
+static const struct tramp_name_rule leaving[] = {
+	{ "play_dead", TRAMP_MATCH_PART },
+	{ "arch_cpu_idle_dead", TRAMP_MATCH_EXACT },
+	{ "idle_task_exit", TRAMP_MATCH_EXACT },
+	{ "cpuhp_ap_report_dead", TRAMP_MATCH_EXACT },
+	{ "cpu_report_death", TRAMP_MATCH_EXACT },
+	{ "tboot_shutdown", TRAMP_MATCH_EXACT },
+	{ "cpuidle_get_cpu_driver", TRAMP_MATCH_EXACT },
+	{ "cond_wakeup_cpu0", TRAMP_MATCH_EXACT },
+}, guards[] = {
+	{ "migrate_disable", TRAMP_MATCH_EXACT },
+	{ "migrate_enable", TRAMP_MATCH_EXACT },
+	{ "rcu_read_unlock_strict", TRAMP_MATCH_EXACT },
+	{ "__rcu_read_lock", TRAMP_MATCH_EXACT },
+	{ "__rcu_read_unlock", TRAMP_MATCH_EXACT },
+	{ "rcu_read_unlock_special", TRAMP_MATCH_EXACT },
+	{ "rcu_lockdep_", TRAMP_MATCH_PREFIX },
+};
+
+u32 tramp_text_unsafe(const char *name)
+{
+	if (tramp_name_find(leaving, ARRAY_SIZE(leaving), name))
+		return TRAMP_REASON_RCU_IDLE;
+	return tramp_name_find(guards, ARRAY_SIZE(guards), name) ? TRAMP_REASON_BLACKLISTED : 0;
+}
