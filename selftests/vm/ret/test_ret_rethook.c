@@ -353,6 +353,41 @@ static void test_leaks(void)
 	detach(&hold);
 }
 
+/*
+ * Its module goes, and may come to the same place again: the link is at no function any more. It
+ * takes no other program, and its program is free to be attached.
+ */
+static void test_module_gone(void)
+{
+	struct attachment hold, p, again;
+	int prog, i, err = -EBUSY;
+
+	setup();
+	prog = prog_clone(record->progs.count_entry, "tt_hot1", BPF_TRACE_FENTRY);
+	hold = attach_func(KERNEL, prog, NULL);
+	p = attach_return(OURS, count, "tt_hot1", 0, 0);
+	attachment_expect(&p, TRAMP_MODE_RETHOOK, TRAMP_REASON_SITE_HELD, "held");
+	detach(&hold);
+	close(prog);
+	for (i = 0; i < 5; i++) {
+		close(dev);
+		err = ownmod_unload("trampoline_test", 100);
+		REQUIRE(!err, "unloading: %s", strerror(-err));
+		attachment_expect(&p, TRAMP_MODE_NONE, TRAMP_REASON_MODULE_GONE, "gone");
+		err = bpf_link_update(p.fd, bpf_program__fd(probe_skel->progs.count_too), NULL);
+		CHECK_EQ(err, -ENXIO, "update");
+		dev = tt_open();
+		ksym_reload();
+		again = attach_return(OURS, count, "tt_hot1", 0, 0);
+		tt_call(dev, "tt_hot1 1");
+		expect_counts(&again, 1, 0, "again");
+		expect_counts(&p, 0, 0, "gone");
+		detach(&again);
+		CHECK(tramp_settle(), "an image waits to be freed");
+	}
+	detach(&p);
+}
+
 static const struct ktap_test tests[] = {
 	{ "nested", test_nested, 60 },
 	{ "thousand", test_thousand, 60 },
@@ -362,6 +397,7 @@ static const struct ktap_test tests[] = {
 	{ "asleep", test_asleep, 90 },
 	{ "killed", test_killed, 60 },
 	{ "leaks", test_leaks, 90 },
+	{ "module_gone", test_module_gone, 90 },
 };
 
 KTAP_MAIN(tests)
