@@ -33,8 +33,8 @@
  *  - do_idle(), on a CPU that goes offline; its task never ends.
  *  - bpf_throw(): a program's exception callback takes over its frame.
  *  - On the way into sleep (S3) and into an image of memory (hibernation): the machine comes back
- *    in front of them, in do_suspend_lowlevel() and swsusp_arch_suspend(). What they call last
- *    is in the list, too, as far as it is known.
+ *    in front of them, in do_suspend_lowlevel() and swsusp_arch_suspend(). The list also has the
+ *    functions that they call last, as far as it is known.
  */
 static const char * const noreturns[] = {
 	"__fortify_panic", "__ia32_sys_exit", "__ia32_sys_exit_group", "__invalid_creds",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions at which no program is safe, or none at the return (kernel/text/unsafe.c,
- * kernel/func/resolve.c): on a CPU that has reported its death, in the guard around a program, in
- * a call that is abandoned while its task lives on. Not each kernel has all of them.
+ * Functions at which no program is safe, or none at the return: kernel/text/unsafe.c and
+ * kernel/func/resolve.c have them. A CPU that has reported its death calls some, the guard around a
+ * program others, and calls of some are abandoned while their task lives on. Not each kernel has
+ * all of them.
  */
 #include <errno.h>
 #include <string.h>
@@ -83,7 +84,7 @@ static uint32_t reason_of_many(const char *func)
 	CHECK((got) == (want), "%s, %s: %s, not %s", func, what, tramp_reason_name(got), \
 	      tramp_reason_name(want))
 
-/* A CPU that goes: nothing at all, inside neither. Some have no site, or the kernel forbids them. */
+/* A CPU that goes: nothing at all, not even inside. Some have no site, some the kernel forbids. */
 static void test_leaving(void)
 {
 	static const char *const funcs[] = {
@@ -165,7 +166,7 @@ static void test_abandoned(void)
 			EXPECT(exit, TRAMP_REASON_NORETURN, funcs[i], "fexit");
 		EXPECT(reason_at_return(funcs[i]), TRAMP_REASON_NORETURN, funcs[i], "return");
 	}
-	CHECK(nr_found, "none of them is there");
+	CHECK(nr_found, "the kernel has no such function");
 }
 
 /* Its end may be on the user's side, where RCU does not watch. */

@@ -151,7 +151,9 @@ static uint32_t take_places(struct tramp_attach *item, uint32_t max)
 		if (strcmp(syms[i].module, MODULE) || probe_explain(&f, syms[i].addr, NULL, false))
 			continue;
 		for (k = 0; k < f.nr && nr < max; k++) {
-			if (f.insns[k].mode != TRAMP_MODE_JUMP && f.insns[k].mode != TRAMP_MODE_INT3)
+			uint32_t foretold = f.insns[k].mode;
+
+			if (foretold != TRAMP_MODE_JUMP && foretold != TRAMP_MODE_INT3)
 				continue;
 			item[nr++] = (struct tramp_attach){
 				.size = sizeof(*item), .prog_fd = prog,
