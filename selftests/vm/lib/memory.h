@@ -26,7 +26,7 @@ struct vmalloc_caller {
 
 struct memory {
 	uint64_t slab_kb, percpu_kb;
-	uint64_t large_kb;		/* in slab_kb, but in no slab: objects of pages of their own */
+	uint64_t large_kb;		/* of slab_kb what is in no slab: large objects */
 	uint64_t stacks;		/* of tasks, in /proc/vmallocinfo */
 	uint64_t vmalloc_kb;		/* without stacks */
 	uint64_t vmalloc_areas;		/* the other lines of /proc/vmallocinfo */

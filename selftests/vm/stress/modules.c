@@ -114,7 +114,6 @@ static void try_link(int dev, int prog)
 	CHECK(hits + misses >= calls, "%lu run, %lu missed of at least %lu calls", hits, misses,
 	      calls);
 	detach(&a);
-	CHECK(tramp_settle(), "an image waits to be freed");
 }
 
 void reload(unsigned int rounds)

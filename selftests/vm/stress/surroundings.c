@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Actors that are the surroundings of those in attach.c. There are the kernel's own probes,
- * trampolines and tracers at the same functions, a profiler, and CPUs that go and come. They keep our
- * device closed, and go on while our module goes and comes.
+ * trampolines and tracers at the same functions, a profiler, and CPUs that go and come. They keep
+ * our device closed, and go on while our module goes and comes.
  */
 #define _GNU_SOURCE
 #include <errno.h>

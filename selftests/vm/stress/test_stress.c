@@ -149,6 +149,23 @@ static void stop_actors(unsigned int nr, int kind, bool whole, struct actor_coun
 	}
 }
 
+/*
+ * Until nothing of ours is left. Links of processes that were killed are detached behind their
+ * end, and grace periods are long where many tasks want the CPUs.
+ */
+static void settle(void)
+{
+	struct tramp_info info = tramp_module();
+	int i;
+
+	for (i = 0; i < 6000 && (info.links || info.images || info.retiring); i++) {
+		usleep(100000);
+		info = tramp_module();
+	}
+	CHECK(i < 6000, "%u links, %u images, %u of them to be freed are left", info.links,
+	      info.images, info.retiring);
+}
+
 /* All at once for @seconds. Adds to @sum. */
 static void everything(int seconds, uint64_t *seed, struct actor_counts *sum)
 {
@@ -166,7 +183,7 @@ static void everything(int seconds, uint64_t *seed, struct actor_counts *sum)
 	setpriority(PRIO_PROCESS, 0, 0);
 	stop_actors(nr_attach_actors, ATTACHING, whole, sum);
 	staying_check(staying, calls);
-	CHECK(tramp_settle(), "images wait to be freed");
+	settle();
 	reload(RELOADS);
 	stop_actors(nr_surrounding_actors, SURROUNDING, whole, sum);
 }
@@ -192,13 +209,7 @@ static void wait_for_sockets(void)
 
 static void measure(struct memory *m)
 {
-	/* Links of processes that were killed are detached behind their end. */
-	int i;
-
-	for (i = 0; i < 300 && tramp_module().links; i++)
-		usleep(100000);
-	CHECK_EQ(tramp_module().links, 0, "links left");
-	CHECK(tramp_settle(), "images wait to be freed");
+	settle();
 	wait_for_sockets();
 	memory_measure(m);
 }
