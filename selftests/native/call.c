@@ -98,16 +98,36 @@ void calls_change(struct rng *rng)
 		detach(member);
 }
 
-/* The NOP, then the function's number and its code. */
-static void put_func(struct func *func)
-{
-	u8 code[32] = "\x0f\x1f\x44\0\0";
-	struct tasm a = { .buf = code, .len = sizeof(code), .off = 5, .addr = func->addr };
+#define FUNC_BYTES 32
 
+/* The NOP, then the function's number and its code. Return: how many bytes. */
+static u32 func_code(const struct func *func, u8 code[FUNC_BYTES])
+{
+	static const u8 nop5[] = { 0x0f, 0x1f, 0x44, 0, 0 };
+	struct tasm a = { .buf = code, .len = FUNC_BYTES, .off = 5, .addr = func->addr };
+
+	memcpy(code, nop5, sizeof(nop5));
 	tasm_mov_imm(&a, TASM_RCX, func->nr);
 	tasm_mov_imm(&a, TASM_RAX, (u64)native_body);
 	tasm_op(&a, 0xffe0);			/* jmp *%rax */
-	text_store(func->addr, code, a.off);
+	return a.off;
+}
+
+static void put_func(struct func *func)
+{
+	u8 code[FUNC_BYTES];
+
+	text_store(func->addr, code, func_code(func, code));
+}
+
+static void check_func(const struct func *func)
+{
+	u8 code[FUNC_BYTES], now[FUNC_BYTES];
+	u32 len = func_code(func, code);
+
+	text_read(func->addr, now, len);
+	if (memcmp(now, code, len))
+		native_fail("function %u is not what it was", func->nr);
 }
 
 void calls_begin(struct rng *rng)
@@ -145,6 +165,8 @@ void calls_end(void)
 			update(&funcs[nr], NULL);
 	}
 	retire_end();
+	for (nr = 0; nr < FUNCS; nr++)
+		check_func(&funcs[nr]);
 	if (text_pages_used())
 		native_fail("%u images and programs are left", text_pages_used());
 }

@@ -54,6 +54,10 @@ static void say(double took)
 	ktap_note("%lu images freed after %lu grace periods; calls slept %lu times, rescheduled %lu times, moved to another CPU %lu times",
 		  retire_freed, retire_graces, call_slept, call_rescheds, call_moved);
 	rounds_say_holds(&rounds);
+	/* In seconds all of that happens, or calls ran beside nothing. */
+	if (took >= 5)
+		CHECK(rounds.changes && text_writes && t->traps && t->exact && t->overlapped &&
+		      retire_freed, "nothing was changed under the calls");
 }
 
 static struct rounds rounds = {

@@ -317,6 +317,7 @@ struct tramp_info {
  *  ENODEV      FTRACE_DISABLED
  *  E2BIG       TOO_MANY_PROGS, IMAGE_LIMIT (told from a bad tail by the reason)
  *  ENOMEM      NO_MEMORY, NO_EXEC_MEMORY
+ *  EMFILE, ENFILE, ENOSPC  no more file descriptors, or ids of links; without a reason
  *  ERANGE      OUT_OF_REACH
  *  EPERM       PERMISSION, LOCKDOWN; HIDDEN_ADDRESS: @addr from a caller from whom
  *              addresses are hidden
@@ -642,7 +643,7 @@ struct tramp_session_words {
  *
  * Errors besides those in the file's head are those of ATTACH. About one function there are:
  *  ENOENT      NO_SUCH_FUNCTION: no function begins at the address, or has the name
- *  EINVAL      AMBIGUOUS: several have the name; INIT_TEXT
+ *  EINVAL      AMBIGUOUS: several have the name; INIT_TEXT; BLACKLISTED
  *  EOPNOTSUPP  NOT_TRACEABLE, RCU_IDLE, OWN_MODULE
  *  ENXIO       MODULE_GONE
  *  EBUSY       SITE_HELD, ALREADY_ATTACHED
