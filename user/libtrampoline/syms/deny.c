@@ -13,8 +13,8 @@
  * - It brings an event to its reader. The event of that would have to be brought as well, and
  *   the trace would go on without anybody else doing anything.
  * - It may run while RCU does not watch the CPU. A map that the program uses may be freed
- *   meanwhile. The names are those of kernel/text/idle.c, and what was in .cpuidle.text
- *   when that could be traced (before 6.3).
+ *   meanwhile. The names are those of kernel/text/idle.c and unsafe.c, and what was in
+ *   .cpuidle.text when that could be traced (before 6.3).
  *
  * No entry is here for being called often: how much is too much, the user knows. Nor is what
  * ftrace leaves alone on its own: kernel/trace, irq_work, the entry code, the idle loop from 6.3
@@ -47,6 +47,8 @@ static const struct tramp_deny list[] = {
 	/* With CONFIG_DEBUG_PREEMPT. */
 	{ "preempt_count_*", GUARD },
 	{ "rcu_read_unlock_*", SPECIAL },
+	/* With CONFIG_DEBUG_LOCK_ALLOC. */
+	{ "rcu_lockdep_*", GUARD },
 
 	{ "_raw_spin_*", LOCK },
 	{ "*_queued_spin_lock_slowpath", LOCK },
@@ -105,6 +107,7 @@ static const struct tramp_deny list[] = {
 	{ "__const_udelay", IDLE },
 	{ "delay_[hlt]*", IDLE },
 	{ "cpuidle_get_cpu_driver", IDLE },
+	{ "ret_from_fork", IDLE },
 	{ "*_play_dead*", DEAD },
 	{ "play_dead_common", DEAD },
 	{ "arch_cpu_idle_dead", DEAD },
