@@ -87,7 +87,7 @@
 	  "choose an instruction nearby (trampctl explain --code FUNCTION)") \
 	X(REASON_PROG_OVERRIDE, REFUSED, "attach it with libbpf, or use SEC(\"fmod_ret/FUNCTION\")") \
 	X(REASON_RCU_IDLE, REFUSED, \
-	  "choose an instruction nearby (trampctl explain --code FUNCTION)") \
+	  "choose a caller, or an instruction nearby (trampctl explain --code FUNCTION)") \
 	X(REASON_OPT_PENDING, REFUSED, \
 	  "wait a moment; echo 1 >/sys/kernel/debug/trampoline/optimize ends the wait") \
 	X(REASON_OPT_OFF, REFUSED, "echo 1 >/sys/kernel/debug/trampoline/optimize") \

@@ -37,14 +37,16 @@ static void *list_start(struct seq_file *seq, loff_t *pos)
 
 /*
  * The position is the id of the link before. So it holds between reads, and while others have the
- * mutex: a read far behind the end goes through all links.
+ * mutex now and then: a read far behind the end goes through all links.
  */
 static void *list_next(struct seq_file *seq, void *v, loff_t *pos)
 {
 	*pos = tramp_link_id(v);
-	mutex_unlock(&tramp_mutex);
-	cond_resched();
-	mutex_lock(&tramp_mutex);
+	if (*pos % 64 == 0) {
+		mutex_unlock(&tramp_mutex);
+		cond_resched();
+		mutex_lock(&tramp_mutex);
+	}
 	return tramp_link_find(*pos, true);
 }
 

@@ -3,8 +3,9 @@
  * Rights: what the calling task may do.
  *
  * A file may be inherited or passed on, so rights are those of the task that calls, at each
- * call. Opening the device asks the same: others have no use for its node at all. Only INFO
- * asks no more; it tells of no function, program or address.
+ * call. Opening the device asks the same: others have no use for its node at all. INFO asks
+ * no more, as it tells of no function, program or address, nor does DETACH_BATCH, which takes the
+ * caller's own descriptors.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

@@ -27,7 +27,8 @@ static void explain_programs(struct tramp_explain *ex, const struct tramp_func *
 	mutex_lock(&tramp_mutex);
 	target = tramp_target_find(func->addr, func->key);
 	/* A program of many functions is in a target only where others are. */
-	ex->nr_progs = tramp_gate_runs(func->addr);
+	/* Without a site its text may have gone: that of the kernel's __init. */
+	ex->nr_progs = func->site && tramp_gate_runs(func->addr);
 	if (target)
 		ex->nr_progs += tramp_target_nr(target);
 	err = tramp_target_check(func, target, TRAMP_LIST_FENTRY, sleeps, 0, &mode, &entry);

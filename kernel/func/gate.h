@@ -84,7 +84,8 @@ s64 tramp_gate_index(const struct tramp_gate *gate, unsigned long func);
 
 /*
  * The gate that a function's site calls, if the function can have an image of its own beside
- * @more others; NULL: none. Also if it has one already. tramp_mutex held.
+ * @more others; NULL: none. Also if it has one already. Reads the function's text, and asks ftrace,
+ * which forgets all calls when it shuts down. tramp_mutex held.
  */
 struct tramp_gate *tramp_gate_find(unsigned long func, u32 more);
 
@@ -106,7 +107,7 @@ int tramp_gate_set(struct tramp_gate *gate, unsigned long func, unsigned long co
 
 /*
  * Whether the owner's program runs at a function through its gate alone, so that the function has
- * no target with programs. tramp_mutex held.
+ * no target with programs. Reads the function's text. tramp_mutex held.
  */
 bool tramp_gate_runs(unsigned long func);
 

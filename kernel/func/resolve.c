@@ -141,7 +141,7 @@ static void finish(struct tramp_func *func)
 		func->site = 0;
 	if (tramp_ksyms.has_probes && tramp_text_name(func->addr, name, NULL)) {
 		func->idle = tramp_text_idle(func->addr, name);
-		func->unsafe = func->module ? 0 : tramp_text_unsafe(name);
+		func->unsafe = tramp_text_unsafe(name, func->module);
 	}
 	if (!func->module && tramp_func_noreturn(func->name))
 		func->exit_reason = TRAMP_REASON_NORETURN;
@@ -161,7 +161,7 @@ void tramp_resolve_entry(const struct tramp_symbol *sym, unsigned long site,
 	if (tramp_text_name(sym->start, name, NULL))
 		strscpy(func->name, name, sizeof(func->name));
 	func->idle = tramp_text_idle(sym->start, name);
-	func->unsafe = owner ? 0 : tramp_text_unsafe(name);
+	func->unsafe = tramp_text_unsafe(name, owner);
 }
 
 static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,

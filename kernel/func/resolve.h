@@ -21,7 +21,7 @@
  * @owner: the module it is in, without a reference; NULL for the kernel proper
  * @model: its prototype, valid with @key
  * @exit_reason: enum tramp_reason: why it cannot have exit programs, 0 if it can
- * @unsafe: tramp_text_unsafe() of its name; 0 in modules
+ * @unsafe: tramp_text_unsafe() of its name
  * @idle: it may be called where RCU does not watch
  * @facts: all of these
  * @module: its module with a reference, until tramp_func_put(); NULL if there is none

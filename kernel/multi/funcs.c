@@ -121,7 +121,7 @@ static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
 				    "%s begins where the text does", name);
 	if (tramp_text_idle(addr, name))
 		return tramp_refuse(why, TRAMP_REASON_RCU_IDLE, addr, "%s", name);
-	if (KSYM(core_kernel_text)(addr) && tramp_text_unsafe_for(tramp_text_unsafe(name), false))
+	if (tramp_text_unsafe_for(tramp_text_unsafe(name, !KSYM(core_kernel_text)(addr)), false))
 		return tramp_refuse(why, TRAMP_REASON_BLACKLISTED, addr, "%s", name);
 	if (returns && tramp_func_noreturn(name))
 		return tramp_refuse(why, TRAMP_REASON_NORETURN, addr, "%s", name);

@@ -49,9 +49,9 @@
  * and one that enters another kernel by kexec has dropped it. An int3 there resets the machine,
  * ours or not. (The entry of such a function is ftrace's, without an int3.)
  *
- * Without RCU (text/idle.c). RCU does not watch in the idle functions, nor on a CPU on its way
- * out. An int3's exception entry wakes RCU up as long as the handler runs; an image would run
- * without.
+ * Without RCU (text/idle.c). RCU does not watch in the idle functions. An int3's exception entry
+ * wakes RCU up as long as the handler runs; an image would run without. On a CPU on its way out
+ * nothing wakes it up: there is no probe at all (text/unsafe.c).
  */
 #include <linux/kallsyms.h>
 #include <linux/module.h>
@@ -197,7 +197,7 @@ void tramp_place_deny(struct tramp_place *place)
 
 	place->untraced = !traceable(place);
 	tramp_text_name(place->sym.start, name, NULL);
-	place->unsafe = place->module ? 0 : tramp_text_unsafe(name);
+	place->unsafe = tramp_text_unsafe(name, place->module);
 	if (tramp_text_idle(place->sym.start, name)) {
 		place->denied = TRAMP_REASON_RCU_IDLE;
 		place->refuse = place->unsafe;

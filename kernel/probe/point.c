@@ -51,7 +51,6 @@ static int replace(struct tramp_member *member, struct tramp_slot *slot,
 	return tramp_target_replace(member, slot, why);
 }
 
-/* The others wait for ftrace, or for a grace period. */
 bool tramp_probe_is_gone(const struct tramp_member *member)
 {
 	const struct tramp_probe *probe = tramp_probe_of(member);
@@ -60,6 +59,7 @@ bool tramp_probe_is_gone(const struct tramp_member *member)
 		       tramp_target_is_gone(tramp_target_of(member));
 }
 
+/* The others wait for ftrace, or for a grace period. */
 static bool together(const struct tramp_member *member)
 {
 	const struct tramp_probe *probe = tramp_probe_of(member);

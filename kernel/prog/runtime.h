@@ -31,7 +31,8 @@ static inline bool tramp_inline_guards(void)
 
 /*
  * Whether grace periods wait for this CPU, so that a program may run. RCU says that it watches
- * one that has reported its own death (text/unsafe.c). Any context, with preemption off.
+ * one that has reported its own death (text/unsafe.c). Any context. Where preemption is on, the
+ * task may come to another CPU in between: then a program may be missed while that one goes.
  */
 static __always_inline bool tramp_cpu_watched(void)
 {

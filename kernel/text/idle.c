@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions that may run while RCU does not watch: in the idle functions, and on a CPU on its
- * way out. Before 6.3 some of them are ordinary functions outside of .cpuidle.text, so they
- * are found by name; selftests/vm/probe/test_probe_gate.c computes what must be among the names.
+ * Functions that may run while RCU does not watch: the idle functions, a new task's first one,
+ * and those of a CPU on its way out (unsafe.c). Before 6.3 some of them are ordinary functions
+ * outside of .cpuidle.text, so they are found by name; selftests/vm/probe/test_probe_gate.c
+ * computes what must be among the names.
  */
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
@@ -34,5 +35,5 @@ bool tramp_text_idle(unsigned long start, const char *name)
 	return (start >= tramp_ksyms.__cpuidle_text_start &&
 		start < tramp_ksyms.__cpuidle_text_end) ||
 	       tramp_name_find(idle, ARRAY_SIZE(idle), name) ||
-	       tramp_text_unsafe(name) == TRAMP_REASON_RCU_IDLE;
+	       tramp_text_unsafe(name, false) == TRAMP_REASON_RCU_IDLE;
 }

@@ -2,11 +2,14 @@
 /*
  * Functions at which not even an image is safe.
  *
- * A CPU that goes offline tells RCU and the CPU that waits for it, and only then does it stop.
- * From there on no grace period waits for it, nor does cpus_read_lock() or a sync of text, while
+ * A CPU that goes offline tells RCU and the CPU that waits for it, and only then does it stop. From
+ * there on no grace period waits for it, nor does cpus_read_lock() or a sync of text, while
  * rcu_is_watching() says that all is well (kernel/cpu.c: cpuhp_report_idle_dead()). An image, its
- * program and a kernel kprobe could be freed while that CPU is in them. Other functions that are
- * called there as well count a miss, because the CPU is not online (prog/runtime.h).
+ * program and a kernel kprobe could be freed while that CPU is in them. At other functions that are
+ * called there, callbacks, rethooks and the images of idle functions count a miss, because the CPU
+ * is not online (prog/runtime.h). A direct image runs its program, as the kernel's own does, after
+ * RCU has been told and before the waiting CPU has. Until then that CPU keeps cpu_hotplug_lock, so
+ * the image is not freed; an element of a map may be.
  *
  * The kernel's guard around a program takes rcu_read_lock() and migrate_disable() before it asks
  * whether the program runs already (kernel/bpf/trampoline.c: __bpf_prog_enter_recur()), and undoes
@@ -36,9 +39,10 @@ static const struct tramp_name_rule leaving[] = {
 	{ "rcu_lockdep_", TRAMP_MATCH_PREFIX },
 };
 
-u32 tramp_text_unsafe(const char *name)
+u32 tramp_text_unsafe(const char *name, bool in_module)
 {
 	if (tramp_name_find(leaving, ARRAY_SIZE(leaving), name))
 		return TRAMP_REASON_RCU_IDLE;
-	return tramp_name_find(guards, ARRAY_SIZE(guards), name) ? TRAMP_REASON_BLACKLISTED : 0;
+	return !in_module && tramp_name_find(guards, ARRAY_SIZE(guards), name) ?
+	       TRAMP_REASON_BLACKLISTED : 0;
 }

@@ -8,14 +8,15 @@
 #include "base/tramp.h"
 
 /**
- * tramp_text_unsafe() - whether a function of the kernel proper can have programs at its site
+ * tramp_text_unsafe() - whether a function can have programs at its site
  * @name: as kallsyms calls it
+ * @in_module: it is in a module, which no guard calls
  *
  * Context: any.
  * Return: 0, RCU_IDLE (no program at all), or BLACKLISTED: none whose guard calls it, see
  * tramp_text_unsafe_for().
  */
-u32 tramp_text_unsafe(const char *name);
+u32 tramp_text_unsafe(const char *name, bool in_module);
 
 /*
  * Whether that keeps a program away. @guarded: the kernel's own guard is around it

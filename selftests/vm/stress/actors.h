@@ -67,6 +67,8 @@ extern struct stress *actor_progs;
  */
 struct staying;
 struct staying *staying_attach(void);
+/* In a process that has inherited the links: close them there. */
+void staying_close(struct staying *s);
 /* @calls: of tt_hot0 and so on, as busy() has them. Detaches and frees. */
 void staying_check(struct staying *s, const uint64_t *calls);
 

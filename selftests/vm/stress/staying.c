@@ -86,6 +86,14 @@ struct staying *staying_attach(void)
 	return s;
 }
 
+void staying_close(struct staying *s)
+{
+	int k;
+
+	for (k = 0; k < PLACES; k++)
+		detach(&s->at[k]);
+}
+
 void staying_check(struct staying *s, const uint64_t *calls)
 {
 	uint64_t hits, misses;

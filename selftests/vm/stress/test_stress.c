@@ -54,6 +54,7 @@ static struct running {
 	pid_t pid;
 } running[MAX_ACTORS];
 static unsigned int nr_running;
+static struct staying *staying;
 
 bool actors_stop(void)
 {
@@ -89,8 +90,11 @@ static void act(const struct actor *a, int kind, struct actor_counts *counts, ui
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	my_counts = counts;
-	if (kind == SURROUNDING)
+	/* It outlives what holds our module. */
+	if (kind == SURROUNDING) {
+		staying_close(staying);
 		tramp_device_close();
+	}
 	if (a->begin)
 		a->begin();
 	__atomic_fetch_add(&shared->ready, 1, __ATOMIC_RELAXED);
@@ -169,10 +173,10 @@ static void settle(void)
 /* All at once for @seconds. Adds to @sum. */
 static void everything(int seconds, uint64_t *seed, struct actor_counts *sum)
 {
-	struct staying *staying = staying_attach();
 	uint64_t calls[BUSY_FUNCS];
 	bool whole = seconds >= LONG;
 
+	staying = staying_attach();
 	memset(shared, 0, sizeof(*shared));
 	nr_running = 0;
 	start_actors(surrounding_actors, nr_surrounding_actors, SURROUNDING, seed);

@@ -100,6 +100,8 @@ static bool can_return(const struct tramp_explanation *ex)
 	case TRAMP_REASON_OWN_MODULE:
 	case TRAMP_REASON_MODULE_GONE:
 	case TRAMP_REASON_FTRACE_DISABLED:
+	case TRAMP_REASON_INIT_TEXT:
+	case TRAMP_REASON_RCU_IDLE:
 		return false;
 	default:
 		return true;
