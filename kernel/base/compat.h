@@ -7,10 +7,12 @@
 #define TRAMP_COMPAT_H
 
 #include <linux/bpf.h>
+#include <linux/context_tracking_state.h>
 #include <linux/filter.h>
 #include <linux/ftrace.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/rethook.h>
 #include <linux/version.h>
 #include <asm/current.h>
@@ -123,6 +125,21 @@ static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
 #define TRAMP_RETHOOK_HANDLER(name, data, regs)				\
 	name(struct rethook_node *node, void *data, struct pt_regs *regs)
 #endif
+
+/*
+ * rcu_is_watching() without a call, and without its look at preemption: where RCU does not watch,
+ * no task moves to another CPU. The names of its parts changed in 6.12.
+ */
+static __always_inline bool tramp_rcu_watching(void)
+{
+#if defined(CT_RCU_WATCHING)
+	return ct_rcu_watching() & CT_RCU_WATCHING;
+#elif defined(RCU_DYNTICKS_IDX)
+	return ct_dynticks() & RCU_DYNTICKS_IDX;
+#else
+	return rcu_is_watching();
+#endif
+}
 
 /* A module's text: of several layouts until 6.3, of memory types from then on. */
 static inline void tramp_module_text(const struct module *mod, unsigned long *start,

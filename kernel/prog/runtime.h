@@ -9,6 +9,7 @@
 #include <linux/cpumask.h>
 #include <linux/rcupdate.h>
 #include <linux/smp.h>
+#include "base/compat.h"
 #include "x86/fentry_image.h"
 
 struct bpf_prog;
@@ -36,7 +37,7 @@ static inline bool tramp_inline_guards(void)
  */
 static __always_inline bool tramp_cpu_watched(void)
 {
-	return rcu_is_watching() && cpu_online(raw_smp_processor_id());
+	return tramp_rcu_watching() && cpu_online(raw_smp_processor_id());
 }
 
 /*
