@@ -17,7 +17,8 @@ GUEST_TESTS	+= $(VM_TESTS)
 HOST_TESTS	+= $(VM_SCRIPTS)
 
 # Their goals have no recipe of their own: the programs they take into the machine.
-$(VM_DIR)/system/alone: $(VM_ALONE) $(O)/$(VM_DIR)/probe/test_probe_hostile
+$(VM_DIR)/system/alone: $(VM_ALONE) $(O)/$(VM_DIR)/probe/test_probe_hostile \
+		$(O)/$(VM_DIR)/link/test_errors_rights
 $(VM_DIR)/system/its: $(O)/$(VM_DIR)/system/test_thunks
 $(VM_DIR)/system/preempt: $(addprefix $(O)/$(VM_DIR)/,func/test_values link/test_links system/test_modules)
 $(VM_DIR)/system/kexec: $(O)/$(VM_DIR)/system/test_kexec
