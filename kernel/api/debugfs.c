@@ -29,9 +29,16 @@
 
 static struct dentry *dir;
 
-static void *list_start(struct seq_file *seq, loff_t *pos)
+/* @seq's private member is the time since when it has had the mutex. */
+static void lock_list(struct seq_file *seq)
 {
 	mutex_lock(&tramp_mutex);
+	seq->private = (void *)jiffies;
+}
+
+static void *list_start(struct seq_file *seq, loff_t *pos)
+{
+	lock_list(seq);
 	return *pos > UINT_MAX ? NULL : tramp_link_find(*pos, true);
 }
 
@@ -42,10 +49,10 @@ static void *list_start(struct seq_file *seq, loff_t *pos)
 static void *list_next(struct seq_file *seq, void *v, loff_t *pos)
 {
 	*pos = tramp_link_id(v);
-	if (*pos % 64 == 0) {
+	if (time_after_eq(jiffies, (unsigned long)seq->private + TRAMP_BATCH_TIME)) {
 		mutex_unlock(&tramp_mutex);
 		cond_resched();
-		mutex_lock(&tramp_mutex);
+		lock_list(seq);
 	}
 	return tramp_link_find(*pos, true);
 }
