@@ -149,15 +149,9 @@ static const struct tramp_name_rule denied[] = {
 	{ "__traceiter_write_msr", TRAMP_MATCH_EXACT, REFUSE },
 
 	/*
-	 * The trap path, and what a BPF trampoline of the kernel runs before its test for
-	 * recursion: one may be at get_kprobe().
+	 * The trap path. A BPF trampoline of the kernel's may be at get_kprobe(): what it runs
+	 * before its test for recursion is in text/unsafe.c.
 	 */
-	{ "migrate_disable", TRAMP_MATCH_EXACT, REFUSE },
-	{ "migrate_enable", TRAMP_MATCH_EXACT, REFUSE },
-	{ "rcu_read_unlock_strict", TRAMP_MATCH_EXACT, REFUSE },
-	{ "__rcu_read_lock", TRAMP_MATCH_EXACT, REFUSE },
-	{ "__rcu_read_unlock", TRAMP_MATCH_EXACT, REFUSE },
-	{ "rcu_read_unlock_special", TRAMP_MATCH_EXACT, REFUSE },
 	/* The clocks of traces read these (ktime_get_mono_fast_ns()). */
 	{ "delta_to_ns_safe", TRAMP_MATCH_EXACT, REFUSE },
 	{ "read_tsc", TRAMP_MATCH_EXACT, REFUSE },
@@ -178,10 +172,6 @@ static const struct tramp_name_rule denied[] = {
 	{ "perf_tp_event", TRAMP_MATCH_PREFIX, REFUSE },
 	{ "perf_swevent_", TRAMP_MATCH_PREFIX, REFUSE },
 #endif
-#ifdef CONFIG_DEBUG_LOCK_ALLOC
-	{ "rcu_lockdep_", TRAMP_MATCH_PREFIX },
-#endif
-
 }, trace_path[] = {
 	/* The part with sites: the way of a trace event into perf. */
 	{ "perf_trace_run_bpf_submit", TRAMP_MATCH_EXACT },
@@ -198,9 +188,13 @@ void tramp_place_deny(struct tramp_place *place)
 	place->untraced = !traceable(place);
 	tramp_text_name(place->sym.start, name, NULL);
 	place->unsafe = tramp_text_unsafe(name, place->module);
+	if (place->unsafe) {
+		place->denied = place->unsafe;
+		place->refuse = true;
+		return;
+	}
 	if (tramp_text_idle(place->sym.start, name)) {
 		place->denied = TRAMP_REASON_RCU_IDLE;
-		place->refuse = place->unsafe;
 		return;
 	}
 	rule = tramp_name_find(denied, ARRAY_SIZE(denied), name);
