@@ -39,6 +39,7 @@
 #include <linux/slab.h>
 #include "base/cache.h"
 #include "base/ksyms.h"
+#include "base/sorted.h"
 #include "ftrace/site.h"
 #include "gate.h"
 #include "prog/runtime.h"
@@ -137,16 +138,9 @@ unsigned long tramp_gate_code(const struct tramp_gate *gate)
 
 s64 tramp_gate_index(const struct tramp_gate *gate, unsigned long func)
 {
-	u32 low = 0, high = gate->nr_funcs, mid;
+	u32 i = tramp_first_from(gate->funcs, gate->nr_funcs, func);
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (gate->funcs[mid] < func)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < gate->nr_funcs && gate->funcs[low] == func ? (s64)low : -1;
+	return i < gate->nr_funcs && gate->funcs[i] == func ? (s64)i : -1;
 }
 
 static unsigned long tail_of(const struct tramp_gate *gate)

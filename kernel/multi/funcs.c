@@ -19,6 +19,7 @@
 #include <linux/uaccess.h>
 #include "base/ksyms.h"
 #include "base/peek.h"
+#include "base/sorted.h"
 #include "ftrace/site.h"
 #include "func/gate.h"
 #include "func/resolve.h"
@@ -229,21 +230,6 @@ static int keep(const struct tramp_funcs_req *req, struct tramp_funcs *funcs, bo
 	return 0;
 }
 
-/* The first of the functions kept that is not below @addr. */
-static u32 first_from(const struct tramp_funcs *funcs, unsigned long addr)
-{
-	u32 low = 0, high = funcs->nr, mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (funcs->addrs[mid] < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 /* Modules were held for their functions to be looked at. Those without one that is kept may go. */
 static void put_unused_modules(struct tramp_funcs *funcs)
 {
@@ -252,7 +238,7 @@ static void put_unused_modules(struct tramp_funcs *funcs)
 
 	for (i = funcs->nr_modules; i-- > 0; ) {
 		tramp_module_text(funcs->modules[i], &start, &end);
-		k = first_from(funcs, start);
+		k = tramp_first_from(funcs->addrs, funcs->nr, start);
 		if (k < funcs->nr && funcs->addrs[k] < end)
 			continue;
 		module_put(funcs->modules[i]);
