@@ -78,7 +78,7 @@
 	X(8, NO_SUCH_FUNCTION, "no-such-function", ENOENT, "no function of that name or at that address") \
 	X(9, NOT_TRACEABLE, "not-traceable", EOPNOTSUPP, "the function has no patchable entry (notrace, inlined, or assembly)") \
 	X(10, NO_BTF, "no-btf", ENOENT, "no BTF type describes the function") \
-	X(11, MODULE_GONE, "module-gone", ENXIO, "the module of the function is still coming, going or gone") \
+	X(11, MODULE_GONE, "module-gone", ENXIO, "the module that holds the function is gone, or not live yet") \
 	X(12, OWN_MODULE, "own-module", EOPNOTSUPP, "the function belongs to the trampoline module itself") \
 	X(13, TOO_MANY_ARGS, "too-many-args", EOPNOTSUPP, "the arguments need more slots than are supported") \
 	X(14, ARG_TYPE, "arg-type", EINVAL, "an argument or result type cannot be passed to a program") \
