@@ -163,8 +163,8 @@ all: $(ALL) modules
 demo: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMPCTL) $(ALL)
 	$(Q)tools/demo $(DEMO_KERNEL)
 
-test: $(ALL) $(UNIT_TESTS) $(HOST_TESTS) $(VM_READY)
-	$(Q)$(RUN_TESTS) unit $(UNIT_TESTS) -- host $(HOST_LONGEST_FIRST) $(VM_SECTIONS)
+test: $(TEST_READY)
+	$(Q)$(RUN_TESTS) $(TEST_SECTIONS)
 
 # Packages first: the kernels are unpacked by tools that they bring.
 deps:

@@ -4,7 +4,7 @@
 # demo` (in the Makefile) use variables from here. tools/test adds up the results; K= and T=
 # narrow what is run.
 
-.PHONY: test-unit test-host test-vm test-matrix shell
+.PHONY: test-all test-unit test-host test-vm test-matrix shell
 
 HOST_TESTS	+= selftests/tools/test_vm selftests/tools/test_demo
 UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner selftests/tools/test_abi \
@@ -34,6 +34,7 @@ vm-modules	= $(foreach k,$(1),$(MODULE_NAMES:%=$(O)/modules/$(k)/%))
 MACHINES_READY	= $(call vm-images,$(TEST_KERNELS)) $(call vm-modules,$(TEST_KERNELS))
 GUEST_READY	= $(TRAMPCTL) $(O)/guest-files
 VM_READY	= $(MACHINES_READY) $(GUEST_READY) $(GUEST_TESTS)
+TEST_READY	= $(ALL) $(UNIT_TESTS) $(HOST_TESTS) $(VM_READY)
 
 RUN_TESTS	= O=$(O) TEST_KERNELS='$(TEST_KERNELS)' tools/test $(if $(T),--match '$(T)')
 
@@ -52,31 +53,42 @@ more-than-vm	= $(filter-out $(O)/selftests/vm/% selftests/vm/% $(TEXT_TEST),$(1)
 guest-ready	= $(if $(call more-than-vm,$(1)),$(GUEST_READY))
 machines-ready	= $(if $(filter-out $(TEXT_TEST),$(1)),$(MACHINES_READY))
 
-# For all tests in one go: of the command line's tests, -rt has only the one in which what
+# make test: on this many kernels all tests would take hours. A guest's test has its turn on one of
+# the stock kernels and the next test on the other; TURN= is a number, and another parity swaps the
+# two. So each test runs, and each kernel has tests of each program. Every third runs on -rt.
+# make test-all leaves nothing to turns, nor does make test with K= or T=.
+TURN		?= 0
+turn-on		= $(1)=$(shell echo $$((($(TURN) + $(2)) % $(3))))/$(3)
+STOCK		= $(filter-out %-rt,$(TEST_KERNELS))
+RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
+STOCK_IN_TURN	= $(call turn-on,$(word 1,$(STOCK)),0,2) $(call turn-on,$(word 2,$(STOCK)),1,2)
+RT_IN_TURN	= $(call turn-on,$(RT_TEST_KERNELS),0,3)
+
+# Of the command line's tests, -rt has only the one in which what
 # is traced sleeps. (And some tests do less of the same there, which is slower.) Verdicts on
 # instructions are held against others' on 6.1 and 6.12. They come from bytes and tables, and no
 # lock or context has a part in them. test_probe_sweep goes by them on -rt, too. How long many hold
 # up others (test_hold) comes from the text that they have written.
 SAME_ON_RT	= $(filter-out %/test_cli_trace,$(filter selftests/cli/%,$(GUEST_TESTS))) \
 		  $(filter %/test_probe_judges %/test_hold,$(GUEST_TESTS))
-RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
 RT_TESTS	= $(filter-out $(SAME_ON_RT),$(GUEST_TESTS))
-PROBE_TESTS_OF_VM = $(O)/selftests/vm/probe/%
-# The machine that takes longest comes first, in two parts, and the last tests are in halves, so
-# that no processor is idle in the end.
-LONGEST_VM	= 6.12
-LONGEST		= $(filter $(LONGEST_VM),$(TEST_KERNELS))
-SHORTER		= $(filter-out $(LONGEST_VM) %-rt,$(TEST_KERNELS))
-VM_SECTIONS	= $(if $(LONGEST),-- vm $(LONGEST) : $(filter-out selftests/cli/%,$(GUEST_TESTS))) \
-		  $(if $(SHORTER),-- vm $(SHORTER) : $(GUEST_TESTS)) \
-		  $(if $(LONGEST),-- vm $(LONGEST) : $(filter selftests/cli/%,$(GUEST_TESTS))) \
-		  $(if $(RT_TEST_KERNELS),\
-			-- vm $(RT_TEST_KERNELS) : $(filter-out $(PROBE_TESTS_OF_VM),$(RT_TESTS)) \
-			-- vm $(RT_TEST_KERNELS) : $(filter $(PROBE_TESTS_OF_VM),$(RT_TESTS)))
-# Likewise the one that boots most machines.
+
+# The longest first, so that no processor is idle in the end.
 LONGEST_HOST	= %/alone
 HOST_LONGEST_FIRST = $(filter $(LONGEST_HOST),$(HOST_TESTS)) \
 		  $(filter-out $(LONGEST_HOST),$(HOST_TESTS))
+vm-section	= $(if $(1),-- vm $(1) : $(2))
+# On each kernel the longest part is in two.
+ALL_SECTIONS	= unit $(UNIT_TESTS) \
+		  $(call vm-section,$(STOCK),$(filter-out selftests/cli/%,$(GUEST_TESTS))) \
+		  $(call vm-section,$(STOCK),$(filter selftests/cli/%,$(GUEST_TESTS))) \
+		  $(call vm-section,$(RT_TEST_KERNELS),$(RT_TESTS)) -- host $(HOST_LONGEST_FIRST)
+TURN_SECTIONS	= unit $(UNIT_TESTS) $(call vm-section,$(STOCK_IN_TURN),$(GUEST_TESTS)) \
+		  $(call vm-section,$(RT_IN_TURN),$(RT_TESTS)) -- host $(HOST_LONGEST_FIRST)
+TEST_SECTIONS	= $(if $(K)$(T),$(ALL_SECTIONS),$(TURN_SECTIONS))
+
+test-all: $(TEST_READY)
+	$(Q)$(RUN_TESTS) $(ALL_SECTIONS)
 
 test-unit: $(CHOSEN_UNIT)
 	$(Q)$(RUN_TESTS) unit $(CHOSEN_UNIT)
