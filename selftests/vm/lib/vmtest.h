@@ -121,6 +121,10 @@ bool kernel_is_debian(void);
 int kernel_version(void);
 int nr_cpus(void);
 void pin_to_cpu(int cpu);
+/* Whether there is a @cpu that can go. */
+bool cpu_can_go(int cpu);
+/* @cpu comes or goes; one that is there, or is not, stays so. 0 or a negative errno. */
+int cpu_set_online(int cpu, bool on);
 
 /*
  * A thread on each CPU that does @what over and over, with a file of its own to the test module

@@ -16,7 +16,6 @@
 #include "probe_sample.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
-#define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 #define ROUNDS		12
 #define PER_FUNCTION	12
 #define MAX_PLACES	256
@@ -66,7 +65,7 @@ static void take_places(const char *function)
 static void toggle_cpu(volatile unsigned int *times)
 {
 	for (;;) {
-		if (write_file(ONLINE, "0") || write_file(ONLINE, "1"))
+		if (cpu_set_online(1, false) || cpu_set_online(1, true))
 			_exit(1);
 		++*times;
 	}
@@ -74,7 +73,7 @@ static void toggle_cpu(volatile unsigned int *times)
 
 static void setup(void)
 {
-	if (access(ONLINE, W_OK))
+	if (!cpu_can_go(1))
 		ktap_skip("there is no second CPU that can go");
 	dev = fixture_open("the kernel's own takes 0.15 s a detach");
 	probe_setup();
@@ -131,7 +130,7 @@ static void test_hotplug(void)
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	write_file(ONLINE, "1");
+	cpu_set_online(1, true);
 	probe_flush();
 	ktap_note("%u times off and on, %d rounds of %d places: %u attached, %u jumps, %u hit",
 		  *times, round, nr_places, attached, jumps, hit);

@@ -112,18 +112,18 @@ static void profile_step(uint64_t *r)
 
 /* --------------------------------------------------------------------- CPUs --- */
 
-static char last_cpu[64];
+static int last_cpu;
 
 static void hotplug_begin(void)
 {
-	snprintf(last_cpu, sizeof(last_cpu), "/sys/devices/system/cpu/cpu%d/online", nr_cpus() - 1);
+	last_cpu = nr_cpus() - 1;
 }
 
 static void hotplug_step(uint64_t *r)
 {
-	CHECK_EQ(write_file(last_cpu, "0"), 0, "a CPU goes");
+	CHECK_EQ(cpu_set_online(last_cpu, false), 0, "a CPU goes");
 	usleep(rnd(r) % 500000);
-	CHECK_EQ(write_file(last_cpu, "1"), 0, "a CPU comes");
+	CHECK_EQ(cpu_set_online(last_cpu, true), 0, "a CPU comes");
 	usleep(rnd(r) % 2000000);
 	my_counts->done++;
 }
