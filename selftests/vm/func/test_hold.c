@@ -25,8 +25,8 @@
 /* A busy host makes them wait, too, but hardly in each of several rounds. */
 #define ROUNDS	4
 /* Links of one function each, and functions of one more link. */
-#define LINKS	3000
-#define MORE	2048
+#define LINKS	1000
+#define MORE	6144
 
 static struct tramp_attach item[SHARED];
 static int32_t fds[SHARED];

@@ -54,7 +54,7 @@ bool actors_stop(void);
  * prime: whatever step an actor goes through them in, it meets all. Of the instructions nearly all
  * can have a probe.
  */
-#define ACTOR_PLACES 2003
+#define ACTOR_PLACES 4001
 extern uint64_t *actor_funcs;
 extern int nr_actor_funcs;
 extern uint64_t actor_insns[ACTOR_PLACES];

@@ -23,7 +23,7 @@
 #include "selftests/vm/lib/record.skel.h"
 #include "selftests/vm/stress/stress.skel.h"
 
-#define BATCH		512
+#define BATCH		1536
 #define SINGLES		16
 #define MANY_FUNCS	200
 
