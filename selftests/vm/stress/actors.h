@@ -75,6 +75,12 @@ void staying_check(struct staying *s, const uint64_t *calls);
 /* Our module goes and comes again, @rounds times; links work each time. Nothing is attached. */
 void reload(unsigned int rounds);
 
+/*
+ * Priority of the work beside the actors, which are many. It is not to starve: who waits for a grace
+ * period waits for it, too.
+ */
+#define WORK_NICE 10
+
 /* Draw them, and load the programs; in the process that all others come from. */
 void actors_setup(uint64_t *r);
 

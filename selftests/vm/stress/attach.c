@@ -37,7 +37,7 @@ static struct record *record;
 
 /*
  * A batch is all or nothing, so of places that are refused one in 128 is taken. Of those that the
- * kernel's own kprobes take for us, each with grace periods of its own, one in 16.
+ * kernel's own kprobes take for us, each with grace periods of its own, one in 128.
  */
 static bool wanted(const struct sample *s)
 {
@@ -45,7 +45,7 @@ static bool wanted(const struct sample *s)
 
 	if (s->mode == TRAMP_MODE_NONE)
 		return ++refused % 128 == 0;
-	return s->mode != TRAMP_MODE_KPROBE || ++kprobes % 16 == 0;
+	return s->mode != TRAMP_MODE_KPROBE || ++kprobes % 128 == 0;
 }
 
 static void draw_insns(uint64_t *r)

@@ -81,7 +81,7 @@ static void profile_step(uint64_t *r)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,
-		.freq = 1, .sample_freq = 200,
+		.freq = 1, .sample_freq = 50,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_INTR,
 		.sample_regs_intr = 1ULL << PERF_REG_X86_SP,
 	};

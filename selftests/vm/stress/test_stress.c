@@ -182,7 +182,7 @@ static void everything(int seconds, uint64_t *seed, struct actor_counts *sum)
 	start_actors(surrounding_actors, nr_surrounding_actors, SURROUNDING, seed);
 	start_actors(attach_actors, nr_attach_actors, ATTACHING, seed);
 	wait_for_all(true);
-	setpriority(PRIO_PROCESS, 0, 5);
+	setpriority(PRIO_PROCESS, 0, WORK_NICE);
 	busy(seconds, calls);
 	setpriority(PRIO_PROCESS, 0, 0);
 	stop_actors(nr_attach_actors, ATTACHING, whole, sum);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "actors.h"
@@ -62,6 +63,7 @@ static void run_stressor(const char *program, const char *const *what, const cha
 	/* Where there is no disk, files are in memory. */
 	if (chdir("/mnt") || out < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
 		_exit(127);
+	setpriority(PRIO_PROCESS, 0, WORK_NICE);
 	execv(program, (char *const *)argv);
 	_exit(127);
 }
