@@ -19,6 +19,7 @@
 #include "base/ksyms.h"
 #include "internal.h"
 #include "prog/runtime.h"
+#include "text/blacklist.h"
 #include "text/map.h"
 #include "text/unsafe.h"
 #include "trap.h"
@@ -72,7 +73,7 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	tramp_text_assert_locked();
 	place->reason = 0;
 	place->where = 0;
-	if (KSYM(within_kprobe_blacklist)(addr))
+	if (tramp_text_blacklisted(addr, &place->sym, place->module))
 		return tramp_refuse(why, TRAMP_REASON_BLACKLISTED, addr, NULL);
 	/* The kernel's kprobes accept these, and do harm: deny.c. */
 	if (place->untraced)
