@@ -2,10 +2,10 @@
 /*
  * The functions that the kernel's kprobes refuse: its blacklist.
  *
- * within_kprobe_blacklist() walks a list of some thousand functions. For a symbol with a suffix
- * (.cold, .isra.0) it also looks the name up without it, and where the kernel has no such name,
- * all symbols of all modules are compared. That is more than half of what it takes to check an
- * instruction, and all others wait for the text meanwhile. So answers are kept.
+ * within_kprobe_blacklist() walks a list of some thousand functions. Where a symbol has a suffix
+ * (.cold, .isra.0), it also looks up the name without it. The kernel often has no such name, and
+ * then all symbols of all modules are compared. That is more than half of what it takes to check
+ * an instruction, and all others wait for the text meanwhile. So answers are kept.
  *
  * They are about whole symbols. The list has functions as kallsyms has them, and sections end where
  * functions do (kernel/kprobes.c: kprobe_add_ksym_blacklist(), populate_kprobe_blacklist()). The

@@ -5,7 +5,7 @@
 #ifndef TRAMP_BLACKLIST_H
 #define TRAMP_BLACKLIST_H
 
-#include "text/symbol.h"
+#include "symbol.h"
 
 /**
  * tramp_text_blacklisted() - whether the kernel's kprobes refuse an address
@@ -14,6 +14,7 @@
  * @in_module: it is in a module
  *
  * Context: text_mutex held.
+ * Return: whether they do.
  */
 bool tramp_text_blacklisted(unsigned long addr, const struct tramp_symbol *sym, bool in_module);
 

@@ -76,8 +76,8 @@ void staying_check(struct staying *s, const uint64_t *calls);
 void reload(unsigned int rounds);
 
 /*
- * Priority of the work beside the actors, which are many. It is not to starve: who waits for a grace
- * period waits for it, too.
+ * Priority of the work beside the actors, which are many. It is not to starve: whoever waits for a
+ * grace period waits for it, too.
  */
 #define WORK_NICE 10
 
