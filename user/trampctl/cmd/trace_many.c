@@ -133,7 +133,8 @@ static void show_trees(struct trace_many *run)
 	run->events.end = now_ns() + LEFTOVER_NS;
 	for (i = 0; i < TREE_SLOTS; i++)
 		for (t = run->trees[i]; t; t = t->next) {
-			if (run->events.blocked || output_failed() || now_ns() > run->events.end)
+			if (run->events.blocked || output_failed() ||
+			    (run->events.late > LEFTOVER_MIN && now_ns() > run->events.end))
 				run->events.unread += t->nr;
 			else
 				show_tree(run, t);

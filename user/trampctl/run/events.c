@@ -100,6 +100,12 @@ static bool over(const struct events *ev)
 	return stopped || enough(ev) || now_ns() >= ev->end;
 }
 
+/* @end: when what is left may be counted instead of shown. To be asked once a line. */
+static bool late(struct events *ev, uint64_t end)
+{
+	return ++ev->late > LEFTOVER_MIN && now_ns() >= end;
+}
+
 /**
  * events_give_up() - shall the rest be counted instead of shown?
  * @ev: being collected, or finished
@@ -114,12 +120,12 @@ bool events_give_up(struct events *ev)
 
 	if (interrupted(ev) || ev->blocked || output_failed())
 		return true;
-	now = now_ns();
 	if (ev->leftovers)
-		return now >= ev->end;
+		return late(ev, ev->end);
+	now = now_ns();
 	if (!ev->give_up && (stopped || now >= ev->end))
 		ev->give_up = now + LEFTOVER_NS;
-	return ev->give_up && now >= ev->give_up;
+	return ev->give_up && late(ev, ev->give_up);
 }
 
 /* libbpf's callback: an error ends ring_buffer__poll() behind this event. */
@@ -127,7 +133,7 @@ static int on_event(void *arg, void *data, size_t size)
 {
 	struct events *ev = arg;
 
-	if (ev->leftovers && (ev->blocked || now_ns() >= ev->end)) {
+	if (ev->leftovers && (ev->blocked || late(ev, ev->end))) {
 		ev->unread++;
 		return 0;
 	}

@@ -21,8 +21,12 @@
 #include "columns.h"
 #include "tasks.h"
 
-/* How long to show what came before the end. */
+/*
+ * How long to show what came before the end. So many lines are shown even if that takes longer: a
+ * machine may stand still for a while, and a few lines are nothing to wait for.
+ */
 #define LEFTOVER_NS 250000000ULL
+#define LEFTOVER_MIN 100
 
 /**
  * struct event_options - which events, until when
@@ -67,6 +71,7 @@ enum {
  * @ring: where they come from
  * @end: when to end, on now_ns()'s clock
  * @give_up: until when lines are written after the end, once it has come; 0
+ * @late: lines shown since the end has come
  * @leftovers: nothing more can come; what is there is shown until @end and counted then
  * @blocked: nobody reads what we write: a signal had to interrupt it
  *
@@ -83,6 +88,7 @@ struct events {
 	struct ring_buffer *ring;
 	uint64_t end;
 	uint64_t give_up;
+	unsigned int late;
 	bool leftovers;
 	bool blocked;
 };
