@@ -223,7 +223,7 @@ static const struct ktap_test tests[] = {
 	{ "plain", test_plain, 30 },
 	{ "object", test_object, 30 },
 	{ "session", test_session, 30 },
-	{ "open", test_open, 30 },
+	{ "open", test_open, 60 },
 	{ "libbpf_alone", test_libbpf_alone, 30 },
 };
 
