@@ -24,6 +24,9 @@
 #define LIMIT	1000
 /* A busy host makes them wait, too, but hardly in each of several rounds. */
 #define ROUNDS	4
+/* Seconds for a test. It begins no further round when half of them are over. */
+#define SHARED_SECONDS	400
+#define LINKS_SECONDS	700
 /* Links of one function each, and functions of one more link. */
 #define LINKS	2000
 #define MORE	3072
@@ -34,6 +37,8 @@ static uint64_t addrs[ALL];
 static struct many *many;
 static _Atomic uint64_t longest, asked;
 static atomic_bool stop;
+/* The test's begin. */
+static uint64_t begun;
 
 /* May a probe be at the entry? */
 static bool can_share(uint64_t addr)
@@ -52,6 +57,7 @@ static void setup(void)
 {
 	uint32_t i, nr = 0;
 
+	begun = now_ns();
 	fixture_open("about attachments of many functions, which 6.1 has not");
 	probe_setup();
 	probe_many_files();
@@ -122,6 +128,12 @@ static void step_is_over(enum step step)
 static uint64_t limit(void)
 {
 	return LIMIT * (uint64_t)time_scale();
+}
+
+/* Is it not yet so many seconds since the test began? */
+static bool before(uint64_t seconds)
+{
+	return now_ns() - begun < seconds * 1000000000 * (uint64_t)time_scale();
 }
 
 static void many_come(void)
@@ -198,8 +210,11 @@ static void test_shared(void)
 	setup();
 	memset(waited, 0xff, sizeof(waited));
 	REQUIRE(!pthread_create(&thread, NULL, ask, NULL), "pthread_create");
-	for (round = 0; round < ROUNDS && !all_short(); round++)
+	for (round = 0; round < ROUNDS && !all_short(); round++) {
+		if (round && !before(SHARED_SECONDS / 2))
+			break;
 		one_round();
+	}
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
 	for (i = 0; i < STEPS; i++) {
@@ -222,20 +237,21 @@ static void many_more(void)
 
 /*
  * Milliseconds that others wait at most meanwhile, in the best round of at most @rounds; no further
- * one than the first that is not above @enough.
+ * one than the first that is not above @enough. No further one begins, either, when the test has
+ * taken @seconds.
  */
-static uint64_t wait_for_many_more(const char *what, int rounds, uint64_t enough)
+static uint64_t wait_for_many_more(const char *what, int rounds, uint64_t enough, uint64_t seconds)
 {
 	uint64_t best = UINT64_MAX, ms;
 	pthread_t thread;
 
 	atomic_store(&stop, false);
 	REQUIRE(!pthread_create(&thread, NULL, ask, NULL), "pthread_create");
-	while (rounds-- && best > enough) {
+	do {
 		many_more();
 		ms = take_longest();
 		best = ms < best ? ms : best;
-	}
+	} while (--rounds && best > enough && before(seconds));
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
 	ktap_note("%s: others waited for %lu ms at most", what, best);
@@ -256,7 +272,7 @@ static void test_links(void)
 	many_fill(many, LINKS + MORE);
 	memcpy(others, many->addrs, sizeof(others));
 	free(many);
-	alone = wait_for_many_more("many functions", ROUNDS, 0);
+	alone = wait_for_many_more("many functions", ROUNDS, 0, LINKS_SECONDS / 4);
 	enough = alone * 5 / 4 + 150 * (uint64_t)time_scale();
 	many = many_new();
 	for (i = 0; i < LINKS; i++) {
@@ -266,7 +282,8 @@ static void test_links(void)
 		links[i] = many->cmd.link_fd;
 	}
 	free(many);
-	beside = wait_for_many_more("many functions beside many links", 3 * ROUNDS, enough);
+	beside = wait_for_many_more("many functions beside many links", 3 * ROUNDS, enough,
+				    LINKS_SECONDS / 2);
 	CHECK(beside <= enough, "%lu ms, without them %lu ms", beside, alone);
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &d), "detach: %s", strerror(errno));
 	for (i = 0; i < LINKS; i++)
@@ -274,8 +291,8 @@ static void test_links(void)
 }
 
 static const struct ktap_test tests[] = {
-	{ "shared", test_shared, 300 },
-	{ "links", test_links, 300 },
+	{ "shared", test_shared, SHARED_SECONDS },
+	{ "links", test_links, LINKS_SECONDS },
 };
 
 KTAP_MAIN(tests)

@@ -361,9 +361,9 @@ static void test_all_sessions(void)
 
 static const struct ktap_test tests[] = {
 	{ "hits", test_hits, 60 },
-	{ "all", test_all, 120 },
-	{ "all_returns", test_all_returns, 120 },
-	{ "all_sessions", test_all_sessions, 240 },
+	{ "all", test_all, 150 },
+	{ "all_returns", test_all_returns, 150 },
+	{ "all_sessions", test_all_sessions, 440 },
 	{ "entry", test_entry, 60 },
 	{ "return", test_return, 60 },
 	{ "plain", test_plain, 60 },

@@ -221,8 +221,8 @@ static void test_cookies(void)
 }
 
 static const struct ktap_test tests[] = {
-	{ "cookies", test_cookies, 120 },
-	{ "counts", test_counts, 180 },
+	{ "cookies", test_cookies, 200 },
+	{ "counts", test_counts, 200 },
 };
 
 KTAP_MAIN(tests)

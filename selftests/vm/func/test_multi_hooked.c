@@ -250,7 +250,7 @@ static void test_asleep(void)
 		ownmod_sleep8(&sleepers[i], i);
 	ownmod_wait_for_sleepers(dev, ARRAY_SIZE(sleepers));
 	many_detach(m);
-	CHECK_EQ(ownmod_unload("trampoline", 50), 0, "unloading while they sleep");
+	CHECK_EQ(ownmod_unload("trampoline", 300), 0, "unloading while they sleep");
 	REQUIRE(!tt_command(dev, NULL, 0, "wake"), "wake");
 	for (i = 0; i < ARRAY_SIZE(sleepers); i++)
 		ownmod_join(&sleepers[i]);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "fixture.h"
 #include "many.h"
+#include "ownmod.h"
 #include "share.h"
 #include "selftests/vm/func/share.skel.h"
 
@@ -558,7 +559,6 @@ static void test_kernel_trampoline(void)
  */
 static void test_module(void)
 {
-	int err, tries;
 	uint32_t i;
 
 	setup();
@@ -570,13 +570,7 @@ static void test_module(void)
 	close(dev);
 	CHECK(module_unload("trampoline_test") < 0, "it went with an attachment in it");
 	go(RETURN1);
-	for (tries = 0; tries < 50; tries++) {
-		err = module_unload("trampoline_test");
-		if (err != -EAGAIN)
-			break;
-		usleep(100000);
-	}
-	CHECK_EQ(err, 0, "it stays");
+	CHECK_EQ(ownmod_unload("trampoline_test", 300), 0, "it stays");
 	attachment_expect(&actors[KPROBE].one, TRAMP_MODE_NONE, TRAMP_REASON_MODULE_GONE, "probe");
 	go(KPROBE);
 }
@@ -589,7 +583,6 @@ static void test_module_gone(void)
 {
 	struct many *m = many_new();
 	struct attachment one;
-	int err, tries;
 	uint32_t i;
 
 	setup();
@@ -601,13 +594,7 @@ static void test_module_gone(void)
 	one = attach_func(OURS, bpf_program__fd(skel->progs.one_fentry), NULL);
 	many_detach(m);
 	close(dev);
-	for (tries = 0; tries < 100; tries++) {
-		err = module_unload("trampoline_test");
-		if (err != -EAGAIN)
-			break;
-		usleep(100000);
-	}
-	CHECK_EQ(err, 0, "it stays");
+	CHECK_EQ(ownmod_unload("trampoline_test", 300), 0, "it stays");
 	detach(&one);
 }
 
@@ -618,7 +605,7 @@ static const struct ktap_test tests[] = {
 	{ "any_order", test_any_order, 120 },
 	{ "skip", test_skip, 60 },
 	{ "load", test_load, 120 },
-	{ "load_one", test_load_one, 60 },
+	{ "load_one", test_load_one, 100 },
 	{ "killed", test_killed, 60 },
 	{ "callbacks", test_callbacks, 60 },
 	{ "kernel_trampoline", test_kernel_trampoline, 60 },

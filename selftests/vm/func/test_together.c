@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fixture.h"
+#include "parts.h"
 #include "probe.h"
 #include "record.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
@@ -26,10 +27,7 @@
 #define ROUNDS	20
 /* The first ones go one by one, with three syncs each (ALONE, kernel/ftrace/site.c). */
 #define ALONE	32
-/*
- * Syncs that a group may take. Parts are cut by time (TRAMP_BATCH_TIME, kernel/link/point.h), so
- * there are more of them where everything takes longer.
- */
+/* Syncs that a group may take, more on slow kernels. parts.h adds what a call in parts takes. */
 #define FEW	(24 * (uint64_t)time_scale())
 /* Groups of those that come one by one, or in some parts if that takes long. */
 #define GROUPS	4
@@ -265,18 +263,22 @@ static void must_detach(void)
 		close(fds[i]);
 }
 
+/* @coming and @going: syncs, without those of more parts. */
 static void come_and_go(uint32_t flags, uint64_t coming, uint64_t going)
 {
+	uint64_t n, begin, came, went;
 	struct attachment watch;
 	bool on[NR] = {};
-	uint64_t n;
 	uint32_t i;
 
 	setup(flags);
 	watch = watch_syncs();
+	begin = now_ns();
 	must_attach();
+	came = now_ns() - begin;
 	n = syncs();
-	ktap_note("%lu syncs to attach %d", n, NR);
+	coming += parts_coming(came, NR);
+	ktap_note("%lu syncs and %lu us to attach %d, at most %lu", n, came / 1000, NR, coming);
 	CHECK(n && n <= coming, "%lu syncs to attach", n);
 	for (i = 0; i < NR; i++) {
 		on[i] = true;
@@ -284,9 +286,12 @@ static void come_and_go(uint32_t flags, uint64_t coming, uint64_t going)
 	}
 	expect_hits(on, "attached");
 	syncs();
+	begin = now_ns();
 	must_detach();
+	went = now_ns() - begin;
 	n = syncs();
-	ktap_note("%lu syncs to detach them", n);
+	going += parts_going(came + went, NR);
+	ktap_note("%lu syncs and %lu us to detach them, at most %lu", n, went / 1000, going);
 	CHECK(n && n <= going, "%lu syncs to detach", n);
 	detach(&watch);
 	memset(on, 0, sizeof(on));
@@ -300,12 +305,12 @@ static void test_entries(void)
 }
 
 /*
- * Each has its prototype looked up, so they come in some parts, in more on a slow kernel; one by
+ * Each has its prototype looked up, so they come in some parts, in more on a slow kernel. One by
  * one it would be 1,800.
  */
 static void test_returns(void)
 {
-	come_and_go(TRAMP_ATTACH_F_RETURN, time_scale() > 1 ? 5 * NR : NR, GROUPS * FEW);
+	come_and_go(TRAMP_ATTACH_F_RETURN, time_scale() > 1 ? 4 * NR : NR, GROUPS * FEW);
 }
 
 /* Of two functions of a group one has no program left, and the other one more: one new image. */
@@ -411,15 +416,15 @@ static void test_returns_refused(void)
 }
 
 static const struct ktap_test tests[] = {
-	{ "one_by_one", test_one_by_one, 120 },
-	{ "closed", test_closed, 120 },
-	{ "changing", test_changing, 120 },
+	{ "one_by_one", test_one_by_one, 240 },
+	{ "closed", test_closed, 150 },
+	{ "changing", test_changing, 260 },
 	{ "entries", test_entries, 60 },
-	{ "returns", test_returns, 60 },
-	{ "some_stay", test_some_stay, 60 },
+	{ "returns", test_returns, 100 },
+	{ "some_stay", test_some_stay, 100 },
 	{ "mixed", test_mixed, 60 },
 	{ "entries_refused", test_entries_refused, 60 },
-	{ "returns_refused", test_returns_refused, 60 },
+	{ "returns_refused", test_returns_refused, 100 },
 };
 
 KTAP_MAIN(tests)

@@ -251,7 +251,7 @@ void ftrace_switch(bool on)
 	int err = 0, i;
 
 	/* Our probes give back their part of ftrace a second after the last has gone. */
-	for (i = 0; i < 50; i++) {
+	for (i = 0; i < 300; i++) {
 		err = write_file("/proc/sys/kernel/ftrace_enabled", on ? "1" : "0");
 		if (err != -EBUSY)
 			break;
@@ -288,6 +288,47 @@ int kernel_version(void)
 	return major * 1000 + minor;
 }
 
+char *stack_of(pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stack", tid);
+	return read_file(path);
+}
+
+/* 'S' if it sleeps and a signal would wake it; '?' if there is nothing to read. */
+static char state_of(pid_t tid)
+{
+	char path[64], *text, *end, state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	text = read_file(path);
+	/* "12 (name) S ...", and the name may have any character. */
+	end = strrchr(text, ')');
+	state = end && end[1] ? end[2] : '?';
+	free(text);
+	return state;
+}
+
+void wait_asleep_in(pid_t tid, const char *func)
+{
+	char frame[128], *text = NULL;
+	int i;
+
+	snprintf(frame, sizeof(frame), "] %s+", func);
+	for (i = 0; i < 3000; i++) {
+		free(text);
+		/* The stack first: a task that is still on its way there does not sleep yet. */
+		text = stack_of(tid);
+		if (strstr(text, frame) && state_of(tid) == 'S') {
+			free(text);
+			return;
+		}
+		usleep(10000);
+	}
+	ktap_die("task %d does not sleep in %s():\n%s", tid, func, text);
+}
+
 int nr_cpus(void)
 {
 	return sysconf(_SC_NPROCESSORS_ONLN);
@@ -308,6 +349,13 @@ uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+uint64_t time_allowance(uint64_t ns, uint64_t ms, uint64_t cost, uint64_t most)
+{
+	uint64_t more = ns / (ms * 1000000) * cost;
+
+	return more < most ? more : most;
 }
 
 int write_file(const char *path, const char *fmt, ...)

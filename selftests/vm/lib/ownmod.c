@@ -86,17 +86,27 @@ bool ownmod_settle(void)
 	return false;
 }
 
-int ownmod_unload(const char *name, int tries)
+int ownmod_unload_timed(const char *name, int tries, uint64_t *ms)
 {
+	uint64_t began;
 	int err;
 
 	do {
+		began = now_ns();
 		err = module_unload(name);
+		*ms = (now_ns() - began) / 1000000;
 		if (!ownmod_busy(err))
 			break;
 		usleep(100000);
 	} while (--tries > 0);
 	return err;
+}
+
+int ownmod_unload(const char *name, int tries)
+{
+	uint64_t ms;
+
+	return ownmod_unload_timed(name, tries, &ms);
 }
 
 void ownmod_reload(void)

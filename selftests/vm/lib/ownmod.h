@@ -23,8 +23,12 @@ int ownmod_must_attach(int prog_fd, uint64_t cookie);
 struct tramp_info ownmod_info(void);
 /* Wait until no image is left; false after about 30 s. */
 bool ownmod_settle(void);
-/* Unload a module, trying again while it is busy for a moment; the last errno. */
+/*
+ * Unload a module; 0 or the last negative errno. While it is busy there is another try each tenth
+ * of a second: 300 @tries take 30 s. _timed: the last one took @ms.
+ */
 int ownmod_unload(const char *name, int tries);
+int ownmod_unload_timed(const char *name, int tries, uint64_t *ms);
 /* Load ours, unless it is there. */
 void ownmod_reload(void);
 bool ownmod_busy(int err);

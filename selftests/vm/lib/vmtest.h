@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/trampoline.h>
@@ -119,6 +120,10 @@ bool kernel_is_rt(void);
 bool kernel_is_debian(void);
 /* uname -r as 6 * 1000 + 12. */
 int kernel_version(void);
+/* A task's stack as the kernel prints it, to be freed. It leaves out functions of the scheduler. */
+char *stack_of(pid_t tid);
+/* Wait until a task sleeps with @func in its stack; ends the test after about 30 s. */
+void wait_asleep_in(pid_t tid, const char *func);
 int nr_cpus(void);
 void pin_to_cpu(int cpu);
 /* Whether there is a @cpu that can go. */
@@ -135,6 +140,12 @@ int callers_start(void (*what)(int fd, unsigned int round));
 void callers_stop(void);
 
 uint64_t now_ns(void);
+/*
+ * Room to add to the limit of a count, where the kernel does a thing again each @ms: @cost
+ * in @ns. A fault that the count is to show takes time as well, and must not excuse itself. So it
+ * is at most @most. Limit and @most together are to be below the count that the fault makes.
+ */
+uint64_t time_allowance(uint64_t ns, uint64_t ms, uint64_t cost, uint64_t most);
 
 /* Files. write_file: 0 or a negative errno. read_file: ends the test on failure. */
 int write_file(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

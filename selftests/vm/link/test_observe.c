@@ -471,7 +471,7 @@ static const struct ktap_test tests[] = {
 	{ "text_poke", test_text_poke, 60 },
 	{ "ksymbol", test_ksymbol, 60 },
 	{ "kallsyms", test_kallsyms, 60 },
-	{ "kallsyms_many", test_kallsyms_many, 120 },
+	{ "kallsyms_many", test_kallsyms_many, 270 },
 	{ "image_bytes", test_image_bytes, 60 },
 };
 

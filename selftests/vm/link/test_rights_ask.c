@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <bpf/btf.h>
 #include "fixture.h"
+#include "ownmod.h"
 #include "probe.h"
 #include "requests.h"
 #include "selftests/vm/lib/errors.skel.h"
@@ -217,7 +218,7 @@ static void test_gone_probe(void)
 	char path[64], *text, *place;
 	struct tt_form_info form;
 	struct attachment p;
-	int dev, tries, err;
+	int dev, err;
 
 	setup();
 	probe_setup();
@@ -230,12 +231,7 @@ static void test_gone_probe(void)
 	CHECK(strstr(text, "place:\ttt_form_inc_2+0x") ||
 	      strstr(text, "place:\ttt_form_inc_2_"), "%s", text);
 	free(text);
-	for (tries = 0; tries < 50; tries++) {
-		err = module_unload("trampoline_test");
-		if (err != -EAGAIN && err != -EBUSY)
-			break;
-		usleep(100000);
-	}
+	err = ownmod_unload("trampoline_test", 300);
 	REQUIRE(!err, "unloading: %s", strerror(-err));
 	text = read_file(path);
 	place = strstr(text, "place:\t");

@@ -48,7 +48,7 @@ static void expect_text(const char *when)
 
 	probe_flush();
 	/* The kernel's own optimiser is at work later, too. */
-	for (i = 0; i < 30; i++) {
+	for (i = 0; i < 300; i++) {
 		text_read(dev, form.func, now, func_len);
 		if (!memcmp(now, before, func_len))
 			return;

@@ -375,22 +375,34 @@ static uint64_t attaching(uint64_t offset)
 	return start;
 }
 
-/* The first probe ever reads what branches where in the kernel's text, but not at an entry. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * The first probe ever reads what branches where in the kernel's text, but not at an entry. If the
+ * machine stands still meanwhile, it takes long there as well. Then another round is measured, of
+ * a module that is loaded anew. An entry that waits does so in each round.
+ */
 static void test_first(void)
 {
-	uint64_t entry, inside;
+	uint64_t entry = UINT64_MAX, inside = UINT64_MAX;
 	uint32_t word;
+	int round;
 
 	ownmod_setup();
 	probe_setup();
 	kcore_read(ksym_addr(FUNC), &word, sizeof(word));
-	REQUIRE(!ownmod_unload("trampoline", 100), "unloading");
-	ownmod_reload();
-	entry = attaching(0);
-	/* Behind the NOP5, and ENDBR or the NOP4 in its place. */
-	inside = attaching(word == 0xfa1e0ff3 || word == 0x001f0f66 ? 9 : 5);
-	ktap_note("the first at an entry: %lu us, elsewhere: %lu us", (long)entry / 1000,
-		  (long)inside / 1000);
+	for (round = 0; round < 3 && entry >= inside / 3; round++) {
+		REQUIRE(!ownmod_unload("trampoline", 300), "unloading");
+		ownmod_reload();
+		entry = least(entry, attaching(0));
+		/* Behind the NOP5, and ENDBR or the NOP4 in its place. */
+		inside = least(inside, attaching(word == 0xfa1e0ff3 || word == 0x001f0f66 ? 9 : 5));
+		ktap_note("the first at an entry: %lu us, elsewhere: %lu us", (long)entry / 1000,
+			  (long)inside / 1000);
+	}
 	CHECK(entry < inside / 3, "the first at an entry waits");
 	/* By name again: what was read must fit. */
 	attaching(0);
@@ -403,7 +415,7 @@ static const struct ktap_test tests[] = {
 	{ "func_ip", test_func_ip, 60 },
 	{ "missed", test_missed, 60 },
 	{ "busy", test_busy, 120 },
-	{ "first", test_first, 60 },
+	{ "first", test_first, 100 },
 };
 
 KTAP_MAIN(tests)

@@ -28,6 +28,11 @@
 #define SOME	400
 /* Syncs that going together may take: a few, and some of the optimiser's. */
 #define FEW	50
+/*
+ * While the optimiser makes images, those that they replace are freed. That takes a grace period
+ * for what has come in so many milliseconds (BATCH_DELAY, kernel/base/retire.c).
+ */
+#define FREED_EACH	50
 /* Which counter counts syncs. */
 #define SYNCS	(PROBE_COUNTERS - 1)
 
@@ -146,7 +151,7 @@ static void expect_hits(uint32_t nr, uint64_t want, const char *when)
 static void test_counts(void)
 {
 	struct tramp_detach_batch d;
-	uint64_t result, periods;
+	uint64_t result, periods, allowed, begin;
 	uint32_t i;
 
 	setup();
@@ -170,9 +175,13 @@ static void test_counts(void)
 	expect_hits(MANY, 10, "as int3s");
 
 	periods = tramp_module().grace_periods;
+	begin = now_ns();
 	probe_optimiser(true);
 	periods = tramp_module().grace_periods - periods;
-	CHECK(periods <= 4, "%lu grace periods to become jumps", periods);
+	/* One by one it would be MANY. */
+	allowed = 4 + time_allowance(now_ns() - begin, FREED_EACH, 1, MANY / 2);
+	ktap_note("%lu grace periods to become jumps, at most %lu", periods, allowed);
+	CHECK(periods <= allowed, "%lu grace periods, not %lu", periods, allowed);
 	CHECK_EQ(tramp_module().optimised, MANY, "jumps");
 	CHECK_EQ(run_long(10), result, "result with jumps");
 	expect_hits(MANY, 10, "as jumps");

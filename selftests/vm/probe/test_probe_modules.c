@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "fixture.h"
+#include "ownmod.h"
 #include "probe.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
@@ -81,15 +82,10 @@ static void setup(void)
 
 static void unload(void)
 {
-	int err, tries;
+	int err;
 
 	close(dev);
-	for (tries = 0; tries < 50; tries++) {
-		err = module_unload(MODULE);
-		if (err != -EAGAIN && err != -EBUSY)
-			break;
-		usleep(100000);
-	}
+	err = ownmod_unload(MODULE, 300);
 	REQUIRE(!err, "unloading %s: %s", MODULE, strerror(-err));
 }
 

@@ -71,7 +71,7 @@ static void test_asleep_in_exit_image(void)
 		ownmod_join(&s[i]);
 	CHECK_EQ(skel->bss->counted[1], seen, "exit program run after it was detached");
 	CHECK(ownmod_settle(), "images stay though all have left");
-	CHECK_EQ(ownmod_unload("trampoline", 50), 0, "unloading afterwards");
+	CHECK_EQ(ownmod_unload("trampoline", 300), 0, "unloading afterwards");
 	ownmod_reload();
 	/* The self-test of the module that was loaded just now leaves an image for a moment. */
 	CHECK(ownmod_settle(), "images of the self-test stay");
@@ -136,7 +136,7 @@ static void test_unload_refused(void)
 	tt_call(tt_open(), "tt_hot0 n=5 1");
 	CHECK_EQ(skel->bss->counted[0], 5, "the program");
 	REQUIRE(!unlink(pin), "unlink: %s", strerror(errno));
-	CHECK_EQ(ownmod_unload("trampoline", 100), 0, "unloading when nothing is left");
+	CHECK_EQ(ownmod_unload("trampoline", 300), 0, "unloading when nothing is left");
 	CHECK(!module_loaded("trampoline"), "still there");
 	CHECK(access(TRAMP_DEVICE, F_OK), "the device is still there");
 	CHECK_EQ(ksym_images(), 0, "images left in kallsyms");
@@ -173,7 +173,7 @@ static void test_load_unload(void)
 		/* At once, or a little later. */
 		if (round % 2)
 			usleep(200000);
-		err = ownmod_unload("trampoline", 100);
+		err = ownmod_unload("trampoline", 300);
 		REQUIRE(!err, "round %d: unloading: %s", round, strerror(-err));
 		ownmod_reload();
 	}
@@ -262,7 +262,7 @@ static void test_target_module_reloaded(void)
 		close(link);
 		record__destroy(own);
 		close(fd);
-		err = ownmod_unload("trampoline_test", 100);
+		err = ownmod_unload("trampoline_test", 300);
 		CHECK_EQ(err, 0, "round %d: unloading the functions' module", round);
 	}
 	CHECK(ownmod_settle(), "images stay");
@@ -291,7 +291,7 @@ static void test_load_under_tracer(void)
 	enough = false;
 	REQUIRE(!pthread_create(&tracer, NULL, trace_now_and_then, NULL), "pthread_create");
 	for (i = 0; i < 5 && !ktap_failures(); i++) {
-		err = ownmod_unload("trampoline", 100);
+		err = ownmod_unload("trampoline", 300);
 		CHECK(!err, "round %d: unloading: %s", i, strerror(-err));
 		CHECK(!write_file(TRACING "set_ftrace_filter", ":mod:trampoline"), "the filter");
 		err = module_load(TRAMPOLINE_KO);
@@ -309,7 +309,7 @@ static const struct ktap_test tests[] = {
 	{ "killed_asleep", test_killed_asleep, 60 },
 	{ "unload_refused", test_unload_refused, 60 },
 	{ "load_unload", test_load_unload, 180 },
-	{ "load_under_tracer", test_load_under_tracer, 180 },
+	{ "load_under_tracer", test_load_under_tracer, 300 },
 	{ "target_module_held", test_target_module_held, 60 },
 	{ "target_module_gone", test_target_module_gone, 60 },
 	{ "target_module_reloaded", test_target_module_reloaded, 120 },
