@@ -158,8 +158,10 @@ static inline void tramp_module_text(const struct module *mod, unsigned long *st
 static inline unsigned int tramp_module_init_size(const struct module *mod)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	/* The loader writes it plainly. */
 	return data_race(READ_ONCE(mod->mem[MOD_INIT_TEXT].size));
 #else
+	/* The loader writes it plainly. */
 	return data_race(READ_ONCE(mod->init_layout.size));
 #endif
 }

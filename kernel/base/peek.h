@@ -18,6 +18,7 @@
  */
 static __always_inline void tramp_peek(void *to, unsigned long addr, size_t len)
 {
+	/* Any mix of old and new bytes will do. */
 	data_race(memcpy(to, (const void *)addr, len));
 }
 
@@ -28,6 +29,7 @@ static __always_inline void tramp_peek(void *to, unsigned long addr, size_t len)
  */
 static inline enum module_state tramp_module_state(const struct module *mod)
 {
+	/* The loader writes it plainly. */
 	return data_race(READ_ONCE(mod->state));
 }
 

@@ -144,12 +144,13 @@ static void hide(struct bpf_link *link)
 	atomic64_set(&link->refcnt, 0);
 }
 
-/*
- * A reader that finds the reference finds the id as well. data_race(): the core reads the id before
- * that, and asks only whether it is 0. As long as the link can be found, it never is.
- */
+/* A reader that finds the reference finds the id as well. */
 static void show(struct bpf_link *link, u32 id)
 {
+	/*
+	 * The core reads the id before that, and asks only whether it is 0. As long as the link can
+	 * be found, it never is.
+	 */
 	data_race(link->id = id);
 	atomic64_set_release(&link->refcnt, 1);
 }

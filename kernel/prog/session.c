@@ -31,6 +31,7 @@ typedef u64 multi_cookie_t(const struct tramp_funcs *funcs, unsigned long addr);
 static __always_inline u64 run(struct pt_regs *regs, struct tramp_slot *slot, bool stats)
 {
 	const struct tramp_x86_env *env = &tramp_env;
+	/* An interrupt's programs put back what they find. */
 	const void *session = data_race(current->bpf_ctx);
 	unsigned long func = *(const unsigned long *)(session + env->multi_ctx_ip);
 	u64 *cookie = *(u64 * const *)(session + env->multi_ctx_data);
@@ -49,10 +50,11 @@ static __always_inline u64 run(struct pt_regs *regs, struct tramp_slot *slot, bo
 		words->is_return = *(const bool *)(session + env->multi_ctx_is_return);
 		words->cookie = *cookie;
 	}
-	/* data_race(): an interrupt's programs put back what they find. */
+	/* As above. */
 	old = data_race(bpf_set_run_ctx(&run_ctx.run_ctx));
 	ret = stats ? bpf_prog_run(slot->prog, regs) :
 		      bpf_dispatcher_nop_func(regs, slot->prog->insnsi, slot->prog->bpf_func);
+	/* As above. */
 	data_race(({ bpf_reset_run_ctx(old); 0; }));
 	if (words)
 		*cookie = words->cookie;

@@ -117,10 +117,11 @@ static __always_inline u64 run_prog(struct tramp_slot *slot, void *ctx, int __pe
 		tramp_x_missed(slot);
 	} else {
 		this_cpu_inc(slot->counts->pcpu->hits);
-		/* data_race(): an interrupt's programs put back what they find. */
+		/* An interrupt's programs put back what they find. */
 		old = data_race(bpf_set_run_ctx(run_ctx));
 		ret = slot->session ? tramp_session_run(ctx, slot) :
 				      bpf_prog_run(slot->prog, ctx);
+		/* As above. */
 		data_race(({ bpf_reset_run_ctx(old); 0; }));
 	}
 	this_cpu_dec(*active);

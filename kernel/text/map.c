@@ -257,6 +257,7 @@ static int find_text(struct area *area, unsigned long addr)
 	if (mod && (tramp_module_init_size(mod) || !tramp_module_get_live(mod)))
 		mod = NULL;
 	preempt_enable();
+	/* The table behind the size. */
 	smp_rmb();
 	if (!mod)
 		return -ENOENT;
