@@ -11,7 +11,7 @@ Goals:
   demo         boot Debian's kernel, attach programs to do_unlinkat, show what they saw
   shell        an interactive shell in a guest with the module loaded
   test         all tests: unit tests, tests that boot machines, tests in the guests; of these
-               each has its turn on 6.1 or on 6.12, and every third runs on 6.12-rt
+               each has its turn on a kernel, and a third of the command line's have one at all
   test-all     the same, with the guests' tests on each kernel; hours
   test-unit    tests that need no machine; two minutes
   update-golden  after images were changed on purpose: write selftests/unit/golden.txt anew
@@ -65,8 +65,8 @@ Variables:
   K=KERNEL     narrow modules, demo, shell and tests to 6.1, 6.12, 6.1-rt or 6.12-rt;
                several in quotes. Default: tests 6.1 6.12 6.12-rt, demo and shell 6.12
   T=TEST       narrow tests to a name, program.name or program; shell patterns work
-  TURN=N       in test: another parity swaps 6.1 and 6.12, another N modulo 3 what runs on -rt;
-               default 0
+  TURN=N       in test: whose turn it is; the next number has other tests on a kernel. Default: how
+               many commits there are
   RUNS=N       inputs for each target of fuzz, default 500000
   MINUTES=N    how long stress-native runs, default 60, and the last part of stress, default 30
   JOBS=N       machines side by side in test-vm, default processors + 1

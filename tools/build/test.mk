@@ -54,14 +54,15 @@ guest-ready	= $(if $(call more-than-vm,$(1)),$(GUEST_READY))
 machines-ready	= $(if $(filter-out $(TEXT_TEST),$(1)),$(MACHINES_READY))
 
 # make test: on this many kernels all tests would take hours. A guest's test has its turn on one of
-# the stock kernels and the next test on the other; TURN= is a number, and another parity swaps the
-# two. So each test runs, and each kernel has tests of each program. Every third runs on -rt.
+# the stock kernels, and the next test on the other. Every third runs on -rt. The command line's
+# take as long as all others, and it is the same one on all kernels: a third of them have their
+# turn. TURN= is a number, by default how many commits there are. The next number has other tests.
 # make test-all leaves nothing to turns, nor does make test with K= or T=.
-TURN		?= 0
+TURN		?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 turn-on		= $(1)=$(shell echo $$((($(TURN) + $(2)) % $(3))))/$(3)
+stock-in-turn	= $(call turn-on,$(word 1,$(STOCK)),0,$(1)) $(call turn-on,$(word 2,$(STOCK)),$(2),$(1))
 STOCK		= $(filter-out %-rt,$(TEST_KERNELS))
 RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
-STOCK_IN_TURN	= $(call turn-on,$(word 1,$(STOCK)),0,2) $(call turn-on,$(word 2,$(STOCK)),1,2)
 RT_IN_TURN	= $(call turn-on,$(RT_TEST_KERNELS),0,3)
 
 # Of the command line's tests, -rt has only the one in which what
@@ -78,13 +79,14 @@ LONGEST_HOST	= %/alone
 HOST_LONGEST_FIRST = $(filter $(LONGEST_HOST),$(HOST_TESTS)) \
 		  $(filter-out $(LONGEST_HOST),$(HOST_TESTS))
 vm-section	= $(if $(1),-- vm $(1) : $(2))
-# On each kernel the longest part is in two.
-ALL_SECTIONS	= unit $(UNIT_TESTS) \
-		  $(call vm-section,$(STOCK),$(filter-out selftests/cli/%,$(GUEST_TESTS))) \
-		  $(call vm-section,$(STOCK),$(filter selftests/cli/%,$(GUEST_TESTS))) \
+CLI_TESTS	= $(filter selftests/cli/%,$(GUEST_TESTS))
+NOT_CLI_TESTS	= $(filter-out selftests/cli/%,$(GUEST_TESTS))
+ALL_SECTIONS	= unit $(UNIT_TESTS) $(call vm-section,$(STOCK),$(NOT_CLI_TESTS)) \
+		  $(call vm-section,$(STOCK),$(CLI_TESTS)) \
 		  $(call vm-section,$(RT_TEST_KERNELS),$(RT_TESTS)) -- host $(HOST_LONGEST_FIRST)
-TURN_SECTIONS	= unit $(UNIT_TESTS) $(call vm-section,$(STOCK_IN_TURN),$(GUEST_TESTS)) \
-		  $(call vm-section,$(RT_IN_TURN),$(RT_TESTS)) -- host $(HOST_LONGEST_FIRST)
+TURN_SECTIONS	= unit $(UNIT_TESTS) $(call vm-section,$(call stock-in-turn,2,1),$(NOT_CLI_TESTS)) \
+		  -- host $(HOST_LONGEST_FIRST) $(call vm-section,$(RT_IN_TURN),$(RT_TESTS)) \
+		  $(call vm-section,$(call stock-in-turn,6,3),$(CLI_TESTS))
 TEST_SECTIONS	= $(if $(K)$(T),$(ALL_SECTIONS),$(TURN_SECTIONS))
 
 test-all: $(TEST_READY)
