@@ -15,7 +15,7 @@ W=$(mktemp -d)
 trap 'rm -rf "$W"' EXIT
 
 # Longest time that anything here may take; a slow machine has enough of it.
-PATIENCE=$((60 * ${TIME_SCALE:-1}))
+PATIENCE=$((240 * ${TIME_SCALE:-1}))
 
 # run CMD...: sets $rc; what it said is in $W/out and $W/err
 run() {

@@ -355,9 +355,9 @@ static void test_killed_at_random(void)
 }
 
 static const struct ktap_test tests[] = {
-	{ "churn", test_churn, 280 },
-	{ "random", test_random, 120 },
-	{ "killed_at_random", test_killed_at_random, 120 },
+	{ "churn", test_churn, 700 },
+	{ "random", test_random, 400 },
+	{ "killed_at_random", test_killed_at_random, 400 },
 };
 
 KTAP_MAIN(tests)

@@ -208,8 +208,8 @@ static void test_panic(void)
 }
 
 static const struct ktap_test tests[] = {
-	{ "reboot", test_reboot, 200 },
-	{ "panic", test_panic, 200 },
+	{ "reboot", test_reboot, 600 },
+	{ "panic", test_panic, 600 },
 };
 
 KTAP_MAIN(tests)

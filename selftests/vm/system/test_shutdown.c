@@ -212,9 +212,9 @@ static void test_unloading(void)
 }
 
 static const struct ktap_test tests[] = {
-	{ "functions", test_functions, 60 },
-	{ "instructions", test_instructions, 60 },
-	{ "unloading", test_unloading, 60 },
+	{ "functions", test_functions, 200 },
+	{ "instructions", test_instructions, 200 },
+	{ "unloading", test_unloading, 200 },
 };
 
 KTAP_MAIN(tests)
