@@ -126,7 +126,8 @@ u64 tramp_x86_branch_target(const struct tramp_x86_insn *insn, u64 ip);
 
 /*
  * ENDBR64, ENDBR32. A copy of it is a NOP, so it is TRAMP_X86_PLAIN. But with indirect branch
- * tracking on, nothing else may stand at its place: writers there have to know.
+ * tracking on, nothing else may stand at its place: writers there have to know. The manual leaves
+ * open which of F2 and F3 counts when both are there (Intel SDM vol. 2, 2.1.1): with F3 it is one.
  */
 bool tramp_x86_is_endbr(const struct tramp_x86_insn *insn);
 

@@ -12,7 +12,7 @@ struct zydis {
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-static void decode(const struct tramp_x86_insn *insn, struct zydis *z)
+static bool try_decode(const u8 *bytes, u32 len, struct zydis *z)
 {
 	static ZydisDecoder decoder;
 	static bool ready;
@@ -21,8 +21,7 @@ static void decode(const struct tramp_x86_insn *insn, struct zydis *z)
 		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 		ready = true;
 	}
-	FUZZ_CHECK(ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, insn->bytes, insn->len,
-						       &z->insn, z->op)));
+	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, len, &z->insn, z->op));
 }
 
 static bool has_prefix(const struct zydis *z, u8 byte)
@@ -174,22 +173,62 @@ static void check_operand(const struct tramp_x86_insn *insn, const struct zydis 
 		   (insn->prefixes & TRAMP_X86_PFX_67 ? (u32)addr : addr));
 }
 
+static bool is_endbr(const struct zydis *z)
+{
+	return z->insn.mnemonic == ZYDIS_MNEMONIC_ENDBR64 ||
+	       z->insn.mnemonic == ZYDIS_MNEMONIC_ENDBR32;
+}
+
+/* The instruction as if its prefixes @drop were not there: as DS, which means nothing. */
+static bool decode_without(const struct tramp_x86_insn *insn, u8 drop, struct zydis *z)
+{
+	u8 bytes[TRAMP_X86_MAX_INSN];
+	u32 i;
+
+	memcpy(bytes, insn->bytes, insn->len);
+	for (i = 0; i < z->insn.raw.prefix_count; i++)
+		if (bytes[i] == drop)
+			bytes[i] = 0x3e;
+	return try_decode(bytes, insn->len, z);
+}
+
+/*
+ * With F2 and F3 both, no manual says which of them counts (Intel SDM vol. 2, 2.1.1: no more than
+ * one of a group); Zydis takes the later one. The core has to take the stricter one.
+ */
+static void check_kind(const struct tramp_x86_insn *insn, const struct zydis *z)
+{
+	enum tramp_x86_kind kind = kind_of(z);
+	bool endbr = is_endbr(z);
+	struct zydis other;
+	u8 drop;
+
+	if (has_prefix(z, 0xf2) && has_prefix(z, 0xf3)) {
+		for (drop = 0xf2; drop <= 0xf3; drop++) {
+			other = *z;
+			if (!decode_without(insn, drop, &other))
+				continue;
+			endbr |= is_endbr(&other);
+			if (kind_of(&other) == TRAMP_X86_FIXED)
+				kind = TRAMP_X86_FIXED;
+		}
+	}
+	FUZZ_CHECK(tramp_x86_classify(insn) == kind);
+	FUZZ_CHECK(tramp_x86_is_endbr(insn) == endbr);
+}
+
 void opinion_check(const struct tramp_x86_insn *insn, u64 ip)
 {
-	ZydisMnemonic name;
 	struct zydis z;
 
 	if (tramp_x86_emulate_prefix(insn->bytes, insn->len)) {
 		FUZZ_CHECK(tramp_x86_classify(insn) == TRAMP_X86_FIXED);
 		return;
 	}
-	decode(insn, &z);
-	name = z.insn.mnemonic;
+	FUZZ_CHECK(try_decode(insn->bytes, insn->len, &z));
 	FUZZ_CHECK(z.insn.length == insn->len);
-	FUZZ_CHECK(tramp_x86_classify(insn) == kind_of(&z));
-	FUZZ_CHECK(tramp_x86_is_endbr(insn) ==
-		   (name == ZYDIS_MNEMONIC_ENDBR64 || name == ZYDIS_MNEMONIC_ENDBR32));
-	FUZZ_CHECK(tramp_x86_is_sti(insn) == (name == ZYDIS_MNEMONIC_STI));
+	check_kind(insn, &z);
+	FUZZ_CHECK(tramp_x86_is_sti(insn) == (z.insn.mnemonic == ZYDIS_MNEMONIC_STI));
 	check_branch(insn, &z, kind_of(&z), ip);
 	check_operand(insn, &z, ip);
 }

@@ -190,6 +190,9 @@ static void endbr_and_sti(void)
 	} codes[] = {
 		{ CODE("\xf3\x0f\x1e\xfa"), true, false },
 		{ CODE("\xf3\x0f\x1e\xfb"), true, false },
+		{ CODE("\xf3\xf2\x0f\x1e\xfa"), true, false },	/* or a NOP: see insn.h */
+		{ CODE("\xf2\xf3\x0f\x1e\xfa"), true, false },
+		{ CODE("\xf2\x0f\x1e\xfa"), false, false },
 		{ CODE("\xf3\x48\x0f\x1e\xc8"), false, false },	/* rdsspq */
 		{ CODE("\x0f\x1e\xfa"), false, false },		/* without F3: a NOP */
 		{ CODE("\x66\x0f\x1f\x00"), false, false },	/* what a sealed one becomes */
