@@ -24,6 +24,8 @@
 #include "selftests/vm/stress/stress.skel.h"
 
 #define BATCH		1536
+/* Instructions that no probe can be at. */
+#define REFUSED		16
 #define SINGLES		16
 #define MANY_FUNCS	200
 
@@ -31,34 +33,51 @@ struct actor_counts *my_counts;
 uint64_t *actor_funcs;
 int nr_actor_funcs;
 uint64_t actor_insns[ACTOR_PLACES];
+static uint64_t refused_insns[REFUSED];
+static int nr_refused;
 struct stress *actor_progs;
 
 static struct record *record;
 
 /*
- * A batch is all or nothing, so of places that are refused one in 128 is taken. Of those that the
- * kernel's own kprobes take for us, each with grace periods of its own, one in 128.
+ * Not all places are as cheap. Of those that the kernel's own kprobes take for us, each with grace
+ * periods of its own, one in 128 is taken. Of entries one in 8: each batch waits for ftrace's locks
+ * with them, which the kernel's own trampolines and tracers hold; other actors take entries alone.
  */
 static bool wanted(const struct sample *s)
 {
-	static unsigned int refused, kprobes;
+	static unsigned int kprobes, entries;
 
-	if (s->mode == TRAMP_MODE_NONE)
-		return ++refused % 128 == 0;
-	return s->mode != TRAMP_MODE_KPROBE || ++kprobes % 128 == 0;
+	switch (s->mode) {
+	case TRAMP_MODE_NONE:
+		if (nr_refused < REFUSED)
+			refused_insns[nr_refused++] = s->addr;
+		return false;
+	case TRAMP_MODE_KPROBE:
+		return ++kprobes % 128 == 0;
+	case TRAMP_MODE_DIRECT:
+	case TRAMP_MODE_FTRACE_OPS:
+		return ++entries % 8 == 0;
+	default:
+		return true;
+	}
 }
 
+/* All of them at once: no two draws know of each other's places. */
 static void draw_insns(uint64_t *r)
 {
-	static struct sample samples[ACTOR_PLACES];
+	static struct sample samples[2 * ACTOR_PLACES];
 	int nr = 0, i;
 
-	while (nr < ACTOR_PLACES) {
-		sample_draw(samples, ACTOR_PLACES, r);
-		for (i = 0; i < ACTOR_PLACES && nr < ACTOR_PLACES; i++)
-			if (wanted(&samples[i]))
-				actor_insns[nr++] = samples[i].addr;
+	sample_draw(samples, 2 * ACTOR_PLACES, r);
+	for (i = 0; i < 2 * ACTOR_PLACES; i++) {
+		/* They are sorted: leave out as many anywhere. */
+		if (wanted(&samples[i]))
+			samples[nr++].addr = samples[i].addr;
 	}
+	REQUIRE(nr >= ACTOR_PLACES && nr_refused, "%d places, %d are refused", nr, nr_refused);
+	for (i = 0; i < ACTOR_PLACES; i++)
+		actor_insns[i] = samples[(uint64_t)i * nr / ACTOR_PLACES].addr;
 }
 
 void actors_setup(uint64_t *r)
@@ -176,8 +195,6 @@ static void singles_end(void)
 
 static struct tramp_attach batch[BATCH];
 static int batch_fds[BATCH];
-/* Where each of the batch came from in actor_insns[]. */
-static int batch_places[BATCH];
 static uint32_t nr_batch;
 /* Of this process: two of them may be at one place, one program may not be there twice. */
 static int batch_prog;
@@ -202,32 +219,23 @@ static void probes_detach(void)
 	}
 }
 
-static void probe_fill(uint32_t i, uint32_t place, uint64_t *r)
+static void probe_fill(uint32_t i, uint64_t addr, uint64_t *r)
 {
 	struct tramp_attach *a = &batch[i];
 
-	batch_places[i] = place;
 	memset(a, 0, sizeof(*a));
 	a->size = sizeof(*a);
 	a->prog_fd = batch_prog;
-	a->addr = actor_insns[batch_places[i]];
+	a->addr = addr;
 	a->flags = TRAMP_ATTACH_F_COOKIE;
 	if (rnd(r) % 4 == 0)
 		a->flags |= TRAMP_ATTACH_F_NO_JUMP;
 }
 
 /*
- * The batch without item @i, which was refused. This process takes another place from then on, so
- * that most batches are granted at once.
+ * BATCH different places. A batch is all or nothing: without the one that is refused, it is tried
+ * once more. Some batches have one that cannot be granted, so that all goes back.
  */
-static void probe_leave_out(uint32_t i, uint32_t nr, uint64_t *r)
-{
-	actor_insns[batch_places[i]] = actor_insns[rnd(r) % ACTOR_PLACES];
-	batch[i] = batch[nr - 1];
-	batch_places[i] = batch_places[nr - 1];
-}
-
-/* BATCH different places. A batch is all or nothing: those refused are found one by one first. */
 static void probes_step(uint64_t *r)
 {
 	struct tramp_attach_batch b = { .size = sizeof(b), .item_size = sizeof(batch[0]),
@@ -246,14 +254,16 @@ static void probes_step(uint64_t *r)
 		return;
 	}
 	for (i = 0; i < BATCH; i++, place = (place + step) % ACTOR_PLACES)
-		probe_fill(i, place, r);
+		probe_fill(i, actor_insns[place], r);
+	if (rnd(r) % 4 == 0)
+		probe_fill(rnd(r) % BATCH, refused_insns[rnd(r) % nr_refused], r);
 	for (b.count = BATCH; b.count;) {
 		if (!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &b))
 			break;
 		refused("ATTACH_BATCH", -errno, &b.refusal);
 		if (b.failed >= b.count)
 			return;
-		probe_leave_out(b.failed, b.count--, r);
+		batch[b.failed] = batch[--b.count];
 	}
 	for (nr_batch = 0; nr_batch < b.count; nr_batch++)
 		batch_fds[nr_batch] = batch[nr_batch].link_fd;

@@ -129,8 +129,9 @@ static void hotplug_step(uint64_t *r)
 }
 
 const struct actor surrounding_actors[] = {
-	{ "kernel kprobes", NULL, kprobes_step, NULL, 10000 },
-	{ "kernel fentry", fentry_begin, fentry_step, NULL, 10000 },
+	/* Each step holds locks that ours wait for, as long as its grace periods take. */
+	{ "kernel kprobes", NULL, kprobes_step, NULL, 500000 },
+	{ "kernel fentry", fentry_begin, fentry_step, NULL, 500000 },
 	{ "function tracer", NULL, tracer_step, NULL, 2000000 },
 	{ "profiler", NULL, profile_step, NULL, 300000 },
 	{ "hotplug", hotplug_begin, hotplug_step, NULL, 0 },
