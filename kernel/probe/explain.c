@@ -70,7 +70,7 @@ static void explain_entry(const struct tramp_place *place, struct tramp_insn_inf
 {
 	const struct tramp_target *target = tramp_target_find(place->sym.start, 0);
 
-	if (place->addr != tramp_place_entry(place->sym.start))
+	if (place->addr != place->entry_addr)
 		return;
 	if (target && target->nr[TRAMP_LIST_KPROBE])
 		info->flags |= TRAMP_INSN_F_PROBED;

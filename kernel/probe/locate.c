@@ -75,6 +75,24 @@ bool tramp_place_is_site(unsigned long addr)
 	return KSYM(ftrace_location)(addr) == addr;
 }
 
+/*
+ * The symbol that holds @base. A module may go at any time: its text is read with preemption off,
+ * which the kernel waits for before it frees any.
+ */
+static int find_symbol(unsigned long base, struct tramp_place *place)
+{
+	int err = -ENOENT;
+
+	preempt_disable();
+	if ((KSYM(core_kernel_text)(base) || KSYM(__module_text_address)(base)) &&
+	    tramp_text_symbol(base, &place->sym)) {
+		place->entry_addr = tramp_place_entry(place->sym.start);
+		err = 0;
+	}
+	preempt_enable();
+	return err;
+}
+
 static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 		   struct tramp_refusal *why)
 {
@@ -82,6 +100,7 @@ static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 	unsigned long base = at->addr;
 	int err;
 
+	memset(place, 0, sizeof(*place));
 	if (!base) {
 		snprintf(full, sizeof(full), "%s%s%s", at->module, *at->module ? ":" : "",
 			 at->symbol);
@@ -95,7 +114,7 @@ static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 		err = tramp_text_unique(at->symbol, base, why);
 	if (err)
 		return err;
-	if (!tramp_text_symbol(base, &place->sym))
+	if (find_symbol(base, place))
 		return tramp_refuse(why, TRAMP_REASON_NOT_TEXT, base, "%s",
 				    at->addr ? "no symbol holds it" : full);
 	if (at->offset >= place->sym.start + place->sym.size - base)
@@ -103,7 +122,7 @@ static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 				    place->sym.start + place->sym.size - base);
 	place->addr = base + at->offset;
 	if (place->addr == place->sym.start)
-		place->addr = tramp_place_entry(place->addr);
+		place->addr = place->entry_addr;
 	return 0;
 }
 
@@ -129,17 +148,26 @@ static int read_code(struct tramp_place *place, struct tramp_refusal *why)
 	return 0;
 }
 
+int tramp_place_address(const struct tramp_probe_at *at, unsigned long *addr,
+			struct tramp_refusal *why)
+{
+	struct tramp_place place;
+	int err = resolve(at, &place, why);
+
+	*addr = place.addr;
+	return err;
+}
+
 int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *place, bool exact,
 		       struct tramp_refusal *why)
 {
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
-	memset(place, 0, sizeof(*place));
 	err = resolve(at, place, why);
 	if (err)
 		return err;
-	place->entry = place->addr == tramp_place_entry(place->sym.start);
+	place->entry = place->addr == place->entry_addr;
 	tramp_place_deny(place);
 	if (!exact)
 		return 0;

@@ -27,6 +27,7 @@ struct tramp_probe_at {
 struct tramp_place {
 	unsigned long addr;		/* behind an ENDBR if it is a function's entry */
 	struct tramp_symbol sym;
+	unsigned long entry_addr;	/* tramp_place_entry() of its symbol */
 	struct module *module;		/* without a reference; NULL: the kernel proper */
 	bool ftrace;			/* it is an ftrace site */
 	bool entry;			/* it is the start of its symbol, but for an ENDBR */
@@ -53,6 +54,18 @@ bool tramp_place_is_site(unsigned long addr);
 
 /* Where a function begins behind its ENDBR; @addr itself if there is none. */
 unsigned long tramp_place_entry(unsigned long addr);
+
+/**
+ * tramp_place_address() - find the address of a probe, as tramp_place_locate() will
+ * @at: where
+ * @addr: (out) the address; in a module that may be gone by then
+ * @why: why not
+ *
+ * Context: may sleep. No locks: a batch need not wait for tramp_mutex with each of its places.
+ * Return: 0 or a negative errno.
+ */
+int tramp_place_address(const struct tramp_probe_at *at, unsigned long *addr,
+			struct tramp_refusal *why);
 
 /**
  * tramp_place_locate() - find the place of a probe, without the rules

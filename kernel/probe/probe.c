@@ -84,19 +84,17 @@ static int update(struct tramp_probe *probe, struct tramp_refusal *why)
 
 int tramp_probe_prepare(const struct tramp_probe_at *at, bool all, struct tramp_refusal *why)
 {
-	struct tramp_place place;
+	unsigned long addr;
 	int err;
 
 	if (!tramp_ksyms.has_probes)
 		return tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0, "see INFO");
-	mutex_lock(&tramp_mutex);
-	err = tramp_place_locate(at, &place, false, why);
-	mutex_unlock(&tramp_mutex);
-	if (err || (!all && tramp_place_is_site(place.addr)))
+	err = tramp_place_address(at, &addr, why);
+	if (err || (!all && tramp_place_is_site(addr)))
 		return err;
-	err = tramp_map_read(place.addr);
+	err = tramp_map_read(addr);
 	if (err == -ENOENT)
-		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, place.addr, NULL);
+		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, addr, NULL);
 	return err ? tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL) : 0;
 }
 

@@ -48,7 +48,7 @@ static int find(const struct tramp_attach *req, struct tramp_place *place,
 
 	if (err)
 		return err;
-	if (place->addr != tramp_place_entry(place->sym.start))
+	if (place->addr != place->entry_addr)
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, place->addr,
 				    "a return probe goes to a function's entry, offset 0");
 	if (!place->ftrace)

@@ -35,6 +35,7 @@
 #include <linux/extable.h>
 #include <linux/jump_label.h>
 #include <linux/mm.h>
+#include <linux/rculist.h>
 #include <linux/static_call.h>
 #include <linux/vmalloc.h>
 #include "map.h"
@@ -43,9 +44,13 @@
 #include "base/peek.h"
 #include "text.h"
 
-/* Text, and bitmaps of its bytes. The bitmaps are one allocation, which @starts begins. */
+/*
+ * Text, and bitmaps of its bytes. The bitmaps are one allocation, which @starts begins. They are
+ * used with tramp_mutex held; from where to where the text is, under RCU as well.
+ */
 struct area {
 	struct list_head node;
+	struct rcu_head rcu;
 	struct module *mod;		/* NULL: the kernel */
 	unsigned long start;
 	unsigned long end;
@@ -54,7 +59,7 @@ struct area {
 	unsigned long *reserved;
 };
 
-static LIST_HEAD(areas);		/* tramp_mutex */
+static LIST_HEAD(areas);		/* tramp_mutex; read under RCU, too */
 static DEFINE_MUTEX(reading);		/* one reader at a time; taken before tramp_mutex */
 
 static bool in_area(const struct area *area, unsigned long addr)
@@ -62,21 +67,38 @@ static bool in_area(const struct area *area, unsigned long addr)
 	return addr >= area->start && addr < area->end;
 }
 
-static struct area *find_area(unsigned long addr)
+/* tramp_mutex held, or RCU's read lock. */
+static struct area *search(unsigned long addr)
 {
 	struct area *area;
 
-	lockdep_assert_held(&tramp_mutex);
-	list_for_each_entry(area, &areas, node) {
+	list_for_each_entry_rcu(area, &areas, node, lockdep_is_held(&tramp_mutex)) {
 		if (in_area(area, addr))
 			return area;
 	}
 	return NULL;
 }
 
+static struct area *find_area(unsigned long addr)
+{
+	lockdep_assert_held(&tramp_mutex);
+	return search(addr);
+}
+
 bool tramp_map_ready(unsigned long addr)
 {
 	return find_area(addr);
+}
+
+/* The same without tramp_mutex, out of date at once if it is a module's. */
+static bool is_ready(unsigned long addr)
+{
+	bool ready;
+
+	rcu_read_lock();
+	ready = search(addr);
+	rcu_read_unlock();
+	return ready;
 }
 
 bool tramp_map_target(unsigned long addr)
@@ -266,21 +288,36 @@ static int find_text(struct area *area, unsigned long addr)
 	return in_area(area, addr) ? 0 : -ENOENT;
 }
 
-static void read_text(struct area *area)
+/*
+ * Symbols from @addr on, for a tick: others wait for the mutex as long, and it waits for them, which
+ * would take too long with each symbol. Return: where it goes on.
+ */
+static unsigned long read_some(struct area *area, unsigned long addr)
 {
-	unsigned long addr, end;
+	unsigned long end, since = jiffies;
 	struct tramp_symbol sym;
 
-	for (addr = area->start; addr < area->end; addr = end) {
+	mutex_lock(&tramp_mutex);
+	tramp_text_lock();
+	do {
 		if (tramp_text_symbol(addr, &sym))
 			end = min(sym.start + sym.size, area->end);
 		else
 			end = addr + 1;
-		mutex_lock(&tramp_mutex);
-		tramp_text_lock();
 		read_symbol(area, addr, end);
-		tramp_text_unlock();
-		mutex_unlock(&tramp_mutex);
+		addr = end;
+	} while (addr < area->end && time_before_eq(jiffies, since));
+	tramp_text_unlock();
+	mutex_unlock(&tramp_mutex);
+	return addr;
+}
+
+static void read_text(struct area *area)
+{
+	unsigned long addr = area->start;
+
+	while (addr < area->end) {
+		addr = read_some(area, addr);
 		cond_resched();
 	}
 	read_tables(area);
@@ -317,7 +354,7 @@ static int read_area(unsigned long addr)
 		read_text(area);
 		/* With the reference still held: forget() comes later, or not at all. */
 		mutex_lock(&tramp_mutex);
-		list_add(&area->node, &areas);
+		list_add_rcu(&area->node, &areas);
 		mutex_unlock(&tramp_mutex);
 	}
 	module_put(ref);
@@ -326,14 +363,13 @@ static int read_area(unsigned long addr)
 
 int tramp_map_read(unsigned long addr)
 {
-	bool ready;
 	int err;
 
+	/* Nearly always: no lock, which a batch would wait for with each of its places. */
+	if (is_ready(addr))
+		return 0;
 	mutex_lock(&reading);
-	mutex_lock(&tramp_mutex);
-	ready = tramp_map_ready(addr);
-	mutex_unlock(&tramp_mutex);
-	err = ready ? 0 : read_area(addr);
+	err = is_ready(addr) ? 0 : read_area(addr);
 	mutex_unlock(&reading);
 	return err;
 }
@@ -345,8 +381,9 @@ void tramp_map_forget(const struct module *mod)
 	lockdep_assert_held(&tramp_mutex);
 	list_for_each_entry_safe(area, tmp, &areas, node) {
 		if (!mod || area->mod == mod) {
-			list_del(&area->node);
-			free_area(area);
+			list_del_rcu(&area->node);
+			kvfree(area->starts);
+			kfree_rcu(area, rcu);
 		}
 	}
 }

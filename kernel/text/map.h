@@ -23,7 +23,7 @@ bool tramp_map_ready(unsigned long addr);
  *
  * Once for the kernel and for each module; takes around a second for the kernel.
  *
- * Context: may sleep; takes tramp_mutex, for a symbol at a time.
+ * Context: may sleep. Takes tramp_mutex if the text is not ready, for a tick at a time.
  * Return: 0, -ENOMEM, or -ENOENT if there is no text at @addr (any more).
  */
 int tramp_map_read(unsigned long addr);
