@@ -162,11 +162,32 @@ static enum tramp_x86_kind classify_0f(const struct tramp_x86_insn *insn)
 	}
 }
 
+/* The prefix that VEX and EVEX encode beside the opcode: 0 none, 1 66, 2 F3, 3 F2. */
+static u8 vex_pp(const struct tramp_x86_insn *insn)
+{
+	u32 at = 0;
+
+	while (tramp_x86_prefix(insn->bytes[at]))
+		at++;
+	return insn->bytes[at + (insn->bytes[at] == 0xc5 ? 1 : 2)] & 3;
+}
+
+/*
+ * Of these only jkzd and jknzd are branches, 8 bits or 32. No processor has them but Knights
+ * Corner. With 66, 74 and 75 are vpcmpeqb and vpcmpeqw.
+ */
+static enum tramp_x86_kind classify_vex(const struct tramp_x86_insn *insn)
+{
+	u8 opcode = insn->opcode & ~1;
+
+	return insn->map == 1 && (opcode == 0x74 || opcode == 0x84) && !vex_pp(insn) ?
+	       TRAMP_X86_FIXED : TRAMP_X86_PLAIN;
+}
+
 enum tramp_x86_kind tramp_x86_classify(const struct tramp_x86_insn *insn)
 {
-	/* those encodings have neither branches nor traps */
 	if (insn->vex)
-		return TRAMP_X86_PLAIN;
+		return classify_vex(insn);
 	if (insn->map == 0)
 		return classify_one_byte(insn);
 	return insn->map == 1 ? classify_0f(insn) : TRAMP_X86_PLAIN;

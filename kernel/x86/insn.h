@@ -108,6 +108,7 @@ enum tramp_x86_kind {
  * - int3, int n, int1, into, ud0-2, iret, uiret, eretu, erets, syscall, sysret,
  *   sysenter, sysexit, hlt, rsm, mov to ss, lss, xbegin, far branches;
  * - enclu, encls, enclv, getsec, vmlaunch, vmresume, vmrun, skinit, seamret;
+ * - branches on masks (jkzd, jknzd), which one processor had;
  * - branches with a 66 prefix, since processors disagree about their length, and with
  *   a LOCK prefix, since they trap.
  *

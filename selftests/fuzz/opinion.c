@@ -66,6 +66,8 @@ static bool is_fixed(const struct zydis *z)
 	case ZYDIS_MNEMONIC_VMRUN:
 	case ZYDIS_MNEMONIC_SKINIT:
 	case ZYDIS_MNEMONIC_SEAMRET:
+	case ZYDIS_MNEMONIC_JKZD:
+	case ZYDIS_MNEMONIC_JKNZD:
 		return true;
 	case ZYDIS_MNEMONIC_MOV:
 		return z->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&

@@ -125,6 +125,11 @@ static const struct classified kinds[] = {
 	{ TRAMP_X86_PLAIN, CODE("\x0f\xae\xe8") },		/* lfence */
 	{ TRAMP_X86_PLAIN, CODE("\x0f\x30") },			/* wrmsr */
 	{ TRAMP_X86_PLAIN, CODE("\xf3\xa4") },			/* rep movsb */
+	{ TRAMP_X86_FIXED, CODE("\xc5\xf8\x85\1\2\3\4") },	/* jknzd */
+	{ TRAMP_X86_FIXED, CODE("\x2e\xc4\xe1\x78\x84\1\2\3\4") },
+	{ TRAMP_X86_PLAIN, CODE("\xc5\xf9\x74\xc1") },		/* vpcmpeqb */
+	{ TRAMP_X86_PLAIN, CODE("\xc4\xe1\x79\x75\xc1") },
+	{ TRAMP_X86_PLAIN, CODE("\x62\xf1\x7d\x48\x74\xc1") },
 	/* the same opcode bytes in maps where they mean something else */
 	{ TRAMP_X86_PLAIN, CODE("\xc5\xf8\x77") },
 	{ TRAMP_X86_PLAIN, CODE("\xc5\xfb\x70\xc1\x01") },
