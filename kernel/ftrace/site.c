@@ -63,11 +63,25 @@ unsigned long tramp_site_direct(unsigned long ip)
 	return direct;
 }
 
+/*
+ * Ours while there are probes (probe/kprobe_veto.c), by an ops that changes the instruction pointer:
+ * no direct call can be beside it. So there is none at other times either, which would keep it off.
+ */
+static bool is_hooked(unsigned long ip)
+{
+	unsigned long func = tramp_ksyms.arch_prepare_optimized_kprobe;
+
+	return func && ip == KSYM(ftrace_location)(func);
+}
+
 int tramp_site_check(unsigned long ip, struct tramp_refusal *why)
 {
 	char name[KSYM_SYMBOL_LEN];
 	unsigned long holder;
 
+	if (is_hooked(ip))
+		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, ip,
+				    "the trampoline module hooks it for its probes");
 	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	holder = tramp_site_direct(ip);

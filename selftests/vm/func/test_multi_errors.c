@@ -17,6 +17,7 @@
 #include "probe.h"
 #include "record.h"
 #include "selftests/vm/func/multi.skel.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
 #include "selftests/vm/lib/record.skel.h"
 
 static struct multi *skel;
@@ -386,6 +387,66 @@ static void test_detached_twice(void)
 	check_nothing_left();
 }
 
+/* A probe of ours at the first instruction of a function that can have an int3. */
+static struct attachment put_probe(const char *func)
+{
+	struct attachment a;
+	struct probe_func f;
+	uint32_t i = 0;
+
+	REQUIRE(!probe_explain(&f, 0, func, false), "%s cannot be explained", func);
+	while (i < f.nr && f.insns[i].mode != TRAMP_MODE_INT3 && f.insns[i].mode != TRAMP_MODE_JUMP)
+		i++;
+	REQUIRE(i < f.nr, "%s has no place for a probe", func);
+	a = attach_insn(OURS, bpf_program__fd(probe_skel->progs.count),
+			f.addr + f.insns[i].offset, 0, 0);
+	probe_func_free(&f);
+	return a;
+}
+
+/*
+ * Probes of ours have a hook at a function of the kernel's, beside which no direct call can be. So
+ * it is left out, and its hook is there when probes come later.
+ */
+static void test_hooked(void)
+{
+	struct attachment probe = {};
+	struct many *m;
+	int before;
+	uint32_t mode;
+
+	setup();
+	probe_setup();
+	for (before = 1; before >= 0; before--) {
+		if (before)
+			probe = put_probe("tt_hot2");
+		m = many_new();
+		many_add_name(m, "arch_prepare_optimized_kprobe");
+		many_add_name(m, "tt_hot1");
+		skel->bss->hits = 0;
+		many_attach(m, prog, TRAMP_MULTI_F_SKIP);
+		CHECK_EQ(m->cmd.nr_attached, 1, "attached");
+		CHECK_EQ(m->reasons[0], TRAMP_REASON_SITE_HELD, "the hooked function");
+		tt_call(dev, "tt_hot1 n=3 1");
+		CHECK_EQ(skel->bss->hits, 3, "hits");
+		if (!before)
+			probe = put_probe("tt_hot2");
+		mode = attachment_query(&probe).mode;
+		CHECK(mode == TRAMP_MODE_INT3 || mode == TRAMP_MODE_JUMP, "the probe: mode %u",
+		      mode);
+		detach(&probe);
+		many_detach(m);
+		/* Until the hook is given back. */
+		sleep(2);
+	}
+	m = many_new();
+	many_add_name(m, "tt_hot1");
+	many_add_name(m, "arch_prepare_optimized_kprobe");
+	expect("the hooked function", m, 0, -EBUSY, TRAMP_REASON_SITE_HELD, 1);
+	CHECK(strstr(m->cmd.refusal.detail, "hooks"), "%s", m->cmd.refusal.detail);
+	free(m);
+}
+
 static const struct ktap_test tests[] = {
 	{ "form", test_form, 60 },
 	{ "names", test_names, 60 },
@@ -395,6 +456,7 @@ static const struct ktap_test tests[] = {
 	{ "one_bad", test_one_bad, 120 },
 	{ "twice", test_twice, 60 },
 	{ "held", test_held, 60 },
+	{ "hooked", test_hooked, 60 },
 	{ "module", test_module, 60 },
 	{ "detached_twice", test_detached_twice, 120 },
 };
