@@ -377,6 +377,18 @@ void tramp_target_detach(struct tramp_member *member)
 	tramp_target_put_locked(target);
 }
 
+int tramp_target_check_prog(unsigned long addr, const struct bpf_prog *prog, u32 kind,
+			    struct tramp_refusal *why)
+{
+	const struct tramp_target *target = NULL;
+	struct tramp_symbol sym;
+
+	lockdep_assert_held(&tramp_mutex);
+	if (tramp_text_symbol(addr, &sym))
+		target = tramp_target_find(sym.start, 0);
+	return target ? tramp_members_check(&target->members, prog, kind, sym.start, why) : 0;
+}
+
 int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 			 struct tramp_refusal *why)
 {

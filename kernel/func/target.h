@@ -187,6 +187,21 @@ int tramp_target_check_join(unsigned long addr, u32 more, struct tramp_refusal *
  */
 void tramp_target_leave_out(const struct tramp_counts *counts);
 
+/**
+ * tramp_target_check_prog() - whether a function's image runs a program already
+ * @addr: an address in the function
+ * @prog: the program; NULL: nothing to check
+ * @kind: TRAMP_KIND_KPROBE or TRAMP_KIND_KRETPROBE
+ * @why: which link it is
+ *
+ * For those that bring the same function's hits to programs in another way.
+ *
+ * Context: tramp_mutex held.
+ * Return: 0 or a negative errno.
+ */
+int tramp_target_check_prog(unsigned long addr, const struct bpf_prog *prog, u32 kind,
+			    struct tramp_refusal *why);
+
 /* DIRECT if a kprobe program at a function's entry would have that mode, or FTRACE_OPS. */
 enum tramp_mode tramp_target_entry_mode(unsigned long addr, unsigned long site);
 

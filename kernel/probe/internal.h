@@ -26,6 +26,13 @@ struct tramp_coming;
  */
 int tramp_probe_prepare(const struct tramp_probe_at *at, bool all, struct tramp_refusal *why);
 
+/*
+ * Whether a probe at @addr runs a program already, for those who run it another way there.
+ * tramp_mutex held. Return: 0 or a negative errno, with the link in @why.
+ */
+int tramp_probe_check_prog(unsigned long addr, const struct bpf_prog *prog, u32 kind,
+			   struct tramp_refusal *why);
+
 /* The probe that a member is at; NULL once detached, and for one in a function's image. */
 static inline struct tramp_probe *tramp_probe_of(const struct tramp_member *member)
 {

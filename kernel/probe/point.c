@@ -44,11 +44,15 @@ void tramp_probe_leave(struct tramp_member *member)
 static int replace(struct tramp_member *member, struct tramp_slot *slot,
 		   struct tramp_refusal *why)
 {
+	int err;
+
 	if (tramp_probe_of(member))
 		return tramp_probe_replace(member, slot, why);
 	if (slot->func_ip)
 		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, 0, NULL);
-	return tramp_target_replace(member, slot, why);
+	err = tramp_probe_check_prog(tramp_target_of(member)->func.site, slot->prog, member->kind,
+				     why);
+	return err ?: tramp_target_replace(member, slot, why);
 }
 
 bool tramp_probe_is_gone(const struct tramp_member *member)

@@ -301,6 +301,29 @@ static bool knows_func_ip(const struct tramp_probe *probe)
 	return probe->mode == TRAMP_MODE_KPROBE || !probe->entry;
 }
 
+/*
+ * A program runs once a hit. It may be at the probe already, or in the image of the function whose
+ * entry this is: it came before one that a probe had to be made for.
+ */
+static int check_prog(const struct tramp_probe *probe, const struct bpf_prog *prog, u32 kind,
+		      struct tramp_refusal *why)
+{
+	int err = tramp_members_check(&probe->members, prog, kind, probe->addr, why);
+
+	if (err || !probe->entry)
+		return err;
+	return tramp_target_check_prog(probe->addr, prog, kind, why);
+}
+
+int tramp_probe_check_prog(unsigned long addr, const struct bpf_prog *prog, u32 kind,
+			   struct tramp_refusal *why)
+{
+	const struct tramp_probe *probe = tramp_probe_lookup(addr);
+
+	lockdep_assert_held(&tramp_mutex);
+	return probe ? tramp_members_check(&probe->members, prog, kind, addr, why) : 0;
+}
+
 /* One more program at a probe that is there. */
 static int join(struct tramp_probe *probe, const struct tramp_member *member, u32 flags,
 		struct tramp_refusal *why)
@@ -319,8 +342,7 @@ static int join(struct tramp_probe *probe, const struct tramp_member *member, u3
 		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_SITE_HELD, probe->addr,
 				    "other programs are there in mode %s",
 				    tramp_mode_name(probe->mode));
-	return tramp_members_check(&probe->members, member->slot->prog, member->kind, probe->addr,
-				   why);
+	return check_prog(probe, member->slot->prog, member->kind, why);
 }
 
 /*
@@ -488,7 +510,7 @@ int tramp_probe_replace(struct tramp_member *member, struct tramp_slot *slot,
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, 0, NULL);
 	if (!knows_func_ip(probe) && slot->func_ip)
 		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, probe->addr, NULL);
-	err = tramp_members_check(&probe->members, slot->prog, member->kind, probe->addr, why);
+	err = check_prog(probe, slot->prog, member->kind, why);
 	if (err)
 		return err;
 	member->slot = slot;

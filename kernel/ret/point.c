@@ -193,8 +193,11 @@ static int replace(struct tramp_member *member, struct tramp_slot *slot,
 
 	if (err)
 		return err;
-	return is_direct(member) ? tramp_target_replace(member, slot, why) :
-				   tramp_rethook_replace(member, slot, why);
+	if (!is_direct(member))
+		return tramp_rethook_replace(member, slot, why);
+	/* Another link may have brought the program here by a rethook. */
+	err = tramp_rethook_check(tramp_target_of(member)->func.site, slot->prog, why);
+	return err ?: tramp_target_replace(member, slot, why);
 }
 
 static u64 misses(const struct tramp_member *member)

@@ -279,7 +279,8 @@ int tramp_rethook_replace(struct tramp_member *member, struct tramp_slot *slot,
 	lockdep_assert_held(&tramp_mutex);
 	if (tramp_probe_is_gone(&rh->entry))
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, 0, NULL);
-	err = tramp_rethook_check(rh->addr, slot->prog, why);
+	err = tramp_rethook_check(rh->addr, slot->prog, why) ?:
+	      tramp_target_check_prog(rh->addr, slot->prog, member->kind, why);
 	if (err)
 		return err;
 	member->slot = slot;

@@ -255,10 +255,19 @@ static void test_held(void)
 	detach(&k);
 }
 
+static void twice(int fd)
+{
+	struct attachment a = attach_insn_try(OURS, fd, site, 0, 0);
+
+	CHECK(a.err == -EBUSY && a.reply.refusal.reason == TRAMP_REASON_ALREADY_ATTACHED,
+	      "twice: %s, %s", strerror(-a.err), tramp_reason_name(a.reply.refusal.reason));
+	detach(&a);
+}
+
 /* A program that asks for the function's address must run from a kprobe of the kernel. */
 static void test_func_ip(void)
 {
-	struct attachment direct, asks;
+	struct attachment direct, asks, other;
 	int ask;
 
 	setup();
@@ -270,6 +279,15 @@ static void test_func_ip(void)
 	call();
 	CHECK_EQ(probe_skel->bss->func_ip, func, "the function");
 	CHECK_EQ(probe_skel->bss->counted[0], 1, "the other one");
+	/* Whichever way leads to a program, it runs once. */
+	twice(prog_fd(probe_skel->progs.count));
+	other = put(prog_fd(probe_skel->progs.count_too), 1);
+	CHECK_EQ(mode_of(&other), TRAMP_MODE_KPROBE, "joins the kprobe");
+	CHECK_EQ(bpf_link_update(other.fd, prog_fd(probe_skel->progs.count), NULL), -EBUSY,
+		 "update to one in the function's image");
+	CHECK_EQ(bpf_link_update(direct.fd, prog_fd(probe_skel->progs.count_too), NULL), -EBUSY,
+		 "update to one of the kprobe");
+	detach(&other);
 	detach(&asks);
 	CHECK(bpf_link_update(direct.fd, ask, NULL) == -EOPNOTSUPP, "update to it: %s",
 	      strerror(errno));

@@ -276,6 +276,27 @@ static void test_order(void)
 	}
 }
 
+/* A program runs once a return, by the exit image or by a rethook. */
+static void test_once(void)
+{
+	struct attachment hold, p[2];
+	int prog[2], i;
+
+	setup("about our own links");
+	prog[0] = prog_fd(probe_skel->progs.count);
+	prog[1] = prog_fd(probe_skel->progs.count_too);
+	hold = hold_site("tt_hot3");
+	p[0] = attach_return(OURS, prog[0], "tt_hot3", 0, 1);
+	detach(&hold);
+	p[1] = attach_return(OURS, prog[1], "tt_hot3", 0, 2);
+	CHECK_EQ(attachment_query(&p[0]).mode, TRAMP_MODE_RETHOOK, "the first");
+	CHECK_EQ(attachment_query(&p[1]).mode, TRAMP_MODE_DIRECT, "the second");
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(bpf_link_update(p[i].fd, prog[!i], NULL), -EBUSY, "update of link %d", i);
+	for (i = 0; i < 2; i++)
+		detach(&p[i]);
+}
+
 static void refused(const char *what, int prog, struct tramp_attach *want, int err, uint32_t reason)
 {
 	struct attachment a;
@@ -321,6 +342,7 @@ static const struct ktap_test tests[] = {
 	{ "no_exit_image", test_no_exit_image, 60 },
 	{ "entry_image", test_entry_image, 60 },
 	{ "update", test_update, 60 },
+	{ "once", test_once, 60 },
 	{ "order", test_order, 60 },
 	{ "refused", test_refused, 60 },
 };
