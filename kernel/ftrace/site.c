@@ -64,8 +64,9 @@ unsigned long tramp_site_direct(unsigned long ip)
 }
 
 /*
- * Ours while there are probes (probe/kprobe_veto.c), by an ops that changes the instruction pointer:
- * no direct call can be beside it. So there is none at other times either, which would keep it off.
+ * Ours while there are probes (probe/kprobe_veto.c), by an ops that changes the instruction
+ * pointer: no direct call can be beside it. So there is none at other times either, which would
+ * keep it off.
  */
 static bool is_hooked(unsigned long ip)
 {

@@ -289,8 +289,8 @@ static int find_text(struct area *area, unsigned long addr)
 }
 
 /*
- * Symbols from @addr on, for a tick: others wait for the mutex as long, and it waits for them, which
- * would take too long with each symbol. Return: where it goes on.
+ * Symbols from @addr on, for a tick: others wait for the mutex as long, and it waits for them,
+ * which would take too long with each symbol. Return: where it goes on.
  */
 static unsigned long read_some(struct area *area, unsigned long addr)
 {
