@@ -206,6 +206,15 @@ static struct stack_event stacks_of(const struct traced_func *f, const struct tr
 				     .tgid = call->tgid, .comm = call->comm };
 }
 
+/*
+ * The value of an argument as it was at entry. NULL: a record has no room for it, which happens
+ * in trace_many.c alone.
+ */
+static const __u64 *slots_of(const struct traced_call *call, const struct tramp_arg *arg)
+{
+	return arg->slot + arg->nr_slots <= TRACE_MAX_SLOTS ? &call->slots[arg->slot] : NULL;
+}
+
 static void print_text(const struct traced_func *f, const struct traced_call *call,
 		       const struct trace_members *members, const struct stack_show *show,
 		       int depth)
@@ -224,10 +233,13 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 	printf("%s%s%s(", color(COLOR_FUNCTION), f->sym->name, color(COLOR_NONE));
 	for (i = 0; i < p->nr_args; i++) {
 		const struct tramp_arg *arg = &p->args[i];
-		bool is_str = arg->slot < TRACE_MAX_SLOTS && f->str_kind[arg->slot];
+		const __u64 *slots = slots_of(call, arg);
 
 		printf("%s%s=", i ? ", " : "", arg->name);
-		print_value(f, call, arg, &call->slots[arg->slot], is_str ? str++ : -1);
+		if (slots)
+			print_value(f, call, arg, slots, f->str_kind[arg->slot] ? str++ : -1);
+		else
+			putchar('?');
 	}
 	putchar(')');
 	if (call->end) {
@@ -264,11 +276,13 @@ static void print_json(const struct traced_func *f, const struct traced_call *ca
 		json_put_str(j, "module", f->sym->module);
 	for (i = 0; i < p->nr_args; i++) {
 		const struct tramp_arg *arg = &p->args[i];
-		bool is_str = arg->slot < TRACE_MAX_SLOTS && f->str_kind[arg->slot];
+		const __u64 *slots = slots_of(call, arg);
+		json_object *value = NULL;
 
-		json_object_object_add(args, arg->name,
-				       value_to_json(f, call, arg, &call->slots[arg->slot],
-						     is_str ? str++ : -1));
+		if (slots)
+			value = value_to_json(f, call, arg, slots,
+					      f->str_kind[arg->slot] ? str++ : -1);
+		json_object_object_add(args, arg->name, value);
 	}
 	json_object_object_add(j, "args", args);
 	if (call->end) {
