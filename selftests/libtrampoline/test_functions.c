@@ -24,12 +24,25 @@ static uint64_t addrs[4];
 static char names[64];
 static int fails;
 static uint32_t failed;
+/* Those of the last probe. */
+static uint32_t probe_flags;
+
+static int attach_probe(struct tramp_attach *cmd)
+{
+	probe_flags = cmd->flags;
+	cmd->link_id = 6;
+	cmd->link_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	REQUIRE(cmd->link_fd >= 0, "/dev/null");
+	return 0;
+}
 
 static int answer_multi(unsigned long cmd, void *arg)
 {
 	struct tramp_attach_multi *m = arg;
 	uint32_t *reasons = (uint32_t *)(uintptr_t)m->reasons;
 
+	if (cmd == TRAMP_IOC_ATTACH)
+		return attach_probe(arg);
 	CHECK_EQ(cmd, TRAMP_IOC_ATTACH_MULTI, "command");
 	CHECK_EQ(m->size, sizeof(*m), "size");
 	CHECK_EQ(!m->addrs, !!m->names, "addresses or names");
@@ -160,6 +173,32 @@ static void test_selection(void)
 	sorts__destroy(skel);
 }
 
+/* Attach flags are for those programs of an object that they apply to. */
+static void test_object(void)
+{
+	TRAMP_OPTS(tramp_object_attach_opts, opts, .attach_flags = TRAMP_ATTACH_F_NO_JUMP |
+		   TRAMP_ATTACH_F_NO_KPROBE | TRAMP_ATTACH_F_NO_OPS, .maxactive = 3);
+	TRAMP_OPTS(tramp_attach_opts, one, .flags = TRAMP_ATTACH_F_NO_JUMP);
+	struct sorts *skel = begin();
+	struct tramp_links *links;
+
+	bpf_program__set_autoload(skel->progs.on_many, true);
+	bpf_program__set_autoload(skel->progs.on_returns, true);
+	bpf_program__set_autoload(skel->progs.on_both, true);
+	bpf_program__set_autoload(skel->progs.on_offset, true);
+	links = tramp_object__attach(skel->obj, &opts);
+	REQUIRE(links, "%s", tramp_last_error()->message);
+	CHECK_EQ(tramp_links__count(links), 4, "links");
+	CHECK_EQ(probe_flags, opts.attach_flags, "of the probe");
+	tramp_links__destroy(links);
+	/* Of a program alone they are a mistake. */
+	CHECK(!tramp_attach(skel->progs.on_many, &one), "a probe's flag");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	CHECK(last_error_says("attach flags 0x4 are for probes"), "which");
+	CHECK_CLOSED();
+	sorts__destroy(skel);
+}
+
 /* As libbpf takes it: what can be had of it. */
 static void test_pattern(void)
 {
@@ -274,6 +313,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "addresses", .run = test_addresses },
 	{ .name = "names", .run = test_names },
 	{ .name = "selection", .run = test_selection },
+	{ .name = "object", .run = test_object },
 	{ .name = "pattern", .run = test_pattern },
 	{ .name = "options", .run = test_options },
 	{ .name = "long-names", .run = test_long_names },

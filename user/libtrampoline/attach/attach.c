@@ -313,7 +313,13 @@ struct tramp_link *tramp_attach(const struct bpf_program *prog,
 
 uint32_t libtramp_flags_for(const struct bpf_program *prog, uint32_t flags)
 {
-	return bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE ? flags : flags & ~PROBE_FLAGS;
+	const char *section = bpf_program__section_name(prog), *pattern;
+	uint32_t multi;
+
+	if (bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE &&
+	    !libtramp_is_multi(section, &multi, &pattern))
+		return flags;
+	return flags & ~PROBE_FLAGS;
 }
 
 static struct tramp_link *attach_by_fd(int prog_fd, const struct tramp_attach_opts *opts)
