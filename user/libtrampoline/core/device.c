@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -18,29 +17,11 @@
 #include "device.h"
 #include "error.h"
 
-/* Does the kernel forbid attaching altogether? The chosen level is in brackets. */
-static bool locked_down(void)
-{
-	char buf[128];
-	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
-	bool yes = false;
-
-	if (!f)
-		return false;
-	if (fgets(buf, sizeof(buf), f))
-		yes = !strstr(buf, "[none]") && strchr(buf, '[');
-	fclose(f);
-	return yes;
-}
-
 static int open_failed(int err, const char *subject)
 {
 	switch (err) {
+	/* From the module, which asks for capabilities here; lockdown is up to each command. */
 	case -EPERM:
-		/* The module itself answers EPERM; root is refused by lockdown only. */
-		if (geteuid() == 0 && locked_down())
-			return LIBTRAMP_FAIL(-EPERM, TRAMP_REASON_LOCKDOWN, subject, NO_DETAIL);
-		/* fall through */
 	case -EACCES:
 		return LIBTRAMP_FAIL(-EPERM, TRAMP_REASON_PERMISSION, subject,
 				     "cannot open " TRAMP_DEVICE);
