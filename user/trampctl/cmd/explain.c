@@ -304,6 +304,22 @@ static int explain_instructions(const struct tramp_syms *syms, const char *arg, 
 	return explain_code(syms, arg, &opts, all, can);
 }
 
+/* Options that mean nothing together, or with these arguments. Returns 0 or EXIT_USAGE. */
+static int check_options(int argc, char **argv)
+{
+	bool instructions = code_opts.whole || code_opts.source;
+	int i;
+
+	for (i = 0; i < argc; i++)
+		instructions |= is_place(argv[i]);
+	if ((code_opts.debuginfo.vmlinux || code_opts.debuginfo.ko) && !code_opts.source)
+		return usage_error("--vmlinux and --ko are for --source, which is not given");
+	if ((code_opts.intel || code_opts.opcodes) && !instructions)
+		return usage_error("--intel and --opcodes are for instructions: "
+				   "give --code, --source or an offset");
+	return 0;
+}
+
 static int explain_run(int argc, char **argv)
 {
 	json_object *all = json_output ? json_object_new_array() : NULL;
@@ -311,9 +327,8 @@ static int explain_run(int argc, char **argv)
 	bool all_can = true, can, unasked = false;
 	int i, rc;
 
-	if ((code_opts.debuginfo.vmlinux || code_opts.debuginfo.ko) && !code_opts.source)
-		rc = usage_error("--vmlinux and --ko are for --source, which is not given");
-	else
+	rc = check_options(argc, argv);
+	if (!rc)
 		rc = load_syms(&syms);
 	if (rc)
 		goto out;
@@ -347,8 +362,9 @@ const struct cmd cmd_explain = {
 		"FUNCTION is a name, or MODULE:NAME. With an offset, or for an address (0x...) alone, it\n"
 		"shows what a probe at that instruction would be, and why it is no better. --code shows\n"
 		"this for all instructions of the function, and --source the lines of source, if\n"
-		"debuginfo is installed. Exits with 0 if programs can be attached to\n"
-		"each, with 6 if one of them takes no program, with 3 if one does not exist.\n",
+		"debuginfo is installed. --intel and --opcodes are for either, or an instruction alone.\n"
+		"Exits with 0 if programs can be attached to each, with 6 if one of them takes no\n"
+		"program, with 3 if one does not exist.\n",
 	.opts = explain_opts,
 	.min_args = 1,
 	.max_args = -1,

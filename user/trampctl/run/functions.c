@@ -34,7 +34,8 @@ int function_args_option(struct function_options *o, const char *arg)
 	unsigned int min, max;
 	char end;
 
-	if (strspn(arg, "0123456789-") == strlen(arg)) {
+	/* %u takes a sign. */
+	if (strspn(arg, "0123456789-") == strlen(arg) && arg[0] != '-' && !strstr(arg, "--")) {
 		if (sscanf(arg, "%4u-%4u%c", &min, &max, &end) == 2 && min <= max)
 			goto good;
 		max = UINT16_MAX;
