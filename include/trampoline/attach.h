@@ -50,9 +50,12 @@ struct tramp_attach_opts {
  * tramp_attach() - attach a loaded program where its section name says
  * @prog: loaded by libbpf (bpf_object__load()) and not attached by it. Its kind comes from the
  *	program: SEC("fentry/FUNC"), SEC("fexit/FUNC"), SEC("fmod_ret/FUNC") and their sleepable
- *	forms; SEC("kprobe/FUNC"), SEC("kprobe/FUNC+OFFSET") and SEC("kretprobe/FUNC"). Its
- *	function comes from the section name. For a tracing program it may also come from
- *	bpf_program__set_attach_target() before loading, for a probe also from @opts.
+ *	forms; SEC("kprobe/FUNC"), SEC("kprobe/FUNC+OFFSET") and SEC("kretprobe/FUNC");
+ *	SEC("kprobe.multi/PATTERN"), SEC("kretprobe.multi/PATTERN") and
+ *	SEC("kprobe.session/PATTERN") for all functions that the pattern matches
+ *	(trampoline/multi.h). Its function comes from the section name. For a tracing program it
+ *	may also come from bpf_program__set_attach_target() before loading, for a probe also from
+ *	@opts.
  * @opts: options, or NULL
  *
  * A tracing program runs on every call of the function that enters after this returned. A probe
@@ -64,7 +67,8 @@ struct tramp_attach_opts {
  * with the reasons listed there:
  *  -EINVAL      @prog is NULL or not loaded, unknown flag, bad @sz; a probe without or
  *               with a malformed place (TRAMP_LIB_BAD_PLACE)
- *  -EOPNOTSUPP  a kind this version cannot attach (NOT_BUILT), e.g. SEC("kprobe.multi/...")
+ *  -EOPNOTSUPP  a kind this version cannot attach (NOT_BUILT, e.g. SEC("ksyscall/...");
+ *               PROG_TYPE, ATTACH_TYPE)
  *  -EBUSY       the program is attached already (ALREADY_ATTACHED; for exit programs
  *               also TRAMP_LIB_KERNEL_ATTACHED), or the place is taken
  *  -ENODEV      the module is not loaded (TRAMP_LIB_NO_DEVICE)

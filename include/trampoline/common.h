@@ -210,7 +210,8 @@ TRAMP_API int tramp_reason_by_name(const char *name);
  * tramp_kind_name() - the name of a kind
  * @kind: enum tramp_kind
  *
- * Return: "fentry", "fexit", "fmod_ret", "kprobe", "kretprobe"; "none", "unknown".
+ * Return: "fentry", "fexit", "fmod_ret", "kprobe", "kretprobe", "kprobe.multi",
+ * "kretprobe.multi", "kprobe.session"; "none", "unknown".
  */
 TRAMP_API const char *tramp_kind_name(unsigned int kind);
 

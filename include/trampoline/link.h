@@ -150,7 +150,8 @@ TRAMP_API int tramp_link__destroy(struct tramp_link *link);
  * @func_addr: the function's address; 0 if hidden from the caller
  * @image_addr: the image's address; 0 if hidden or none
  * @hits: times the program was run by this attachment
- * @misses: times it was not, because it was running already where it may not nest
+ * @misses: times it was not, because it was running already where it may not nest, or because
+ *	@maxactive calls were inside (struct tramp_attach_opts)
  * @sleepable: the program may sleep
  * @func_name: the function
  * @module: its module; empty: the kernel proper
@@ -159,7 +160,8 @@ TRAMP_API int tramp_link__destroy(struct tramp_link *link);
  * @offset: a probe: bytes from @func_name
  * @reason_addr: the address @mode_reason is about; 0 if hidden or none
  * @mode_reason: a probe that is no jump: enum tramp_reason why not, OPT_PENDING if it may
- *	become one; MODULE_GONE if it went with its module
+ *	become one; MODULE_GONE if it went with its module. A return probe in mode RETHOOK: why
+ *	it is not DIRECT
  * @region_len: a probe that is a jump: bytes that the jump covers
  * @nr_funcs: a program on many functions: how many; @func_name is the first of them
  */

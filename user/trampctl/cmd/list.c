@@ -62,6 +62,9 @@ const struct cmd cmd_list = {
 		"One line a link: its id, kind, mode, function, program, hits, misses, and the image's\n"
 		"name in /proc/kallsyms. The mode says how hits reach the program. direct: the function\n"
 		"calls our image. ops: through ftrace, since another direct caller holds the function.\n"
-		"jump, int3, kprobe: a probe; after a colon, why it is no jump.\n",
+		"jump, int3, kprobe: a probe; after a colon, why it is no jump. rethook: a return probe\n"
+		"through the kernel's rethook; after a colon, why it is not direct. The kinds are fentry,\n"
+		"fexit, fmod_ret, kprobe and kretprobe; kprobe.multi, kretprobe.multi and kprobe.session\n"
+		"are on many functions, whose number stands for the function.\n",
 	.run = list_run,
 };
