@@ -219,6 +219,25 @@ static void probes_detach(void)
 	}
 }
 
+/* Some are jumps by themselves; once the optimiser has been through, all that can be. */
+static void probes_leave(bool flush)
+{
+	uint32_t i;
+
+	if (flush)
+		probe_flush();
+	for (i = 0; i < nr_batch; i += BATCH / 16)
+		add(&my_counts->jumps,
+		    tramp_query_link(batch[i].link_id).mode == TRAMP_MODE_JUMP);
+	probes_detach();
+}
+
+static void probes_end(void)
+{
+	if (nr_batch)
+		probes_leave(true);
+}
+
 static void probe_fill(uint32_t i, uint64_t addr, uint64_t *r)
 {
 	struct tramp_attach *a = &batch[i];
@@ -243,13 +262,7 @@ static void probes_step(uint64_t *r)
 	uint32_t place = rnd(r) % ACTOR_PLACES, step = 1 + rnd(r) % (ACTOR_PLACES - 1), i;
 
 	if (nr_batch) {
-		/* Some are jumps by themselves. With this, all that can be. */
-		if (rnd(r) % 2)
-			probe_flush();
-		i = rnd(r) % nr_batch;
-		add(&my_counts->jumps,
-		    tramp_query_link(batch[i].link_id).mode == TRAMP_MODE_JUMP);
-		probes_detach();
+		probes_leave(rnd(r) % 2);
 		add(&my_counts->done, 1);
 		return;
 	}
@@ -425,7 +438,7 @@ static void observer_step(uint64_t *r)
 
 const struct actor attach_actors[] = {
 	{ "entries and exits", singles_begin, singles_step, singles_end, 1000 },
-	{ "probes", probes_begin, probes_step, probes_detach, 5000 },
+	{ "probes", probes_begin, probes_step, probes_end, 5000 },
 	{ "many", many_begin, many_step, NULL, 10000 },
 	{ "returns", NULL, returns_step, NULL, 1000 },
 	{ "modules", NULL, modules_step, NULL, 10000 },
