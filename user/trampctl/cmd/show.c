@@ -110,6 +110,15 @@ static void print_attachment(const struct tramp_link_info *info, const char *pro
 	free(image);
 }
 
+/* Others have chosen the name: it may have bytes that a terminal takes for commands. */
+static void print_holder(const char *before, const char *name)
+{
+	char *text = quote_text(name, strlen(name));
+
+	printf("  held by    %s%s", before, text);
+	free(text);
+}
+
 static void show_text(const struct tramp_link_info *info, const struct holders *h,
 		      const char *proto, const char *tag)
 {
@@ -126,10 +135,14 @@ static void show_text(const struct tramp_link_info *info, const struct holders *
 		print_attachment(info, proto);
 	else if (info->mode_reason)
 		print_mode(info);
-	for (i = 0; i < h->nr; i++)
-		printf("  held by    %s (pid %u)\n", h->list[i].comm, h->list[i].pid);
-	for (i = 0; i < h->nr_pins; i++)
-		printf("  held by    the pin %s\n", h->pins[i]);
+	for (i = 0; i < h->nr; i++) {
+		print_holder("", h->list[i].comm);
+		printf(" (pid %u)\n", h->list[i].pid);
+	}
+	for (i = 0; i < h->nr_pins; i++) {
+		print_holder("the pin ", h->pins[i]);
+		putchar('\n');
+	}
 	if (!h->nr && !h->nr_pins)
 		printf("  held by    nobody that can be seen: another user's process, or a hidden pin\n");
 	free(place);

@@ -96,13 +96,21 @@ bool utf8_char(const char *s, size_t len, size_t *used)
 	return true;
 }
 
+/* Does a terminal take this character for a command? U+0080 to U+009F are two bytes of UTF-8. */
+static bool is_control(const char *s, size_t used)
+{
+	const unsigned char *u = (const unsigned char *)s;
+
+	return u[0] < 0x20 || u[0] == 0x7f || (used == 2 && u[0] == 0xc2 && u[1] < 0xa0);
+}
+
 /**
  * quote_text() - make text safe to show
  * @s: the text, up to a zero or @len
  * @len: bytes at @s
  *
- * Control characters and bytes that are not UTF-8 become \n, \t, \r, or \xNN; a
- * backslash and a double quote get a backslash.
+ * Control characters, with those behind ASCII (U+0080 to U+009F), and bytes that are not
+ * UTF-8 become \n, \t, \r, or \xNN; a backslash and a double quote get a backslash.
  *
  * Return: a new string without surrounding quotes, to be freed by the caller.
  */
@@ -116,14 +124,15 @@ char *quote_text(const char *s, size_t len)
 	while (i < len) {
 		unsigned char c = s[i];
 
-		if (!utf8_char(s + i, len - i, &used) || c < 0x20 || c == 0x7f) {
+		if (!utf8_char(s + i, len - i, &used) || is_control(s + i, used)) {
 			if (c == '\n' || c == '\t' || c == '\r') {
 				out[o++] = '\\';
 				out[o++] = c == '\n' ? 'n' : c == '\t' ? 't' : 'r';
-			} else {
-				o += sprintf(out + o, "\\x%02x", c);
+				i++;
+				continue;
 			}
-			i++;
+			for (; used; used--)
+				o += sprintf(out + o, "\\x%02x", (unsigned char)s[i++]);
 			continue;
 		}
 		if (c == '"' || c == '\\')
