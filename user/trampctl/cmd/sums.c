@@ -97,7 +97,7 @@ static void show_json(struct sums *s, const char *type)
 	json_object_object_add(j, s->kind->list, list);
 	if (!strcmp(type, "end"))
 		json_object_object_add(j, "lost", many_lost_json(&s->many, 0));
-	json_print(j);
+	json_print_to(strcmp(type, "end") ? stdout : output_for_end(), j);
 	s->since = now;
 }
 
@@ -145,7 +145,7 @@ int sums_run(struct sums *s, int argc, char **argv)
 		many_halt(&s->many);
 		if (!rc)
 			rc = show(s, "end");
-		if (!output_failed() && !json_output)
+		if ((!output_failed() || output_is_blocked()) && !json_output)
 			many_warn_lost(&s->many, 0);
 	}
 	free(s->found);

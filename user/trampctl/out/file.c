@@ -325,9 +325,11 @@ bool output_can_rotate(void)
 	return out.can_rotate;
 }
 
-/* Where the last JSON object goes. */
+/* Where the last JSON object goes: to a reader that hangs it would not, or behind half a line. */
 FILE *output_for_end(void)
 {
+	if (output_is_blocked())
+		return stderr;
 	return out.path && output_failed() ? stderr : stdout;
 }
 

@@ -5,6 +5,7 @@
  * and it notes the errno of the first write that fails.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,19 +22,33 @@ static int output_errno;
 static const char *output_verb = "write to";
 static const char *output_remedy;
 
-/* For stdio, to which less than @len is an error: it drops the rest. */
+/* Signals so far that end the command. */
+static volatile sig_atomic_t stops;
+
+/* One of them found a write that blocks: nobody reads, so nothing more is written. */
+static bool is_blocked;
+
+/*
+ * For stdio, to which less than @len is an error: it drops the rest, and comes again with the next
+ * line. Behind a failure that would be another wait, or a line that follows half a line.
+ */
 static ssize_t write_all(void *unused, const char *buf, size_t len)
 {
+	const sig_atomic_t before = stops;
 	size_t done = 0;
 	ssize_t n;
 
 	(void)unused;
-	for (; done < len; done += n) {
+	while (done < len && !output_errno && !is_blocked) {
 		n = write(STDOUT_FILENO, buf + done, len - done);
 		if (n < 0) {
 			output_set_failed(output_verb, errno, NULL);
 			break;
 		}
+		done += n;
+		/* A signal cuts a write that has begun, without an error; the next would block. */
+		if (done < len && stops != before)
+			output_set_failed(output_verb, EINTR, NULL);
 	}
 	return done;
 }
@@ -42,7 +57,8 @@ static ssize_t write_all(void *unused, const char *buf, size_t len)
  * output_start() - have standard output note what goes wrong
  *
  * To be called before anything is printed. One line is one write: what reads the pipe sees each
- * call as it happens.
+ * call as it happens. A file that is larger than it may be (ulimit -f) is an error of the write,
+ * and no reason to be killed.
  */
 void output_start(void)
 {
@@ -51,6 +67,13 @@ void output_start(void)
 	if (f)
 		stdout = f;
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* A signal has come that ends the command. Called by its handler. */
+void output_stop(void)
+{
+	stops++;
 }
 
 /* Has a write to standard output failed, or what was to make room for it? */
@@ -59,14 +82,24 @@ bool output_failed(void)
 	return output_errno;
 }
 
-/* Did a signal end the write? If so that is forgotten: the line is lost, the output is good. */
+/*
+ * Did a signal end a write? That is no failure: the line is lost, the output is good. Only signals
+ * that end the command have a handler, so others do not.
+ */
 bool output_was_interrupted(void)
 {
 	if (output_errno != EINTR)
 		return false;
 	output_errno = 0;
+	is_blocked = true;
 	clearerr(stdout);
 	return true;
+}
+
+/* Is it known that nobody reads it? */
+bool output_is_blocked(void)
+{
+	return is_blocked || output_errno == EINTR;
 }
 
 /**
@@ -116,7 +149,7 @@ int output_finish(int rc)
 	struct problem p = { .exit_code = EXIT_FAILED, .reason = "output" };
 
 	fflush(stdout);
-	if (!output_failed())
+	if (output_was_interrupted() || !output_failed())
 		return rc;
 	p.err = output_errno;
 	p.remedy = output_remedy ?: remedy_of_write(output_errno);

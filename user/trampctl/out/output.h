@@ -10,8 +10,10 @@
 extern const char *output_name;
 
 void output_start(void);
+void output_stop(void);
 bool output_failed(void);
 bool output_was_interrupted(void);
+bool output_is_blocked(void);
 void output_set_failed(const char *verb, int err, const char *remedy);
 int output_finish(int rc);
 

@@ -24,6 +24,7 @@ static void on_signal(int sig)
 {
 	(void)sig;
 	stopped = 1;
+	output_stop();
 }
 
 /* From here on the signals that end a command end the loop. */
