@@ -107,6 +107,8 @@ static int show(struct sums *s, const char *type)
 
 	if (rc)
 		return rc;
+	/* If the disk is full, the file ends here. */
+	output_next();
 	if (json_output)
 		show_json(s, type);
 	else

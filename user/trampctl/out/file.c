@@ -8,7 +8,8 @@
  *
  * Rotation is between events: an event begins, and FILE has its size, so FILE becomes FILE.1 as
  * logrotate has it, FILE.1 FILE.2 and so on. Without --keep no file is removed before there are
- * MAX_KEEP. If a write fails, FILE is cut where the event began: all that it has is whole.
+ * MAX_KEEP. If a write fails, FILE is cut where the event began: all that it has is whole. Of sums,
+ * what is shown at an interval counts as one event.
  *
  * A process has one output, and so this has one state.
  */
@@ -38,11 +39,11 @@ static struct {
 	uint64_t rotate;		/* 0: never */
 	unsigned int keep;		/* 0: as many as can be */
 	bool is_regular, is_new, has_begun, can_rotate;
-	off_t whole;			/* up to here it has whole events */
+	off_t whole;			/* up to here it has whole events; -1: not known */
 	uint64_t events;		/* begun in this file ... */
 	uint64_t *full;			/* ... and in FILE.i, as far as they are ours */
 	uint64_t rotations, removed_files, removed_events;
-} out;
+} out = { .whole = -1 };
 
 /* -------------------------------------------------------------- options -- */
 
@@ -267,12 +268,14 @@ void output_begin(void)
 	if (!out.path)
 		return;
 	out.has_begun = true;
-	if (!out.is_regular || fstat(STDOUT_FILENO, &st) || !st.st_size)
+	if (!out.is_regular || fstat(STDOUT_FILENO, &st))
 		return;
-	if (out.rotate)
+	if (st.st_size && out.rotate)
 		rotate();
-	else if (ftruncate(STDOUT_FILENO, 0))
+	else if (st.st_size && ftruncate(STDOUT_FILENO, 0))
 		output_set_failed("empty", errno, NULL);
+	else
+		out.whole = 0;
 	out.rotations = 0;
 }
 
@@ -289,6 +292,9 @@ bool output_next(void)
 	if (!out.path || output_failed())
 		return false;
 	fflush(stdout);
+	/* The text in front of it may just have failed, and is not whole then. */
+	if (output_failed())
+		return false;
 	if (out.is_regular && !fstat(STDOUT_FILENO, &st))
 		out.whole = st.st_size;
 	if (!out.rotate || (uint64_t)out.whole < out.rotate) {
@@ -308,7 +314,7 @@ bool output_next(void)
  */
 void output_cut(void)
 {
-	if (!out.is_regular || !out.has_begun)
+	if (!out.is_regular || out.whole < 0)
 		return;
 	__fpurge(stdout);
 	if (ftruncate(STDOUT_FILENO, out.whole))
