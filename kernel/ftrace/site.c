@@ -72,7 +72,7 @@ static bool is_hooked(unsigned long ip)
 {
 	unsigned long func = tramp_ksyms.arch_prepare_optimized_kprobe;
 
-	return func && ip == KSYM(ftrace_location)(func);
+	return func && ip == tramp_site_of(func);
 }
 
 int tramp_site_check(unsigned long ip, struct tramp_refusal *why)
