@@ -51,8 +51,8 @@ bool actors_stop(void);
 
 /*
  * Functions of the kernel and of the test module, and instructions, which actors choose from. A
- * prime: whatever step an actor goes through them in, it meets all. All of
- * the instructions could have a probe when they were drawn.
+ * prime: whatever step an actor goes through them in, it meets all. All the instructions could
+ * have a probe when they were drawn.
  */
 #define ACTOR_PLACES 4001
 extern uint64_t *actor_funcs;
