@@ -172,6 +172,41 @@ static uint64_t kb_in_slabs(void)
 	return kb;
 }
 
+static uint64_t slab_kb(void)
+{
+	char *text;
+	uint64_t kb;
+
+	/* Each CPU keeps changes to itself until there are enough: reading this adds them. */
+	free(read_file("/proc/sys/vm/stat_refresh"));
+	text = read_file("/proc/meminfo");
+	kb = number_after(text, "Slab:", 0);
+	free(text);
+	return kb;
+}
+
+/*
+ * All slabs, and of these what is in none: large objects. The two files are about one moment if
+ * nothing has changed while they are read. Slabs are freed behind everybody's back: it may take a
+ * few times, and the last one counts in any case.
+ */
+static void measure_slabs(struct memory *m)
+{
+	uint64_t before;
+	int i;
+
+	m->slab_kb = slab_kb();
+	for (i = 0; i < 20; i++) {
+		before = m->slab_kb;
+		m->large_kb = kb_in_slabs();
+		m->slab_kb = slab_kb();
+		if (m->slab_kb == before)
+			break;
+		usleep(50000);
+	}
+	m->large_kb = m->slab_kb - m->large_kb;
+}
+
 static uint64_t lines_of(const char *path)
 {
 	char *text = read_file(path);
@@ -208,11 +243,8 @@ void memory_measure(struct memory *m)
 	count_caches(m);
 	usleep(300000);
 
-	/* Each CPU keeps changes to itself until there are enough: reading this adds them. */
-	free(read_file("/proc/sys/vm/stat_refresh"));
+	measure_slabs(m);
 	text = read_file("/proc/meminfo");
-	m->slab_kb = number_after(text, "Slab:", 0);
-	m->large_kb = m->slab_kb - kb_in_slabs();
 	m->percpu_kb = number_after(text, "Percpu:", 0);
 	m->vmalloc_kb = number_after(text, "VmallocUsed:", 0);
 	free(text);
