@@ -50,7 +50,8 @@ void many_fill(struct many *m, uint32_t nr)
 		sel = tramp_syms__select(syms, &what);
 	REQUIRE(sel, "%s", tramp_last_error()->message);
 	for (i = 0; (!nr || m->cmd.nr < nr) && i < tramp_selection__count(sel); i++)
-		many_add(m, tramp_selection__get(sel, i)->sym->addr);
+		if (strcmp(tramp_selection__get(sel, i)->sym->name, MANY_HOOKED))
+			many_add(m, tramp_selection__get(sel, i)->sym->addr);
 	REQUIRE(nr ? m->cmd.nr == nr : m->cmd.nr, "%u functions", m->cmd.nr);
 	tramp_selection__free(sel);
 	tramp_syms__free(syms);

@@ -9,6 +9,8 @@
 
 /* More than any kernel has. */
 #define MANY_MAX 65536
+/* Held by our module's probes, so never to be had for a direct call. */
+#define MANY_HOOKED "arch_prepare_optimized_kprobe"
 
 /**
  * struct many - a request, and what came of it
@@ -31,7 +33,7 @@ void many_add(struct many *m, uint64_t addr);
 void many_add_name(struct many *m, const char *name);
 /*
  * Functions that ftrace can patch and that are not on the deny list, until there are @nr; 0: all
- * of them, modules' as well.
+ * of them, modules' as well. MANY_HOOKED is not among them.
  */
 void many_fill(struct many *m, uint32_t nr);
 /* 0 or a negative errno; many_attach() fails the test. */
