@@ -115,7 +115,7 @@ struct tramp_x86_call {
  * @task_bpf_ctx: offset of bpf_ctx in struct task_struct
  * @run_ctx_size: sizeof(struct bpf_tramp_run_ctx), a multiple of 8, at most 64
  * @run_ctx_cookie: offset of bpf_cookie in it
- * @run_ctx_saved: offset of saved_run_ctx in it
+ * @run_ctx_saved: offset of saved_run_ctx in it, which the cookie does not overlap
  * @trace_ctx_size: sizeof(struct bpf_trace_run_ctx), the run context of probes: a
  *	multiple of 8, at most 64
  * @trace_ctx_cookie: offset of bpf_cookie in it; all else in it is 0 for a probe

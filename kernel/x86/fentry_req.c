@@ -56,6 +56,14 @@ static bool run_ctx_has(const struct tramp_x86_env *env, u32 off)
 	return off <= env->run_ctx_size && env->run_ctx_size - off >= 8;
 }
 
+/* Else a program found the context before in the place of its cookie. */
+static bool saved_fits(const struct tramp_x86_env *env)
+{
+	u32 cookie = env->run_ctx_cookie, saved = env->run_ctx_saved;
+
+	return run_ctx_has(env, saved) && (saved >= cookie + 8 || cookie >= saved + 8);
+}
+
 static bool check_call(const struct tramp_x86_env *env, const struct tramp_x86_call *c)
 {
 	bool guarded = c->flags & TRAMP_X86_CALL_GUARDED;
@@ -72,7 +80,7 @@ static bool check_call(const struct tramp_x86_env *env, const struct tramp_x86_c
 	    !run_ctx_has(env, env->run_ctx_cookie))
 		return false;
 	/* with kernel policy enter() and exit() do the rest */
-	return guarded || (run_ctx_has(env, env->run_ctx_saved) && env->task_bpf_ctx <= 0x7fffffff);
+	return guarded || (saved_fits(env) && env->task_bpf_ctx <= 0x7fffffff);
 }
 
 static bool check_calls(const struct tramp_x86_env *env, const struct tramp_x86_call *c, u32 nr)

@@ -148,7 +148,8 @@ bool fuzz_run_ctx_fine(const struct tramp_x86_env *env, bool guarded)
 	if (!size_fine(env->run_ctx_size) || !word_in(env->run_ctx_cookie, env->run_ctx_size))
 		return false;
 	/* with kernel policy enter() and exit() do the rest */
-	return guarded || (word_in(env->run_ctx_saved, env->run_ctx_size) && task_fine(env));
+	return guarded || (word_in(env->run_ctx_saved, env->run_ctx_size) && task_fine(env) &&
+			   abs((int)(env->run_ctx_saved - env->run_ctx_cookie)) >= 8);
 }
 
 bool fuzz_trace_ctx_fine(const struct tramp_x86_env *env)

@@ -64,7 +64,7 @@ static bool find_prefixes(struct tramp_x86_insn *insn)
 		if (pfx)
 			insn->prefixes |= pfx;
 		else if (insn->vex)
-			break;
+			return (byte & 0xf0) != 0x40;
 		else if (i < start - 1)
 			return false;
 		else

@@ -311,6 +311,8 @@ static void bad_request(void)
 	BAD("cookie partly behind the run_ctx", env.run_ctx_cookie = 9);
 	BAD("cookie at 2^32 - 8", env.run_ctx_cookie = 0xfffffff8);
 	BAD("saved behind the run_ctx", env.run_ctx_saved = 16);
+	BAD("saved in place of the cookie", env.run_ctx_saved = env.run_ctx_cookie);
+	BAD("saved partly over the cookie", env.run_ctx_saved = env.run_ctx_cookie + 7);
 	BAD("saved at 2^32 - 1", env.run_ctx_saved = 0xffffffff);
 	BAD("bpf_ctx at 2^31", env.task_bpf_ctx = 0x80000000);
 }
