@@ -75,6 +75,9 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(bpf_find_btf_id, "functions cannot be asked for by BTF id") \
 	X(bpf_trampoline_get, "attaching does not wait for extensions of the program") \
 	X(bpf_trampoline_put, "attaching does not wait for extensions of the program") \
+	X(ftrace_rec_iter_next, "a live-patched function fails all that come with it") \
+	X(ftrace_rec_iter_record, "a live-patched function fails all that come with it") \
+	X(ftrace_rec_iter_start, "a live-patched function fails all that come with it") \
 	X(kallsyms_on_each_match_symbol, "functions of the same name are not told apart") \
 	X(kallsyms_on_each_symbol, "no functions by name for programs on many") \
 	X(perf_event_ksymbol, "perf does not learn of images") \
@@ -135,6 +138,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(direct_mutex, NULL) \
 	X(btf_idr, "functions cannot be asked for by BTF id") \
 	X(direct_functions, "many functions take longer") \
+	X(ftrace_lock, "a live-patched function fails all that come with it") \
 	X(ftrace_regs_caller, "many functions take longer") \
 	X(x86_return_thunk, "the thunk for returns is found by another name") \
 	X(__x86_indirect_its_thunk_array, "indirect branches get kprobes if the CPU needs it") \

@@ -49,6 +49,7 @@
 #include "base/ksyms.h"
 #include "group.h"
 #include "hold.h"
+#include "ipmodify.h"
 #include "room.h"
 #include "site.h"
 
@@ -201,6 +202,7 @@ static int check_many(const unsigned long *ips, u32 nr, struct tramp_refusal *wh
 int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
 			   struct tramp_site **out, bool *entered, struct tramp_refusal *why)
 {
+	unsigned long blamed = ips[0];
 	struct tramp_site *site;
 	int err;
 
@@ -220,9 +222,11 @@ int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
 	/* If one calls it after all, it is attached and stays: detaching copes with that. */
 	if (err && !any_calls(ips, nr, code)) {
 		/* For a moment the ops may have been on ftrace's list: free nothing here. */
-		if (err == -EBUSY)
+		if (err == -EBUSY) {
 			check_many(ips, nr, why);
-		err = tramp_site_error(err, ips[0], why);
+			blamed = tramp_ipmodify_among(ips, nr) ?: blamed;
+		}
+		err = tramp_site_error(err, blamed, why);
 		tramp_site_retire(site);
 		*entered = true;
 		return err;

@@ -4,6 +4,7 @@
  * tramp_target_check()), and attaches nothing.
  */
 #include "explain.h"
+#include "ftrace/ipmodify.h"
 #include "gate.h"
 #include "prog/runtime.h"
 #include "target.h"
@@ -15,10 +16,25 @@ static bool is_no_function(enum tramp_reason reason)
 	       reason == TRAMP_REASON_MODULE_GONE || reason == TRAMP_REASON_MISSING_SYMBOL;
 }
 
-static void explain_programs(struct tramp_explain *ex, const struct tramp_func *func)
+/*
+ * ATTACH does not look for live patches: ftrace refuses the call. In mode ops they do not matter,
+ * and where the site is ours there is none.
+ */
+static int check(const struct tramp_func *func, const struct tramp_target *target, bool patched,
+		 enum tramp_list list, enum tramp_mode *mode, struct tramp_refusal *why)
 {
 	/* For a program that does not sleep; on PREEMPT_RT all may. */
 	bool sleeps = !tramp_inline_guards();
+	int err = tramp_target_check(func, target, list, sleeps, 0, mode, why);
+
+	if (!err && patched && *mode == TRAMP_MODE_DIRECT)
+		err = tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, func->addr, "%s", func->name);
+	return err;
+}
+
+static void explain_programs(struct tramp_explain *ex, const struct tramp_func *func)
+{
+	bool patched = func->site && tramp_ipmodify_among(&func->site, 1);
 	struct tramp_refusal entry = {}, exit = {};
 	enum tramp_mode mode = TRAMP_MODE_NONE, exit_mode;
 	const struct tramp_target *target;
@@ -31,10 +47,10 @@ static void explain_programs(struct tramp_explain *ex, const struct tramp_func *
 	ex->nr_progs = func->site && tramp_gate_runs(func->addr);
 	if (target)
 		ex->nr_progs += tramp_target_nr(target);
-	err = tramp_target_check(func, target, TRAMP_LIST_FENTRY, sleeps, 0, &mode, &entry);
+	err = check(func, target, patched, TRAMP_LIST_FENTRY, &mode, &entry);
 	ex->fentry_reason = err ? entry.reason : 0;
 	ex->mode = err ? TRAMP_MODE_NONE : mode;
-	err = tramp_target_check(func, target, TRAMP_LIST_FEXIT, sleeps, 0, &exit_mode, &exit);
+	err = check(func, target, patched, TRAMP_LIST_FEXIT, &exit_mode, &exit);
 	ex->fexit_reason = err ? exit.reason : 0;
 	mutex_unlock(&tramp_mutex);
 

@@ -8,9 +8,9 @@
  *  - A module that goes would take its functions along. So each module is held by a reference,
  *    as the kernel's own links of many functions hold theirs. One that is still coming is
  *    refused, and so is init text (base/peek.h has why).
- *  - Somebody else may take a function's site. Then ftrace refuses all of them, and
- *    tramp_site_attach_many() says who has it. So it is with a function that we hold, if its
- *    programs leave no room meanwhile. If they go, it is attached to alone.
+ *  - Somebody else may take a function's site, or live-patch it. Then ftrace refuses all of them,
+ *    and tramp_site_attach_many() says which one it was, and who has it. So it is with a function
+ *    that we hold, if its programs leave no room meanwhile. If they go, it is attached to alone.
  */
 #include <linux/ftrace.h>
 #include <linux/sched/signal.h>
@@ -20,6 +20,7 @@
 #include "base/ksyms.h"
 #include "base/peek.h"
 #include "base/sorted.h"
+#include "ftrace/ipmodify.h"
 #include "ftrace/site.h"
 #include "func/gate.h"
 #include "func/resolve.h"
@@ -99,7 +100,7 @@ static int check_site(struct tramp_funcs *funcs, unsigned long addr, unsigned lo
 }
 
 static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
-		 struct tramp_refusal *why)
+		 const struct tramp_ipmodify *patched, struct tramp_refusal *why)
 {
 	unsigned long site, offset;
 	char name[KSYM_NAME_LEN];
@@ -126,7 +127,10 @@ static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
 		return tramp_refuse(why, TRAMP_REASON_BLACKLISTED, addr, "%s", name);
 	if (returns && tramp_func_noreturn(name))
 		return tramp_refuse(why, TRAMP_REASON_NORETURN, addr, "%s", name);
-	return check_site(funcs, addr, site, why);
+	err = check_site(funcs, addr, site, why);
+	if (!err && tramp_ipmodify_has(patched, site))
+		err = tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, addr, "%s", name);
+	return err;
 }
 
 /* Note why an item is left out, or that it fails the request. */
@@ -145,8 +149,8 @@ static int leave_out(struct tramp_funcs_req *req, struct tramp_func_item *item, 
 	return err;
 }
 
-static int check_all(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
-		     struct tramp_refusal *why)
+static int check_each(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
+		      const struct tramp_ipmodify *patched, struct tramp_refusal *why)
 {
 	struct tramp_refusal one;
 	u32 i, kept = U32_MAX;
@@ -167,7 +171,7 @@ static int check_all(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 			err = tramp_refuse(&one, TRAMP_REASON_ALREADY_ATTACHED, item->addr,
 					   "named twice");
 		else
-			err = check(funcs, item->addr, req->returns, &one);
+			err = check(funcs, item->addr, req->returns, patched, &one);
 		if (err)
 			err = leave_out(req, item, err, &one, why);
 		else
@@ -177,6 +181,18 @@ static int check_all(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 	}
 	return kept == U32_MAX ? tramp_refuse(why, TRAMP_REASON_SYNTAX, 0,
 					      "no function is left to attach to") : 0;
+}
+
+static int check_all(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
+		     struct tramp_refusal *why)
+{
+	struct tramp_ipmodify patched;
+	int err = tramp_ipmodify_find(&patched);
+
+	err = err ? tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL) :
+		    check_each(req, funcs, &patched, why);
+	tramp_ipmodify_free(&patched);
+	return err;
 }
 
 /* Leave out what an exit image is not right for, or leave that to a rethook. */

@@ -30,11 +30,13 @@ kernels: $(MODULE_KERNELS:%=$(O)/kernels/%/vmlinuz)
 
 KMOD_SRC	= $(wildcard kernel/*.[chS] kernel/*/*.[chS] kernel/*/*/*.[chS] kernel/Kbuild include/uapi/linux/*.h)
 TARGET_DIR	= selftests/vm/stress/kmod
+PATCH_DIR	= selftests/vm/func/kmod
 KMOD_TEST_SRC	= $(wildcard selftests/kmod/*.[chS] selftests/kmod/Kbuild)
 
 MODULE_NAMES	= $(if $(wildcard kernel/Kbuild),trampoline.ko) \
 		  $(if $(wildcard selftests/kmod/Kbuild),trampoline_test.ko) \
-		  $(if $(wildcard $(TARGET_DIR)/Kbuild),trampoline_target.ko)
+		  $(if $(wildcard $(TARGET_DIR)/Kbuild),trampoline_target.ko) \
+		  $(if $(wildcard $(PATCH_DIR)/Kbuild),trampoline_patch.ko)
 
 modules: $(foreach k,$(MODULE_KERNELS),$(MODULE_NAMES:%=$(O)/modules/$(k)/%))
 
@@ -49,7 +51,11 @@ $(O)/modules/%/trampoline_test.ko: $(KMOD_TEST_SRC) $(wildcard include/uapi/linu
 	$(call msg,KBUILD,$@)
 	$(Q)V=$(V) tools/kmod $* selftests/kmod $@
 
-$(O)/modules/%/trampoline_target.ko: $(wildcard $(TARGET_DIR)/*) tools/kmod $(O)/kernels/%/release \
-		$(O)/kernels/%/vmlinux
-	$(call msg,KBUILD,$@)
-	$(Q)V=$(V) tools/kmod $* $(TARGET_DIR) $@
+# test-module NAME FOLDER
+define test-module
+$(O)/modules/%/$(1): $(wildcard $(2)/*) tools/kmod $(O)/kernels/%/release $(O)/kernels/%/vmlinux
+	$$(call msg,KBUILD,$$@)
+	$$(Q)V=$$(V) tools/kmod $$* $(2) $$@
+endef
+$(eval $(call test-module,trampoline_target.ko,$(TARGET_DIR)))
+$(eval $(call test-module,trampoline_patch.ko,$(PATCH_DIR)))

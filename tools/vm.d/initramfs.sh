@@ -123,7 +123,7 @@ make_initramfs() {
 
 	overlay=$work/overlay
 	mkdir -p "$overlay/opt/vm" "$overlay/opt/trampoline" "$overlay/usr/bin"
-	for module in trampoline trampoline_test trampoline_target; do
+	for module in trampoline trampoline_test trampoline_target trampoline_patch; do
 		if [ -n "$modules" ] && [ -r "$modules/$module.ko" ]; then
 			cp "$modules/$module.ko" "$overlay/opt/trampoline/"
 		fi

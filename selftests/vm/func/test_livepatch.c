@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Beside a live patch (kmod/patch.c): no direct call can be at the function. Each way to attach
+ * says so, and many functions go without it. The other way round the kernel refuses the patch.
+ */
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "fixture.h"
+#include "many.h"
+#include "multi.h"
+#include "ownmod.h"
+#include "record.h"
+#include "selftests/vm/func/multi.skel.h"
+#include "selftests/vm/lib/record.skel.h"
+
+#define MODULE	"/opt/trampoline/trampoline_patch.ko"
+#define PATCH	"/sys/kernel/livepatch/trampoline_patch/"
+#define PATCHED	"cmdline_proc_show"
+
+static struct multi *skel;
+static int dev, prog;
+
+static bool file_says(const char *path, const char *what)
+{
+	char *text = read_file(path);
+	bool same = !strcmp(text, what);
+
+	free(text);
+	return same;
+}
+
+/* Until all tasks run what is patched. */
+static void patch_come(void)
+{
+	int err = module_load(MODULE), i;
+
+	REQUIRE(!err, "%s: %s", MODULE, strerror(-err));
+	for (i = 0; i < 600 && !file_says(PATCH "transition", "0\n"); i++)
+		usleep(100000);
+	CHECK(i < 600, "some tasks keep the function as it was");
+	CHECK(file_says("/proc/cmdline", "live-patched\n"), "the patch does nothing");
+}
+
+static void patch_go(void)
+{
+	int i;
+
+	REQUIRE(!write_file(PATCH "enabled", "0"), "the patch stays");
+	for (i = 0; i < 600 && !access(PATCH "enabled", F_OK); i++)
+		usleep(100000);
+	CHECK_EQ(ownmod_unload("trampoline_patch", 300), 0, "unloading the patch");
+	CHECK(!file_says("/proc/cmdline", "live-patched\n"), "the patch is still there");
+}
+
+static void setup(void)
+{
+	dev = fixture_open("about our refusals");
+	skel = FIXTURE_LOAD(multi);
+	prog = bpf_program__fd(skel->progs.on_hit);
+	patch_come();
+}
+
+/* It is the one that is refused, and left out, among others of the kernel and of a module. */
+static void test_many(void)
+{
+	struct many *m = many_new();
+
+	setup();
+	many_add_name(m, "tt_hot1");
+	many_add_name(m, "vfs_write");
+	many_add_name(m, PATCHED);
+	many_add_name(m, "tt_hot2");
+	CHECK_EQ(many_attach_try(m, prog, 0), -EBUSY, "all of them");
+	CHECK_EQ(m->cmd.refusal.reason, TRAMP_REASON_LIVEPATCHED, "%s",
+		 tramp_reason_name(m->cmd.refusal.reason));
+	CHECK_EQ(m->cmd.failed, 2, "the function that is refused");
+	CHECK_EQ(tramp_module().links, 0, "links");
+	many_attach(m, prog, TRAMP_MULTI_F_SKIP);
+	CHECK_EQ(m->cmd.nr_attached, 3, "attached");
+	CHECK_EQ(m->reasons[2], TRAMP_REASON_LIVEPATCHED, "%s", tramp_reason_name(m->reasons[2]));
+	tt_call(dev, "tt_hot1 n=3 1");
+	/* vfs_write() is called by others, too. */
+	CHECK(skel->bss->hits >= 3, "%lu hits", (unsigned long)skel->bss->hits);
+	many_detach(m);
+
+	patch_go();
+	m = many_new();
+	many_add_name(m, PATCHED);
+	many_add_name(m, "tt_hot1");
+	many_attach(m, prog, 0);
+	CHECK_EQ(module_load(MODULE), -EBUSY, "a patch of a function that has a program");
+	many_detach(m);
+}
+
+/* EXPLAIN says what ATTACH does. */
+static void test_one(void)
+{
+	struct tramp_explain ex = { .size = sizeof(ex), .name = PATCHED };
+	struct record *record;
+	struct attachment a;
+	int entry;
+
+	setup();
+	record = FIXTURE_LOAD(record);
+	entry = prog_clone(record->progs.count_entry, PATCHED, BPF_TRACE_FENTRY);
+	CHECK_EQ(ioctl(tramp_device(), TRAMP_IOC_EXPLAIN, &ex), 0, "EXPLAIN: %s", strerror(errno));
+	CHECK_EQ(ex.fentry_reason, TRAMP_REASON_LIVEPATCHED, "EXPLAIN: entry");
+	CHECK_EQ(ex.fexit_reason, TRAMP_REASON_LIVEPATCHED, "EXPLAIN: exit");
+	CHECK_EQ(ex.can & (TRAMP_CAN_FENTRY | TRAMP_CAN_FEXIT), 0, "EXPLAIN: can");
+	a = attach_func_try(OURS, entry, NULL);
+	CHECK_EQ(a.err, -EBUSY, "fentry");
+	CHECK_EQ(a.reply.refusal.reason, TRAMP_REASON_LIVEPATCHED, "fentry: %s",
+		 tramp_reason_name(a.reply.refusal.reason));
+
+	patch_go();
+	memset(&ex, 0, sizeof(ex));
+	ex.size = sizeof(ex);
+	strcpy(ex.name, PATCHED);
+	CHECK_EQ(ioctl(tramp_device(), TRAMP_IOC_EXPLAIN, &ex), 0, "EXPLAIN: %s", strerror(errno));
+	CHECK_EQ(ex.fentry_reason, 0, "EXPLAIN: entry, without the patch");
+	a = attach_func(OURS, entry, NULL);
+	CHECK_EQ(a.reply.mode, TRAMP_MODE_DIRECT, "mode, without the patch");
+	detach(&a);
+}
+
+static const struct ktap_test tests[] = {
+	{ "many", test_many, 120 },
+	{ "one", test_one, 120 },
+};
+
+KTAP_MAIN(tests)
