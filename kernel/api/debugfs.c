@@ -23,6 +23,7 @@
 #include <linux/seq_file.h>
 #include "base/ksyms.h"
 #include "base/rights.h"
+#include "base/turn.h"
 #include "debugfs.h"
 #include "link/link.h"
 #include "probe/probe.h"
@@ -49,7 +50,7 @@ static void *list_start(struct seq_file *seq, loff_t *pos)
 static void *list_next(struct seq_file *seq, void *v, loff_t *pos)
 {
 	*pos = tramp_link_id(v);
-	if (time_after_eq(jiffies, (unsigned long)seq->private + TRAMP_BATCH_TIME)) {
+	if (time_after_eq(jiffies, (unsigned long)seq->private + TRAMP_TURN_TIME)) {
 		mutex_unlock(&tramp_mutex);
 		cond_resched();
 		lock_list(seq);

@@ -19,6 +19,7 @@
  * the old images, which hold all that they need until they retire.
  */
 #include <linux/slab.h>
+#include "base/turn.h"
 #include "image.h"
 #include "internal.h"
 #include "skip.h"
@@ -147,15 +148,16 @@ int tramp_coming_try(const struct tramp_join *items, u32 *nr, tramp_coming_fn *a
  */
 static int attach_coming(struct tramp_coming *c, u32 *nr, struct tramp_refusal *why)
 {
-	unsigned long end = jiffies + TRAMP_BATCH_TIME;
+	struct tramp_turn turn;
 	int err = 0;
 	u32 i;
 
 	if (c->nr > 1 && !tramp_coming_attach(c))
 		return 0;
 	/* One by one: it is seen which of them is refused, and why. */
+	tramp_turn_begin(&turn);
 	for (i = 0; !err && i < c->nr; i++) {
-		if (i && time_after_eq(jiffies, end)) {
+		if (i && tramp_turn_over(&turn)) {
 			*nr = c->first[i];
 			return 0;
 		}
@@ -169,15 +171,16 @@ static int attach_coming(struct tramp_coming *c, u32 *nr, struct tramp_refusal *
 int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why)
 {
 	struct tramp_coming *c = alloc_coming(*nr);
-	unsigned long end = jiffies + TRAMP_BATCH_TIME;
 	struct tramp_target *later;
+	struct tramp_turn turn;
 	u32 at = 0, done;
 	int err = 0;
 
 	lockdep_assert_held(&tramp_mutex);
 	if (!c)
 		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-	for (; !err && at < *nr && (!at || time_before(jiffies, end)); at++) {
+	tramp_turn_begin(&turn);
+	for (; !err && at < *nr && (!at || !tramp_turn_over(&turn)); at++) {
 		later = NULL;
 		err = tramp_target_enlist(items[at].member, items[at].req, &later, why);
 		if (err == -EAGAIN && !c->nr)

@@ -4,8 +4,8 @@
  *
  * It goes in parts. Of each part the links are made first: programs looked at, places prepared,
  * file descriptors reserved, all without tramp_mutex. Then the members are attached under it,
- * as many at a time as their kind can (attach_many). The mutex is dropped after each
- * TRAMP_BATCH_TIME.
+ * as many at a time as their kind can (attach_many). The mutex is dropped after each turn
+ * (base/turn.h).
  *
  * Nobody can use or see a link yet (link.c). When all are attached and their results are with the
  * caller, they become visible, in our index and in the core's, all under one hold of the mutex
@@ -113,11 +113,12 @@ static void note(struct work *w, u32 i)
 
 static int attach_part(struct work *w, struct tramp_refusal *why)
 {
-	unsigned long since = jiffies;
 	u32 nr, at = w->first;
+	struct tramp_turn turn;
 	int err = 0;
 
 	mutex_lock(&tramp_mutex);
+	tramp_turn_begin(&turn);
 	while (!err && at < w->nr) {
 		nr = w->nr - at;
 		err = attach_some(w, at, &nr, why);
@@ -129,12 +130,7 @@ static int attach_part(struct work *w, struct tramp_refusal *why)
 			note(w, at);
 		if (signal_pending(current))
 			err = -ERESTARTSYS;
-		if (time_before(jiffies, since + TRAMP_BATCH_TIME))
-			continue;
-		mutex_unlock(&tramp_mutex);
-		cond_resched();
-		mutex_lock(&tramp_mutex);
-		since = jiffies;
+		tramp_turn_pass(&turn);
 	}
 	mutex_unlock(&tramp_mutex);
 	return err;

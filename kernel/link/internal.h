@@ -9,6 +9,7 @@
 #include <linux/refcount.h>
 #include <linux/task_work.h>
 #include <linux/workqueue.h>
+#include "base/turn.h"
 #include "link.h"
 
 /**
@@ -102,7 +103,7 @@ void tramp_link_free(struct tramp_link *link);
  * until the end. Taking one that is not attached does nothing.
  */
 struct tramp_parting {
-	unsigned long since;			/* jiffies: when tramp_mutex was taken */
+	struct tramp_turn turn;			/* since tramp_mutex was taken */
 	const struct tramp_point_ops *ops;	/* of those that wait to be detached */
 	u32 nr;					/* how many members these have */
 };

@@ -93,11 +93,7 @@ struct tramp_join {
 	const struct tramp_attach *req;
 };
 
-/*
- * How long a part of a batch takes, with tramp_mutex held: in jiffies, and members of one
- * @detach_many.
- */
-#define TRAMP_BATCH_TIME	(HZ / 5 ?: 1)
+/* Members of one @detach_many. */
 #define TRAMP_BATCH_MANY	1024
 
 /**
@@ -116,9 +112,9 @@ struct tramp_join {
  * @detach: take it off; hits after it returned do not run the program. Cannot fail. tramp_mutex
  *	held, may sleep
  * @attach_many: attach several members; NULL for a kind that attaches one after the other. In
- *	@nr their number. Attaches the first ones, as many as fit into TRAMP_BATCH_TIME, and puts
- *	into @nr how many these are, at least one. tramp_mutex held, may sleep. Return: 0 or a
- *	negative errno; then nothing has changed, and @nr is the one that was refused
+ *	@nr their number. Attaches the first ones, as many as fit into a turn (base/turn.h), and
+ *	puts into @nr how many these are, at least one. tramp_mutex held, may sleep. Return: 0 or
+ *	a negative errno; then nothing has changed, and @nr is the one that was refused
  * @detach_many: detach several attached members, at most TRAMP_BATCH_MANY, in any order and in
  *	well below a second; NULL for a kind that detaches one after the other. Otherwise as @detach
  * @together: whether a member may go by @detach_many, not by @detach; NULL: all of them. For

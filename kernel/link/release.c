@@ -40,11 +40,6 @@
 
 static struct tramp_member *parting[TRAMP_BATCH_MANY];	/* tramp_mutex */
 
-static bool takes_long(const struct tramp_parting *p)
-{
-	return time_after_eq(jiffies, p->since + TRAMP_BATCH_TIME);
-}
-
 static bool goes_together(const struct tramp_link *link)
 {
 	const struct tramp_point_ops *ops = link->ops;
@@ -57,18 +52,14 @@ static void detach_taken(struct tramp_parting *p)
 	if (p->nr)
 		p->ops->detach_many(parting, p->nr);
 	p->nr = 0;
-	if (!takes_long(p))
-		return;
-	mutex_unlock(&tramp_mutex);
-	cond_resched();
-	mutex_lock(&tramp_mutex);
-	p->since = jiffies;
+	tramp_turn_pass(&p->turn);
 }
 
 void tramp_parting_begin(struct tramp_parting *p)
 {
 	mutex_lock(&tramp_mutex);
-	*p = (struct tramp_parting){ .since = jiffies };
+	*p = (struct tramp_parting){};
+	tramp_turn_begin(&p->turn);
 }
 
 void tramp_parting_take(struct tramp_parting *p, struct tramp_link *link)
@@ -86,7 +77,7 @@ void tramp_parting_take(struct tramp_parting *p, struct tramp_link *link)
 		return;
 	}
 	tramp_link_detach_member(link);
-	if (takes_long(p))
+	if (tramp_turn_over(&p->turn))
 		detach_taken(p);
 }
 

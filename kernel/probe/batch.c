@@ -25,6 +25,7 @@
  * together. If ftrace refuses them for the sake of one, all begin anew, one by one: each then
  * finds its own way, perhaps by a callback.
  */
+#include "base/turn.h"
 #include "func/target.h"
 #include "internal.h"
 #include "poke.h"
@@ -75,11 +76,12 @@ static int settle(const struct tramp_join *item, struct tramp_refusal *why)
 static int join_all(const struct tramp_join *items, u32 *nr, struct list_head *arm,
 		    struct tramp_coming *coming, struct tramp_refusal *why)
 {
-	unsigned long end = jiffies + TRAMP_BATCH_TIME;
+	struct tramp_turn turn;
 	int err = 0;
 	u32 at;
 
-	for (at = 0; at < *nr && (!at || time_before(jiffies, end)); at++) {
+	tramp_turn_begin(&turn);
+	for (at = 0; at < *nr && (!at || !tramp_turn_over(&turn)); at++) {
 		err = tramp_probe_join(items[at].member, items[at].req, arm, coming, why);
 		if (err)
 			break;

@@ -29,6 +29,7 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
+#include "base/turn.h"
 #include "image.h"
 #include "internal.h"
 #include "poke.h"
@@ -221,17 +222,6 @@ static void shrink_intruded(struct tramp_probe *probe, void *arg)
 		tramp_probe_queue(probe);
 }
 
-/* Let others have tramp_mutex, if this has had it for a while. */
-static void breathe(unsigned long *since)
-{
-	if (time_before(jiffies, *since + TRAMP_BATCH_TIME))
-		return;
-	mutex_unlock(&tramp_mutex);
-	cond_resched();
-	mutex_lock(&tramp_mutex);
-	*since = jiffies;
-}
-
 static bool full(u32 *nr)
 {
 	if (++*nr < TRAMP_BATCH_MANY)
@@ -252,12 +242,13 @@ static void restore_all(struct list_head *restore)
  */
 static void first_half(struct list_head *todo, struct list_head *wait)
 {
-	unsigned long since = jiffies;
 	struct tramp_probe *probe;
+	struct tramp_turn turn;
 	LIST_HEAD(restore);
 	LIST_HEAD(jump);
 	u32 nr = 0;
 
+	tramp_turn_begin(&turn);
 	while ((probe = list_first_entry_or_null(todo, struct tramp_probe, opt))) {
 		list_del_init(&probe->opt);
 		if (!probe->nr) {
@@ -271,11 +262,11 @@ static void first_half(struct list_head *todo, struct list_head *wait)
 				list_add_tail(&probe->opt, probe->quiesced ? &jump : wait);
 			}
 		}
-		if (!full(&nr) && !time_after(jiffies, since + TRAMP_BATCH_TIME))
+		if (!full(&nr) && !tramp_turn_over(&turn))
 			continue;
 		restore_all(&restore);
 		jump_all(&jump);
-		breathe(&since);
+		tramp_turn_pass(&turn);
 	}
 	restore_all(&restore);
 	jump_all(&jump);
@@ -284,11 +275,12 @@ static void first_half(struct list_head *todo, struct list_head *wait)
 /* A grace period has passed since the first half: these become jumps. */
 static void second_half(struct list_head *wait)
 {
-	unsigned long since = jiffies;
 	struct tramp_probe *probe;
+	struct tramp_turn turn;
 	LIST_HEAD(jump);
 	u32 nr = 0;
 
+	tramp_turn_begin(&turn);
 	while ((probe = list_first_entry_or_null(wait, struct tramp_probe, opt))) {
 		list_del_init(&probe->opt);
 		if (!probe->nr || !probe->waiting || probe->no_jump || !tramp_probe_optimising()) {
@@ -299,7 +291,7 @@ static void second_half(struct list_head *wait)
 		list_add_tail(&probe->opt, &jump);
 		if (full(&nr)) {
 			jump_all(&jump);
-			breathe(&since);
+			tramp_turn_pass(&turn);
 		}
 	}
 	jump_all(&jump);

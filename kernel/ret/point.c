@@ -14,6 +14,7 @@
 #include <linux/kallsyms.h>
 #include "base/compat.h"
 #include "base/ksyms.h"
+#include "base/turn.h"
 #include "func/target.h"
 #include "probe/place.h"
 #include "probe/probe.h"
@@ -151,11 +152,12 @@ static void detach(struct tramp_member *member)
 static int try_many(const struct tramp_join *items, u32 *nr, struct tramp_coming *coming,
 		    struct tramp_refusal *why)
 {
-	unsigned long end = jiffies + TRAMP_BATCH_TIME;
+	struct tramp_turn turn;
 	int err = 0;
 	u32 at;
 
-	for (at = 0; !err && at < *nr && (!at || time_before(jiffies, end)); at++)
+	tramp_turn_begin(&turn);
+	for (at = 0; !err && at < *nr && (!at || !tramp_turn_over(&turn)); at++)
 		err = join(items[at].member, items[at].req, coming, why);
 	if (err)
 		*nr = --at;

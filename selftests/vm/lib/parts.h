@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Syncs of all CPUs that functions may take when they come or go in one call. A call that takes
- * long does so in parts (TRAMP_BATCH_TIME, kernel/link/point.h), and each part is another update
+ * long does so in parts (TRAMP_TURN_TIME, kernel/base/turn.h), and each part is another update
  * of ftrace. So a limit that holds for one part is raised by the time that was measured.
  *
  * Going, a group of functions takes an update, and how many groups there are was decided when they

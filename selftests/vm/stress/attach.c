@@ -438,7 +438,10 @@ static void observer_step(uint64_t *r)
 
 const struct actor attach_actors[] = {
 	{ "entries and exits", singles_begin, singles_step, singles_end, 1000 },
+	/* Most attachments are theirs. While one waits for a lock, others go on. */
 	{ "probes", probes_begin, probes_step, probes_end, 5000 },
+	{ "probes, too", probes_begin, probes_step, probes_end, 5000 },
+	{ "more probes", probes_begin, probes_step, probes_end, 5000 },
 	{ "many", many_begin, many_step, NULL, 10000 },
 	{ "returns", NULL, returns_step, NULL, 1000 },
 	{ "modules", NULL, modules_step, NULL, 10000 },

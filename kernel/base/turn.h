@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Turns: how long work of many steps keeps tramp_mutex before others have it.
+ *
+ * The time that a task waits for a CPU is not its own: it is not counted, up to a limit. Else a
+ * turn did next to nothing where many tasks want the CPUs. With a twentieth of a CPU, 200 ms are
+ * 10 ms of work; then come all who wait for the mutex, each as slow.
+ */
+#ifndef TRAMP_TURN_H
+#define TRAMP_TURN_H
+
+#include <linux/jiffies.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include "tramp.h"
+
+/* In jiffies: a turn's own time, and with the waiting for a CPU. */
+#define TRAMP_TURN_TIME		(HZ / 5 ?: 1)
+#define TRAMP_TURN_LIMIT	(5 * TRAMP_TURN_TIME)
+
+/**
+ * struct tramp_turn - a turn of the current task
+ * @since: when it began, in jiffies
+ * @waited: how long the task had waited for a CPU until then, in nanoseconds
+ */
+struct tramp_turn {
+	unsigned long since;
+	u64 waited;
+};
+
+/* How long the current task has waited for a CPU, in nanoseconds; 0: the kernel does not count. */
+static inline u64 tramp_turn_waited(void)
+{
+#ifdef CONFIG_SCHED_INFO
+	return current->sched_info.run_delay;
+#else
+	return 0;
+#endif
+}
+
+/* To be called once the mutex is held: waiting for it is no part of a turn. */
+static inline void tramp_turn_begin(struct tramp_turn *turn)
+{
+	turn->since = jiffies;
+	turn->waited = tramp_turn_waited();
+}
+
+/* Whether it is time that others have the mutex. By the task that has begun the turn. */
+static inline bool tramp_turn_over(const struct tramp_turn *turn)
+{
+	unsigned long taken = jiffies - turn->since;
+
+	if (taken < TRAMP_TURN_TIME)
+		return false;
+	return taken >= TRAMP_TURN_LIMIT ||
+	       taken >= TRAMP_TURN_TIME + nsecs_to_jiffies(tramp_turn_waited() - turn->waited);
+}
+
+/* At the end of a turn: let others have tramp_mutex, and begin another. It may sleep. */
+static inline void tramp_turn_pass(struct tramp_turn *turn)
+{
+	if (!tramp_turn_over(turn))
+		return;
+	mutex_unlock(&tramp_mutex);
+	cond_resched();
+	mutex_lock(&tramp_mutex);
+	tramp_turn_begin(turn);
+}
+
+#endif /* TRAMP_TURN_H */
