@@ -130,12 +130,12 @@ static void hotplug_step(uint64_t *r)
 
 const struct actor surrounding_actors[] = {
 	/* Each step holds locks that ours wait for, as long as its grace periods take. */
-	{ "kernel kprobes", NULL, kprobes_step, NULL, 500000 },
-	{ "kernel fentry", fentry_begin, fentry_step, NULL, 500000 },
-	{ "function tracer", NULL, tracer_step, NULL, 2000000 },
+	{ "kernel kprobes", NULL, kprobes_step, NULL, 2000000 },
+	{ "kernel fentry", fentry_begin, fentry_step, NULL, 2000000 },
+	{ "function tracer", NULL, tracer_step, NULL, 5000000 },
 	{ "profiler", NULL, profile_step, NULL, 300000 },
 	{ "hotplug", hotplug_begin, hotplug_step, NULL, 0 },
-	{ "memory", NULL, pressure_step, NULL, 100000 },
+	{ "memory", NULL, pressure_step, NULL, 300000 },
 	{ "stress-ng", verify_begin, verify_step, NULL, 100000 },
 };
 const unsigned int nr_surrounding_actors =
