@@ -113,8 +113,9 @@ struct tramp_attach_item {
  * tramp_last_error()->subject names it. A module that does not know the command attaches one after
  * the other.
  *
- * Errors: as tramp_attach(); -EINTR if a signal came whose handler was installed without
- * SA_RESTART; -EMFILE if the limit of open files (RLIMIT_NOFILE) is too low: each link has one.
+ * Errors: as tramp_attach(); -EMFILE if the limit of open files (RLIMIT_NOFILE) is too low: each
+ * link has one. After a signal that has a handler it begins anew. One that ends the process ends
+ * it, too, and leaves nothing attached.
  *
  * Return: the links in the order of @items, to be freed with tramp_links__destroy(); NULL and errno
  * on failure.
