@@ -349,11 +349,12 @@ static int join(struct tramp_probe *probe, const struct tramp_member *member, u3
  * A function's entry whose site is free, or ours: the function's own image runs the program
  * (func/target.c). Not if the program must find a kprobe of the kernel running.
  *
- * Return: 0 or a negative errno, which is final. 1: try another way.
+ * Return: 0 or a negative errno, which is final. 1: try another way, if @flags allow it.
  */
-static int attach_direct(struct tramp_member *member, const struct tramp_place *place,
+static int attach_direct(struct tramp_member *member, const struct tramp_place *place, u32 flags,
 			 struct tramp_coming *coming, struct tramp_refusal *why)
 {
+	bool final = flags & TRAMP_ATTACH_F_NO_OPS;
 	struct tramp_refusal own = {};
 	struct tramp_func func;
 	int err;
@@ -367,12 +368,18 @@ static int attach_direct(struct tramp_member *member, const struct tramp_place *
 	case TRAMP_REASON_ALREADY_ATTACHED:
 	case TRAMP_REASON_FTRACE_DISABLED:
 	case TRAMP_REASON_NO_MEMORY:
-		if (why)
-			*why = own;
-		return err;
+		final = true;
+		break;
 	default:
-		return err ? 1 : 0;
+		break;
 	}
+	if (!err)
+		return 0;
+	if (!final || !own.reason)
+		return 1;
+	if (why)
+		*why = own;
+	return err;
 }
 
 int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req,
@@ -392,7 +399,7 @@ int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req
 	probe = tramp_probe_lookup(place.addr);
 	fresh = !probe;
 	if (fresh) {
-		err = attach_direct(member, &place, coming, why);
+		err = attach_direct(member, &place, req->flags, coming, why);
 		if (err <= 0)
 			return err;
 		probe = new_probe(&place, why);

@@ -13,8 +13,10 @@
 #include "many.h"
 #include "multi.h"
 #include "ownmod.h"
+#include "probe.h"
 #include "record.h"
 #include "selftests/vm/func/multi.skel.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
 #include "selftests/vm/lib/record.skel.h"
 
 #define MODULE	"/opt/trampoline/trampoline_patch.ko"
@@ -61,6 +63,7 @@ static void setup(void)
 	dev = fixture_open("about our refusals");
 	skel = FIXTURE_LOAD(multi);
 	prog = bpf_program__fd(skel->progs.on_hit);
+	probe_setup();
 	patch_come();
 }
 
@@ -96,9 +99,10 @@ static void test_many(void)
 	many_detach(m);
 }
 
-/* EXPLAIN says what ATTACH does. */
+/* EXPLAIN says what ATTACH does. A probe at the entry goes by ftrace's callbacks, if it may. */
 static void test_one(void)
 {
+	struct tramp_attach want = { .addr = ksym_addr(PATCHED) };
 	struct tramp_explain ex = { .size = sizeof(ex), .name = PATCHED };
 	struct record *record;
 	struct attachment a;
@@ -114,6 +118,14 @@ static void test_one(void)
 	a = attach_func_try(OURS, entry, NULL);
 	CHECK_EQ(a.err, -EBUSY, "fentry");
 	CHECK_EQ(a.reply.refusal.reason, TRAMP_REASON_LIVEPATCHED, "fentry: %s",
+		 tramp_reason_name(a.reply.refusal.reason));
+	a = attach_want(bpf_program__fd(probe_skel->progs.count), &want);
+	attachment_expect(&a, TRAMP_MODE_FTRACE_OPS, 0, "kprobe");
+	detach(&a);
+	want.flags = TRAMP_ATTACH_F_NO_OPS;
+	a = attach_want(bpf_program__fd(probe_skel->progs.count), &want);
+	CHECK_EQ(a.err, -EBUSY, "kprobe without ops");
+	CHECK_EQ(a.reply.refusal.reason, TRAMP_REASON_LIVEPATCHED, "kprobe without ops: %s",
 		 tramp_reason_name(a.reply.refusal.reason));
 
 	patch_go();
