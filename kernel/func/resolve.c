@@ -139,10 +139,11 @@ static void finish(struct tramp_func *func)
 	/* Further on it is another function's. */
 	if (func->site > func->addr + TRAMP_SITE_MAX)
 		func->site = 0;
-	if (tramp_ksyms.has_probes && tramp_text_name(func->addr, name, NULL)) {
-		func->idle = tramp_text_idle(func->addr, name);
-		func->unsafe = tramp_text_unsafe(name, func->module);
-	}
+	/* Without kallsyms_lookup() there are no probes. BTF's name lacks suffixes, no more. */
+	if (!tramp_ksyms.has_probes || !tramp_text_name(func->addr, name, NULL))
+		strscpy(name, func->name, sizeof(name));
+	func->idle = tramp_text_idle(func->addr, name);
+	func->unsafe = tramp_text_unsafe(name, func->module);
 	if (!func->module && tramp_func_noreturn(func->name))
 		func->exit_reason = TRAMP_REASON_NORETURN;
 }
