@@ -27,10 +27,16 @@ struct done {
 };
 
 static const char *disk;
+static unsigned int idle;
 
 void busy_files(const char *dir)
 {
 	disk = dir;
+}
+
+void busy_idle(unsigned int rounds)
+{
+	idle = rounds;
 }
 
 /* Each process has files of its own, under the same names. */
@@ -80,17 +86,20 @@ static void take_cpu(int cpu)
 
 static void one_cpu(int cpu, uint64_t until, struct done *done)
 {
+	uint64_t begin;
 	int dev;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	own_files(cpu);
 	dev = tt_open();
 	do {
+		begin = now_ns();
 		/* A CPU that went has set its tasks free. */
 		take_cpu(cpu);
 		workload(1);
 		call_known(dev, done);
 		done->rounds++;
+		usleep(idle * ((now_ns() - begin) / 1000));
 	} while (now_ns() < until && !ktap_failures());
 	exit(ktap_failures() ? EXIT_FAILURE : EXIT_SUCCESS);
 }

@@ -11,6 +11,9 @@
 /* Files of every other CPU are in @dir from now on; those of the rest stay in memory. */
 void busy_files(const char *dir);
 
+/* From now on there is a pause behind each round, as long as so many of it. */
+void busy_idle(unsigned int rounds);
+
 /*
  * Each CPU does workload() over and over for @seconds, in a process of its own. In between it
  * calls the functions; @calls, one for each, is how often in all. Results that are not as they

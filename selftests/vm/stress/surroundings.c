@@ -136,7 +136,7 @@ const struct actor surrounding_actors[] = {
 	{ "profiler", NULL, profile_step, NULL, 300000 },
 	{ "hotplug", hotplug_begin, hotplug_step, NULL, 0 },
 	{ "memory", NULL, pressure_step, NULL, 300000 },
-	{ "stress-ng", verify_begin, verify_step, NULL, 100000 },
+	{ "stress-ng", verify_begin, verify_step, NULL, 4000000 },
 };
 const unsigned int nr_surrounding_actors =
 	sizeof(surrounding_actors) / sizeof(surrounding_actors[0]);

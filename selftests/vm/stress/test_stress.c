@@ -36,6 +36,11 @@
 
 #define MAX_ACTORS	32
 #define PARTS		3
+/*
+ * The work of all CPUs pauses for so many times as long as it takes. Emulated CPUs take turns on
+ * one: whoever holds a lock would have a fifth of it.
+ */
+#define IDLE		3
 /* How often our module goes in each. */
 #define RELOADS		3
 /* From so many seconds on, what happens by chance does happen. */
@@ -246,6 +251,7 @@ static void setup(uint64_t *seed)
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	REQUIRE(shared != MAP_FAILED, "memory: %s", strerror(errno));
+	busy_idle(IDLE);
 	probe_many_files();
 	group_setup();
 	actors_setup(seed);
