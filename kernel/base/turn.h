@@ -16,7 +16,7 @@
 
 /* In jiffies: a turn's own time, and with the waiting for a CPU. */
 #define TRAMP_TURN_TIME		(HZ / 5 ?: 1)
-#define TRAMP_TURN_LIMIT	(5 * TRAMP_TURN_TIME)
+#define TRAMP_TURN_LIMIT	(2 * TRAMP_TURN_TIME)
 
 /**
  * struct tramp_turn - a turn of the current task

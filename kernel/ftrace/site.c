@@ -104,8 +104,10 @@ int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	case -EBUSY:
 		/* The only other EBUSY: a user that changes the function's ip does not share it. */
+		if (!ip)
+			return tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, 0, NULL);
 		return tramp_site_check(ip, why) ?:
-		       tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, ip, NULL);
+		       tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, ip, "%ps", (void *)ip);
 	default:
 		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, ip, "ftrace: error %d", err);
 	}
@@ -202,8 +204,8 @@ static int check_many(const unsigned long *ips, u32 nr, struct tramp_refusal *wh
 int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
 			   struct tramp_site **out, bool *entered, struct tramp_refusal *why)
 {
-	unsigned long blamed = ips[0];
 	struct tramp_site *site;
+	unsigned long blamed;
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
@@ -222,10 +224,10 @@ int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
 	/* If one calls it after all, it is attached and stays: detaching copes with that. */
 	if (err && !any_calls(ips, nr, code)) {
 		/* For a moment the ops may have been on ftrace's list: free nothing here. */
-		if (err == -EBUSY) {
+		if (err == -EBUSY)
 			check_many(ips, nr, why);
-			blamed = tramp_ipmodify_among(ips, nr) ?: blamed;
-		}
+		/* If the patch has gone by now, nobody knows whose it was. */
+		blamed = nr == 1 || err != -EBUSY ? ips[0] : tramp_ipmodify_among(ips, nr);
 		err = tramp_site_error(err, blamed, why);
 		tramp_site_retire(site);
 		*entered = true;

@@ -90,7 +90,7 @@ int tramp_site_attach_alone(unsigned long ip, unsigned long code, struct tramp_s
  * @code: the image's address
  * @site: (out) all of them as one
  * @entered: as above
- * @why: why not; its address is that of a site that somebody else holds, or that is live-patched
+ * @why: why not; its address is that of who holds a function, or of the site that is live-patched
  *
  * One update of ftrace for all of them, and all of them or none.
  * Context: tramp_mutex held, may sleep.

@@ -8,6 +8,7 @@
  * Other tracers do not take that mutex. One of them may get the site in between: then ftrace, which
  * looks again under its own lock, refuses the change.
  */
+#include "ftrace/ipmodify.h"
 #include "gate.h"
 #include "internal.h"
 #include "target.h"
@@ -104,7 +105,8 @@ enum tramp_mode tramp_target_entry_mode(unsigned long addr, unsigned long site)
 		return tramp_target_mode(target);
 	if (tramp_gate_find(addr, 0))
 		return TRAMP_MODE_DIRECT;
-	return tramp_site_check(site, NULL) ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT;
+	return tramp_site_check(site, NULL) || tramp_ipmodify_among(&site, 1) ?
+	       TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT;
 }
 
 int tramp_target_check_join(unsigned long addr, u32 more, struct tramp_refusal *why)

@@ -64,6 +64,9 @@ static void setup(void)
 	skel = FIXTURE_LOAD(multi);
 	prog = bpf_program__fd(skel->progs.on_hit);
 	probe_setup();
+	/* Of a test that has failed. */
+	if (!access(PATCH "enabled", F_OK))
+		patch_go();
 	patch_come();
 }
 
@@ -105,6 +108,7 @@ static void test_one(void)
 	struct tramp_attach want = { .addr = ksym_addr(PATCHED) };
 	struct tramp_explain ex = { .size = sizeof(ex), .name = PATCHED };
 	struct record *record;
+	struct probe_func f;
 	struct attachment a;
 	int entry;
 
@@ -119,6 +123,9 @@ static void test_one(void)
 	CHECK_EQ(a.err, -EBUSY, "fentry");
 	CHECK_EQ(a.reply.refusal.reason, TRAMP_REASON_LIVEPATCHED, "fentry: %s",
 		 tramp_reason_name(a.reply.refusal.reason));
+	REQUIRE(!probe_explain(&f, 0, PATCHED, false), "EXPLAIN_CODE");
+	CHECK_EQ(f.insns[0].mode, TRAMP_MODE_FTRACE_OPS, "EXPLAIN_CODE");
+	probe_func_free(&f);
 	a = attach_want(bpf_program__fd(probe_skel->progs.count), &want);
 	attachment_expect(&a, TRAMP_MODE_FTRACE_OPS, 0, "kprobe");
 	detach(&a);

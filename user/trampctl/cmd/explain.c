@@ -363,9 +363,8 @@ const struct cmd cmd_explain = {
 		"shows what a probe at that instruction would be, and why it is no better. --code shows\n"
 		"this for all instructions of the function, and --source the lines of source, if\n"
 		"debuginfo is installed. --intel and --opcodes are for either, or an instruction alone.\n"
-		"Exits with 0 if fentry or fexit programs, or probes, can be attached to each, with 6 if\n"
-		"one of them takes none (of a function, maybe return probes alone), with 3 if one does\n"
-		"not exist.\n",
+		"Exits with 0 if each function takes fentry or fexit programs and each instruction a\n"
+		"probe, with 6 if one of them does not, with 3 if one does not exist.\n",
 	.opts = explain_opts,
 	.min_args = 1,
 	.max_args = -1,
