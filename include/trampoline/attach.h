@@ -18,7 +18,8 @@ struct tramp_links;
  * struct tramp_attach_opts - options of tramp_attach() and tramp_attach_fd()
  * @sz: sizeof(struct tramp_attach_opts)
  * @cookie: what bpf_get_attach_cookie() returns in this attachment; a value
- *	other than 0 sets TRAMP_ATTACH_F_COOKIE by itself
+ *	other than 0 sets TRAMP_ATTACH_F_COOKIE by itself. A program for many functions gets
+ *	it in each of them
  * @flags: TRAMP_ATTACH_F_COOKIE: @cookie is meant even if 0;
  *	TRAMP_ATTACH_F_NO_OPS: refuse rather than go through ftrace_ops;
  *	TRAMP_ATTACH_F_NO_JUMP: a probe stays an int3;

@@ -116,6 +116,33 @@ static void test_object(void)
 	sections__destroy(skel);
 }
 
+/* A cookie of the whole program is that of each of its functions. */
+static void test_cookie(void)
+{
+	static const struct tramp_prog_cookie cookies[] = { { "on_entry", COOKIE } };
+	TRAMP_OPTS(tramp_object_attach_opts, all, .cookies = cookies, .cookie_cnt = 1);
+	TRAMP_OPTS(tramp_attach_opts, one, .cookie = COOKIE + 1);
+	struct sections *skel = need_sections(false);
+	struct tramp_links *links;
+	struct tramp_link *link;
+
+	link = tramp_attach(skel->progs.on_entry, &one);
+	REQUIRE(link, "%s", tramp_last_error()->message);
+	call_target(CALLS);
+	CHECK_EQ(skel->bss->entry_cookie, COOKIE + 1, "of a program");
+	tramp_link__destroy(link);
+
+	bpf_program__set_autoattach(skel->progs.on_plain, false);
+	links = tramp_object__attach(skel->obj, &all);
+	REQUIRE(links, "%s", tramp_last_error()->message);
+	call_target(CALLS);
+	CHECK_EQ(skel->bss->entry_cookie, COOKIE, "of one in an object");
+	CHECK_EQ(skel->bss->returns, CALLS, "returns");
+	CHECK_EQ(skel->bss->return_cookie, 0, "of the other");
+	tramp_links__destroy(links);
+	sections__destroy(skel);
+}
+
 static void test_session(void)
 {
 	struct sections *skel = need_sections(true);
@@ -222,6 +249,7 @@ static const struct ktap_test tests[] = {
 	{ "return", test_return, 30 },
 	{ "plain", test_plain, 30 },
 	{ "object", test_object, 30 },
+	{ "cookie", test_cookie, 30 },
 	{ "session", test_session, 30 },
 	{ "open", test_open, 60 },
 	{ "libbpf_alone", test_libbpf_alone, 30 },

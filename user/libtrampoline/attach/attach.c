@@ -192,7 +192,7 @@ struct tramp_link *libtramp_attach(const struct libtramp_request *r)
 	int dev, err;
 
 	if (r->multi)
-		return libtramp_attach_multi(r->multi, NULL);
+		return libtramp_attach_multi(r->multi, NULL, r->cookie);
 	libtramp_request_cmd(r, &cmd);
 	dev = libtramp_dev_open(r->subject);
 	if (dev < 0)
@@ -265,6 +265,7 @@ int libtramp_request_check(struct libtramp_request *r, const struct bpf_program 
 	r->probe = bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE;
 	if (r->probe && libtramp_is_multi(section, &multi, &pattern)) {
 		r->multi = prog;
+		r->cookie = LIBTRAMP_OPTS_GET(opts, tramp_attach_opts, cookie, 0);
 		return check_no_place(opts, r->subject);
 	}
 	returns = r->probe && (libtramp_is_return(section) || wants_return(opts));

@@ -46,7 +46,8 @@ const char *libtramp_prog_unsupported(const struct bpf_program *prog, struct lib
  * @flags: TRAMP_ATTACH_F_*
  * @cookie: its cookie
  * @maxactive: of a return probe
- * @multi: one for many functions, which its section names; then nothing else matters
+ * @multi: one for many functions, which its section names; of the rest only @cookie
+ *	matters then
  * @probe: it goes to @place
  * @place: where a probe goes; refers to strings of the caller's options and the program
  * @name: the program's name as libbpf knows it; NULL
@@ -111,9 +112,9 @@ struct tramp_links *libtramp_attach_many(const struct libtramp_request *r, size_
 struct tramp_link *libtramp_attach(const struct libtramp_request *r);
 int libtramp_link_pin(struct tramp_link *link, const char *path);
 
-/* tramp_attach_multi() without the warning. */
+/* tramp_attach_multi() without the warning; @cookie: of all functions, 0: those of @opts. */
 struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
-					 const struct tramp_multi_opts *opts);
+					 const struct tramp_multi_opts *opts, uint64_t cookie);
 
 /**
  * libtramp_is_multi() - whether a section is that of a program for many functions

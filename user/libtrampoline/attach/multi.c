@@ -50,7 +50,9 @@ bool libtramp_is_multi(const char *section, uint32_t *flags, const char **patter
  * @nr: how many
  * @addrs: their addresses; NULL: there are
  * @names: their names
+ * @cookies: theirs; NULL: all are 0
  * @own: @addrs, if it is ours to free
+ * @own_cookies: the same for @cookies
  * @text: all of @names, as the module takes them; ours to free
  * @text_len: its bytes
  */
@@ -58,7 +60,9 @@ struct functions {
 	size_t nr;
 	const uint64_t *addrs;
 	const char *const *names;
+	const uint64_t *cookies;
 	uint64_t *own;
+	uint64_t *own_cookies;
 	char *text;
 	size_t text_len;
 };
@@ -129,6 +133,7 @@ static int take_functions(const struct tramp_multi_opts *opts, const char *patte
 
 	f->addrs = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, addrs, NULL);
 	f->names = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, names, NULL);
+	f->cookies = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, cookies, NULL);
 	f->nr = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, cnt, 0);
 	if (!!sel + !!f->addrs + !!f->names > 1 || (sel && f->nr))
 		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
@@ -142,11 +147,24 @@ static int take_functions(const struct tramp_multi_opts *opts, const char *patte
 		return take_names(f, subject);
 	if (f->addrs)
 		return 0;
-	if (LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, cookies, NULL) ||
-	    LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, reasons, NULL))
+	if (f->cookies || LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, reasons, NULL))
 		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
 				     "cookies and reasons need a list of functions");
 	return take_pattern(pattern, f, subject);
+}
+
+/* The same cookie for each. */
+static int take_cookie(uint64_t cookie, struct functions *f, const char *subject)
+{
+	size_t i;
+
+	f->own_cookies = calloc(f->nr ? f->nr : 1, sizeof(*f->own_cookies));
+	if (!f->own_cookies)
+		return libtramp_fail_nomem(subject);
+	for (i = 0; i < f->nr; i++)
+		f->own_cookies[i] = cookie;
+	f->cookies = f->own_cookies;
+	return 0;
 }
 
 static int check_opts(const struct tramp_multi_opts *opts, const char *subject)
@@ -188,7 +206,6 @@ static struct tramp_link *attach(int prog_fd, uint32_t flags, const struct funct
 				 const struct tramp_multi_opts *opts, const char *subject,
 				 const char *name)
 {
-	const uint64_t *cookies = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, cookies, NULL);
 	uint32_t *reasons = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, reasons, NULL);
 	size_t *attached = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, attached, NULL);
 	struct tramp_attach_multi cmd = {
@@ -199,7 +216,7 @@ static struct tramp_link *attach(int prog_fd, uint32_t flags, const struct funct
 		.addrs = (uintptr_t)f->addrs,
 		.names = (uintptr_t)f->text,
 		.names_len = f->text_len,
-		.cookies = (uintptr_t)cookies,
+		.cookies = (uintptr_t)f->cookies,
 		.reasons = (uintptr_t)reasons,
 	};
 	struct tramp_link *link = NULL;
@@ -233,14 +250,14 @@ static struct tramp_link *attach(int prog_fd, uint32_t flags, const struct funct
 }
 
 struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
-					 const struct tramp_multi_opts *opts)
+					 const struct tramp_multi_opts *opts, uint64_t cookie)
 {
 	uint32_t flags = 0, from_section = 0;
 	char subject[LIBTRAMP_SUBJECT_LEN];
 	struct tramp_link *link = NULL;
 	struct functions f = {};
 	const char *pattern = "";
-	int fd;
+	int fd, err;
 
 	if (!prog) {
 		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, "tramp_attach_multi()",
@@ -260,13 +277,17 @@ struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
 		LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_NOT_LOADED, subject, NO_DETAIL);
 		return NULL;
 	}
+	err = take_functions(opts, pattern, &f, subject);
+	if (!err && cookie)
+		err = take_cookie(cookie, &f, subject);
 	/* A pattern says what is wanted where it can be had. */
-	if (!take_functions(opts, pattern, &f, subject))
+	if (!err)
 		link = attach(fd, f.own && !LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, selection,
 							      NULL) ?
 			      flags | TRAMP_MULTI_F_SKIP : flags, &f, opts, subject,
 			      bpf_program__name(prog));
 	free(f.own);
+	free(f.own_cookies);
 	free(f.text);
 	return link;
 }
@@ -274,7 +295,7 @@ struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
 struct tramp_link *tramp_attach_multi(const struct bpf_program *prog,
 				      const struct tramp_multi_opts *opts)
 {
-	struct tramp_link *link = libtramp_attach_multi(prog, opts);
+	struct tramp_link *link = libtramp_attach_multi(prog, opts, 0);
 
 	if (!link)
 		libtramp_warn_last();
