@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Tests of the command line: docs.sh on the build machine, the others in the
-# guest, with the BPF objects they attach and three helpers.
+# guest, with the BPF objects they attach and some helpers.
 
 UNIT_TESTS	+= selftests/cli/docs.sh
 selftests/cli/docs.sh: | $(TRAMPCTL)
 
 CLI_OBJECTS	= $(patsubst %.c,$(O)/%.o,$(wildcard selftests/cli/*.bpf.c))
-CLI_HELPERS	= $(O)/selftests/cli/plain-libbpf $(O)/selftests/cli/bad-pointer
+CLI_HELPERS	= $(O)/selftests/cli/plain-libbpf $(addprefix $(O)/selftests/cli/,bad-pointer pending)
 
 $(CLI_HELPERS): $(O)/selftests/cli/%: $(O)/selftests/cli/%.o
 	$(call msg,LINK,$@)

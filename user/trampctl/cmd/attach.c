@@ -299,6 +299,15 @@ static void wait_for_end(const sigset_t *set)
 	} while (sig < 0 && errno == EINTR);
 }
 
+/* Pins outlive us, so a signal that came before them is the last chance to end it. */
+static int fail_interrupted(void)
+{
+	struct problem p = { .exit_code = EXIT_FAILED, .err = EINTR, .reason = "interrupted",
+			     .remedy = "run it again" };
+
+	return fail(&p, "a signal came before the programs were pinned: none is attached");
+}
+
 static int attach_run(int argc, char **argv)
 {
 	TRAMP_OPTS(tramp_object_attach_opts, opts);
@@ -326,6 +335,10 @@ static int attach_run(int argc, char **argv)
 	if (!links) {
 		rc = fail_lib(NULL, NULL);
 		goto close;
+	}
+	if (pin_dir && end_is_pending()) {
+		rc = fail_interrupted();
+		goto destroy;
 	}
 	if (pin_dir && tramp_links__pin(links, pin_dir)) {
 		rc = fail_lib(NULL, NULL);

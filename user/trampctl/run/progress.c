@@ -58,17 +58,7 @@ static void later(struct timespec *ts, long ns)
 /* While the system call runs that a signal is to interrupt, the signal is pending. */
 static bool interrupted(void)
 {
-	sigset_t pending, ends;
-	int sig;
-
-	if (events_stopped())
-		return true;
-	end_signals(&ends);
-	sigpending(&pending);
-	for (sig = 1; sig < NSIG; sig++)
-		if (sigismember(&ends, sig) == 1 && sigismember(&pending, sig) == 1)
-			return true;
-	return false;
+	return events_stopped() || end_is_pending();
 }
 
 /* Returns whether there is a line to take away. */

@@ -37,3 +37,17 @@ void end_signals(sigset_t *set)
 	if (!hangup_ignored())
 		sigaddset(set, SIGHUP);
 }
+
+/* Has one of them come while all are blocked? */
+bool end_is_pending(void)
+{
+	sigset_t pending, ends;
+	int sig;
+
+	end_signals(&ends);
+	sigpending(&pending);
+	for (sig = 1; sig < NSIG; sig++)
+		if (sigismember(&ends, sig) == 1 && sigismember(&pending, sig) == 1)
+			return true;
+	return false;
+}

@@ -6,9 +6,11 @@
 #define TRAMPCTL_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 uint64_t now_ns(void);
 void end_signals(sigset_t *set);
+bool end_is_pending(void);
 
 #endif /* TRAMPCTL_SIGNALS_H */
