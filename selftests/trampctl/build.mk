@@ -10,7 +10,7 @@ TCT		:= selftests/trampctl
 TCT_SAMPLE	:= $(O)/$(TCT)/sample
 TCT_OBJ		:= $(filter $(O)/user/trampctl/run/% $(O)/user/trampctl/out/%,$(TRAMPCTL_OBJ))
 
-UNIT_TESTS	+= $(O)/$(TCT)/test_lines
+UNIT_TESTS	+= $(addprefix $(O)/$(TCT)/,test_lines test_elf_names)
 
 $(TCT_SAMPLE) $(TCT_SAMPLE).rebuilt: $(TCT)/sample.c $(TCT)/sample.h
 	$(call msg,CC,$@)
@@ -23,8 +23,9 @@ $(TCT_SAMPLE).stripped: $(TCT_SAMPLE)
 
 $(O)/$(TCT)/test_lines.o: OWN_CFLAGS += -D_GNU_SOURCE -DSAMPLE='"$(abspath $(TCT_SAMPLE))"' \
 	-DSOURCES='"$(abspath $(TCT))"'
-$(O)/$(TCT)/test_lines: $(O)/$(TCT)/test_lines.o $(O)/selftests/lib/ktap.o $(TCT_OBJ) $(LIBTRAMP_A) \
-		| $(TCT_SAMPLE) $(TCT_SAMPLE).rebuilt $(TCT_SAMPLE).stripped
+$(O)/$(TCT)/test_lines: | $(TCT_SAMPLE) $(TCT_SAMPLE).rebuilt $(TCT_SAMPLE).stripped
+$(O)/$(TCT)/test_lines $(O)/$(TCT)/test_elf_names: %: %.o $(O)/selftests/lib/ktap.o $(TCT_OBJ) \
+		$(LIBTRAMP_A)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter-out %.a,$^) $(LIBTRAMP_A) \
 		$(TRAMPCTL_LIBS)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../out/text.h"
 #include "elf_names.h"
@@ -20,9 +21,12 @@
 /* Bytes of a table of symbols or strings. Those of large programs are a tenth of it. */
 #define MAX_TABLE (256 << 20)
 
+/* Characters of a name; what is longer is cut. */
+#define MAX_NAME 1024
+
 struct elf_function {
 	uint64_t addr, size;
-	char *name;
+	const char *name;
 };
 
 struct elf_segment {
@@ -32,7 +36,8 @@ struct elf_segment {
 struct elf_names {
 	struct elf_function *functions;
 	struct elf_segment *segments;
-	size_t nr, nr_segments;
+	char *text;			/* all names */
+	size_t nr, nr_segments, bytes;
 };
 
 static int by_address(const void *a, const void *b)
@@ -55,6 +60,7 @@ static void take_segments(struct elf_names *names, Elf *elf)
 	if (elf_getphdrnum(elf, &nr))
 		return;
 	names->segments = xcalloc(nr + 1, sizeof(*names->segments));
+	names->bytes += nr * sizeof(*names->segments);
 	for (i = 0; i < nr; i++) {
 		if (!gelf_getphdr(elf, i, &p) || p.p_type != PT_LOAD || !(p.p_flags & PF_X))
 			continue;
@@ -64,28 +70,89 @@ static void take_segments(struct elf_names *names, Elf *elf)
 	}
 }
 
-static void take_functions(struct elf_names *names, Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr)
+/* A table of symbols, and of their names. */
+struct table {
+	Elf_Data *symbols, *strings;
+	size_t nr;
+};
+
+static bool open_table(struct table *t, Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t nr = data ? data->d_size / gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT) : 0, i;
+	t->symbols = elf_getdata(scn, NULL);
+	t->strings = elf_getdata(elf_getscn(elf, shdr->sh_link), NULL);
+	t->nr = t->symbols ? t->symbols->d_size / gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT) : 0;
+	return t->symbols && t->strings && t->strings->d_buf;
+}
+
+/*
+ * The length of the name of symbol number @i; 0: it is no function with a name. Many symbols can
+ * have one name that is as long as the file, so nobody reads more than MAX_NAME of it.
+ */
+static size_t function_at(const struct table *t, size_t i, GElf_Sym *sym, const char **name)
+{
+	size_t left;
+
+	if (!gelf_getsym(t->symbols, i, sym) || sym->st_shndx == SHN_UNDEF ||
+	    sym->st_name >= t->strings->d_size)
+		return 0;
+	if (GELF_ST_TYPE(sym->st_info) != STT_FUNC && GELF_ST_TYPE(sym->st_info) != STT_GNU_IFUNC)
+		return 0;
+	*name = (const char *)t->strings->d_buf + sym->st_name;
+	left = t->strings->d_size - sym->st_name;
+	return strnlen(*name, left < MAX_NAME ? left : MAX_NAME);
+}
+
+/* Returns whether they take no more than @room. */
+static bool take_functions(struct elf_names *names, const struct table *t, size_t room)
+{
+	size_t nr = 0, text_len = 0, i, len;
 	const char *name;
 	GElf_Sym sym;
+	char *text;
 
+	for (i = 0; i < t->nr; i++) {
+		len = function_at(t, i, &sym, &name);
+		if (!len)
+			continue;
+		nr++;
+		text_len += len + 1;
+		if (names->bytes + nr * sizeof(*names->functions) + text_len > room)
+			return false;
+	}
+	names->bytes += nr * sizeof(*names->functions) + text_len;
 	names->functions = xcalloc(nr + 1, sizeof(*names->functions));
-	for (i = 0; i < nr; i++) {
-		if (!gelf_getsym(data, i, &sym) || sym.st_shndx == SHN_UNDEF)
-			continue;
-		if (GELF_ST_TYPE(sym.st_info) != STT_FUNC &&
-		    GELF_ST_TYPE(sym.st_info) != STT_GNU_IFUNC)
-			continue;
-		name = elf_strptr(elf, shdr->sh_link, sym.st_name);
-		if (!name || !name[0])
+	names->text = text = xcalloc(text_len + 1, 1);
+	for (i = 0; i < t->nr; i++) {
+		len = function_at(t, i, &sym, &name);
+		if (!len)
 			continue;
 		names->functions[names->nr++] = (struct elf_function){
-			.addr = sym.st_value, .size = sym.st_size, .name = xasprintf("%s", name),
+			.addr = sym.st_value, .size = sym.st_size, .name = text,
 		};
+		text = mempcpy(text, name, len) + 1;
 	}
 	qsort(names->functions, names->nr, sizeof(*names->functions), by_address);
+	return true;
+}
+
+/*
+ * More headers than their number has bits for are counted elsewhere in the file, which need not be
+ * true and lets libelf make room for all of them. No program has so many.
+ */
+static bool has_usual_header(int fd)
+{
+	union {
+		unsigned char ident[EI_NIDENT];
+		Elf32_Ehdr e32;
+		Elf64_Ehdr e64;
+	} h = { 0 };
+	unsigned int sections, segments;
+
+	if (pread(fd, &h, sizeof(h), 0) < (ssize_t)sizeof(h.e32))
+		return false;
+	sections = h.ident[EI_CLASS] == ELFCLASS32 ? h.e32.e_shnum : h.e64.e_shnum;
+	segments = h.ident[EI_CLASS] == ELFCLASS32 ? h.e32.e_phnum : h.e64.e_phnum;
+	return sections && segments != PN_XNUM;
 }
 
 static bool has_usual_size(Elf *elf, const GElf_Shdr *shdr)
@@ -111,26 +178,30 @@ static Elf_Scn *find_table(Elf *elf, GElf_Word type, GElf_Shdr *shdr)
 /**
  * elf_names_load() - read the functions of a file
  * @fd: the file; it may be closed then
+ * @room: bytes that they may take
+ * @too_many: (out) they would take more
  *
  * Return: to be freed by elf_names_free(); NULL if it is no ELF file, or has no symbols, or too
  * many.
  */
-struct elf_names *elf_names_load(int fd)
+struct elf_names *elf_names_load(int fd, size_t room, bool *too_many)
 {
 	struct elf_names *names = xcalloc(1, sizeof(*names));
+	struct table table;
 	GElf_Shdr shdr;
 	Elf_Scn *scn;
 	Elf *elf;
 
+	*too_many = false;
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
+	elf = has_usual_header(fd) ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
 	if (elf && elf_kind(elf) == ELF_K_ELF) {
 		scn = find_table(elf, SHT_SYMTAB, &shdr);
 		if (!scn)
 			scn = find_table(elf, SHT_DYNSYM, &shdr);
-		if (scn && has_usual_size(elf, &shdr)) {
+		if (scn && has_usual_size(elf, &shdr) && open_table(&table, elf, scn, &shdr)) {
 			take_segments(names, elf);
-			take_functions(names, elf, scn, &shdr);
+			*too_many = !take_functions(names, &table, room);
 		}
 	}
 	elf_end(elf);
@@ -138,6 +209,12 @@ struct elf_names *elf_names_load(int fd)
 		return names;
 	elf_names_free(names);
 	return NULL;
+}
+
+/* The bytes of @room that it took; 0 for NULL. */
+size_t elf_names_bytes(const struct elf_names *names)
+{
+	return names ? names->bytes : 0;
 }
 
 /* The address that the file was linked for, of a place in it. */
@@ -193,12 +270,9 @@ const char *elf_names_find(const struct elf_names *names, uint64_t pos, uint64_t
 
 void elf_names_free(struct elf_names *names)
 {
-	size_t i;
-
 	if (!names)
 		return;
-	for (i = 0; i < names->nr; i++)
-		free(names->functions[i].name);
+	free(names->text);
 	free(names->functions);
 	free(names->segments);
 	free(names);

@@ -9,6 +9,8 @@
  * one process have names of their own, and their events come by turns. The same file executed anew
  * lies where it was, or at random, where no mapping is known.
  *
+ * Processes and their files are strangers': the memory for what they say has a limit.
+ *
  * A file is opened through /proc/PID/map_files, which leads to the very file that is mapped, even
  * if it was removed, or is in another mount namespace. Files are known by device and inode, so a
  * library is read once for all processes.
@@ -32,6 +34,9 @@
 /* Processes that are kept. The next one takes the place of another. */
 #define MAX_PROCESSES 1024
 
+/* Bytes for mappings and functions. A large browser with all of its symbols takes a tenth. */
+#define MAX_BYTES (1UL << 30)
+
 struct file {
 	struct file *next;
 	uint64_t inode;
@@ -54,14 +59,15 @@ struct process {
 		ino_t inode;		/* 0: not known */
 	} program;
 	struct mapping *maps;
-	size_t nr;
+	size_t nr, bytes;
 	uint64_t unknown;		/* the last address that no mapping had */
 };
 
 struct user_names {
 	struct process processes[MAX_PROCESSES];
 	struct file *files;
-	bool other_namespace;
+	size_t left;			/* of MAX_BYTES */
+	bool other_namespace, has_warned;
 };
 
 /* Returns what user_names_free() frees. */
@@ -70,6 +76,7 @@ struct user_names *user_names_open(void)
 	struct user_names *names = xcalloc(1, sizeof(*names));
 	uint32_t tgid;
 
+	names->left = MAX_BYTES;
 	/* The programs see other numbers than /proc then: it would have other processes. */
 	if (self_tgid(&tgid) || tgid != (uint32_t)getpid()) {
 		names->other_namespace = true;
@@ -80,30 +87,46 @@ struct user_names *user_names_open(void)
 
 /* ------------------------------------------------------------- processes -- */
 
-static void forget(struct process *p)
+static void warn_too_many(struct user_names *names)
+{
+	if (!names->has_warned)
+		warn("mappings and functions of processes take more than %lu MiB: some callers are shown without their functions",
+		     MAX_BYTES >> 20);
+	names->has_warned = true;
+}
+
+static void forget(struct user_names *names, struct process *p)
 {
 	size_t i;
 
+	names->left += p->bytes;
 	for (i = 0; i < p->nr; i++)
 		free(p->maps[i].path);
 	free(p->maps);
 	*p = (struct process){ 0 };
 }
 
-/* A line of /proc/PID/maps, if instructions may be there. */
-static void take_mapping(struct process *p, const char *line)
+/* A line of /proc/PID/maps, if instructions may be there. Returns whether there was room. */
+static bool take_mapping(struct user_names *names, struct process *p, const char *line)
 {
 	struct mapping m = { 0 };
 	char rights[5];
+	size_t bytes;
 	int path = 0;
 
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m.start,
 		   &m.end, rights, &m.pos, &m.major, &m.minor, &m.inode, &path) < 7 ||
 	    rights[2] != 'x' || !path)
-		return;
+		return true;
+	bytes = sizeof(m) + strlen(line + path) + 1;
+	if (bytes > names->left)
+		return false;
+	names->left -= bytes;
+	p->bytes += bytes;
 	m.path = xasprintf("%.*s", (int)strcspn(line + path, "\n"), line + path);
 	p->maps = xrealloc(p->maps, (p->nr + 1) * sizeof(*p->maps));
 	p->maps[p->nr++] = m;
+	return true;
 }
 
 /* The program of a process; not known if the process has gone. */
@@ -125,7 +148,8 @@ static bool same_program(const struct program *a, const struct program *b)
 }
 
 /* Replaces what was known of a process, if it is still there. */
-static void read_process(struct process *p, uint32_t tgid, const char *comm)
+static void read_process(struct user_names *names, struct process *p, uint32_t tgid,
+			 const char *comm)
 {
 	char *path = xasprintf("/proc/%u/maps", tgid), *line = NULL;
 	struct process now = { .tgid = tgid };
@@ -134,15 +158,19 @@ static void read_process(struct process *p, uint32_t tgid, const char *comm)
 
 	free(path);
 	now.program = read_program(tgid);
-	while (f && getline(&line, &size, f) > 0)
-		take_mapping(&now, line);
+	while (f && getline(&line, &size, f) > 0) {
+		if (take_mapping(names, &now, line))
+			continue;
+		warn_too_many(names);
+		break;
+	}
 	free(line);
 	if (f)
 		fclose(f);
 	memcpy(now.comm, comm, sizeof(now.comm));
 	if (!now.nr && p->tgid == tgid && !memcmp(p->comm, comm, sizeof(p->comm)))
 		return;
-	forget(p);
+	forget(names, p);
 	*p = now;
 }
 
@@ -158,7 +186,7 @@ static struct process *find_process(struct user_names *names, uint32_t tgid, con
 	if (same_program(&p->program, &now))
 		memcpy(p->comm, comm, sizeof(p->comm));
 	else
-		read_process(p, tgid, comm);
+		read_process(names, p, tgid, comm);
 	return p;
 }
 
@@ -194,6 +222,7 @@ static int open_mapped(uint32_t tgid, const struct mapping *m)
 
 static struct file *file_of(struct user_names *names, uint32_t tgid, struct mapping *m)
 {
+	bool too_many;
 	struct file *f;
 	int fd;
 
@@ -205,9 +234,17 @@ static struct file *file_of(struct user_names *names, uint32_t tgid, struct mapp
 	fd = open_mapped(tgid, m);
 	if (fd < 0)
 		return NULL;
+	if (names->left < sizeof(*f)) {
+		close(fd);
+		return NULL;
+	}
+	names->left -= sizeof(*f);
 	f = xcalloc(1, sizeof(*f));
 	*f = (struct file){ .next = names->files, .inode = m->inode, .major = m->major,
-			    .minor = m->minor, .names = elf_names_load(fd) };
+			    .minor = m->minor, .names = elf_names_load(fd, names->left, &too_many) };
+	names->left -= elf_names_bytes(f->names);
+	if (too_many)
+		warn_too_many(names);
 	close(fd);
 	names->files = f;
 	return m->file = f;
@@ -250,7 +287,7 @@ static struct mapping *mapping_of(struct user_names *names, const struct user_pl
 	p = find_process(names, place->tgid, place->comm);
 	m = find_mapping(p, addr);
 	if (!m && p->unknown != addr) {
-		read_process(p, place->tgid, place->comm);
+		read_process(names, p, place->tgid, place->comm);
 		m = find_mapping(p, addr);
 		p->unknown = m ? 0 : addr;
 	}
@@ -299,7 +336,7 @@ void user_names_free(struct user_names *names)
 	if (!names)
 		return;
 	for (i = 0; i < MAX_PROCESSES; i++)
-		forget(&names->processes[i]);
+		forget(names, &names->processes[i]);
 	while ((f = names->files)) {
 		names->files = f->next;
 		elf_names_free(f->names);
