@@ -192,7 +192,7 @@ struct tramp_link *libtramp_attach(const struct libtramp_request *r)
 	int dev, err;
 
 	if (r->multi)
-		return libtramp_attach_multi(r->multi, NULL, r->cookie);
+		return libtramp_attach_multi(r->multi, NULL, r);
 	libtramp_request_cmd(r, &cmd);
 	dev = libtramp_dev_open(r->subject);
 	if (dev < 0)

@@ -112,9 +112,13 @@ struct tramp_links *libtramp_attach_many(const struct libtramp_request *r, size_
 struct tramp_link *libtramp_attach(const struct libtramp_request *r);
 int libtramp_link_pin(struct tramp_link *link, const char *path);
 
-/* tramp_attach_multi() without the warning; @cookie: of all functions, 0: those of @opts. */
+/*
+ * tramp_attach_multi() without the warning. @r: on behalf of tramp_attach() and its like: all
+ * functions get its cookie, and it begins anew after a signal; otherwise NULL.
+ */
 struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
-					 const struct tramp_multi_opts *opts, uint64_t cookie);
+					 const struct tramp_multi_opts *opts,
+					 const struct libtramp_request *r);
 
 /**
  * libtramp_is_multi() - whether a section is that of a program for many functions

@@ -50,16 +50,18 @@ bool libtramp_is_multi(const char *section, uint32_t *flags, const char **patter
  * @nr: how many
  * @addrs: their addresses; NULL: there are
  * @names: their names
+ * @by_pattern: a pattern chose them
  * @cookies: theirs; NULL: all are 0
  * @own: @addrs, if it is ours to free
  * @own_cookies: the same for @cookies
- * @text: all of @names, as the module takes them; ours to free
+ * @text: the names, as the module takes them; ours to free
  * @text_len: its bytes
  */
 struct functions {
 	size_t nr;
 	const uint64_t *addrs;
 	const char *const *names;
+	bool by_pattern;
 	const uint64_t *cookies;
 	uint64_t *own;
 	uint64_t *own_cookies;
@@ -67,12 +69,37 @@ struct functions {
 	size_t text_len;
 };
 
+/* Where addresses are hidden from us (kptr_restrict), the module takes names from us. */
+static int take_hidden(const struct tramp_selection *sel, struct functions *f, const char *subject)
+{
+	const struct tramp_sym *sym;
+	size_t i, len = 0;
+	char *at;
+
+	for (i = 0; i < f->nr; i++) {
+		sym = tramp_selection__get(sel, i)->sym;
+		len += strlen(sym->module) + strlen(sym->name) + 2;
+	}
+	f->text = malloc(len ? len : 1);
+	if (!f->text)
+		return libtramp_fail_nomem(subject);
+	at = f->text;
+	for (i = 0; i < f->nr; i++) {
+		sym = tramp_selection__get(sel, i)->sym;
+		at += sprintf(at, "%s%s%s", sym->module, sym->module[0] ? ":" : "", sym->name) + 1;
+	}
+	f->text_len = at - f->text;
+	return 0;
+}
+
 static int take_selection(const struct tramp_selection *sel, struct functions *f,
 			  const char *subject)
 {
 	size_t i;
 
 	f->nr = tramp_selection__count(sel);
+	if (f->nr && !tramp_selection__get(sel, 0)->sym->addr)
+		return take_hidden(sel, f, subject);
 	f->own = calloc(f->nr ? f->nr : 1, sizeof(*f->own));
 	if (!f->own)
 		return libtramp_fail_nomem(subject);
@@ -150,6 +177,7 @@ static int take_functions(const struct tramp_multi_opts *opts, const char *patte
 	if (f->cookies || LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, reasons, NULL))
 		return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
 				     "cookies and reasons need a list of functions");
+	f->by_pattern = true;
 	return take_pattern(pattern, f, subject);
 }
 
@@ -180,6 +208,15 @@ static int check_opts(const struct tramp_multi_opts *opts, const char *subject)
 	return 0;
 }
 
+static const char *name_at(const struct functions *f, size_t i)
+{
+	const char *at = f->text;
+
+	while (i--)
+		at += strlen(at) + 1;
+	return at;
+}
+
 /* Say which was refused: the function's name rather than its number in the list. */
 static int refused(int err, const struct tramp_attach_multi *cmd, const struct functions *f,
 		   const struct tramp_selection *sel, const char *subject)
@@ -194,17 +231,18 @@ static int refused(int err, const struct tramp_attach_multi *cmd, const struct f
 	if (sel)
 		snprintf(text, sizeof(text), "function '%s'",
 			 tramp_selection__get(sel, cmd->failed)->sym->name);
-	else if (f->names)
-		snprintf(text, sizeof(text), "function '%s'", f->names[cmd->failed]);
+	else if (f->text)
+		snprintf(text, sizeof(text), "function '%s'", name_at(f, cmd->failed));
 	else
 		snprintf(text, sizeof(text), "function %u of the list (0x%llx)", cmd->failed,
 			 (unsigned long long)f->addrs[cmd->failed]);
 	return libtramp_fail_ioctl(err, &cmd->refusal, "ATTACH_MULTI", text);
 }
 
+/* @again: after a signal that has a handler. */
 static struct tramp_link *attach(int prog_fd, uint32_t flags, const struct functions *f,
-				 const struct tramp_multi_opts *opts, const char *subject,
-				 const char *name)
+				 const struct tramp_multi_opts *opts, bool again,
+				 const char *subject, const char *name)
 {
 	uint32_t *reasons = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, reasons, NULL);
 	size_t *attached = LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, attached, NULL);
@@ -231,8 +269,10 @@ static struct tramp_link *attach(int prog_fd, uint32_t flags, const struct funct
 	dev = libtramp_dev_open(subject);
 	if (dev < 0)
 		return NULL;
-	/* Not again after a signal: it may take seconds, and the caller may want to end. */
-	err = ioctl(dev, TRAMP_IOC_ATTACH_MULTI, &cmd) ? -errno : 0;
+	if (again)
+		err = libtramp_dev_cmd(dev, TRAMP_IOC_ATTACH_MULTI, &cmd);
+	else
+		err = ioctl(dev, TRAMP_IOC_ATTACH_MULTI, &cmd) ? -errno : 0;
 	if (err) {
 		err = refused(err, &cmd, f,
 			      LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, selection, NULL), subject);
@@ -250,7 +290,8 @@ static struct tramp_link *attach(int prog_fd, uint32_t flags, const struct funct
 }
 
 struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
-					 const struct tramp_multi_opts *opts, uint64_t cookie)
+					 const struct tramp_multi_opts *opts,
+					 const struct libtramp_request *r)
 {
 	uint32_t flags = 0, from_section = 0;
 	char subject[LIBTRAMP_SUBJECT_LEN];
@@ -278,14 +319,12 @@ struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
 		return NULL;
 	}
 	err = take_functions(opts, pattern, &f, subject);
-	if (!err && cookie)
-		err = take_cookie(cookie, &f, subject);
+	if (!err && r && r->cookie)
+		err = take_cookie(r->cookie, &f, subject);
 	/* A pattern says what is wanted where it can be had. */
 	if (!err)
-		link = attach(fd, f.own && !LIBTRAMP_OPTS_GET(opts, tramp_multi_opts, selection,
-							      NULL) ?
-			      flags | TRAMP_MULTI_F_SKIP : flags, &f, opts, subject,
-			      bpf_program__name(prog));
+		link = attach(fd, f.by_pattern ? flags | TRAMP_MULTI_F_SKIP : flags, &f, opts,
+			      r != NULL, subject, bpf_program__name(prog));
 	free(f.own);
 	free(f.own_cookies);
 	free(f.text);
@@ -295,7 +334,8 @@ struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
 struct tramp_link *tramp_attach_multi(const struct bpf_program *prog,
 				      const struct tramp_multi_opts *opts)
 {
-	struct tramp_link *link = libtramp_attach_multi(prog, opts, 0);
+	/* Not again after a signal: it may take seconds, and the caller may want to end. */
+	struct tramp_link *link = libtramp_attach_multi(prog, opts, NULL);
 
 	if (!link)
 		libtramp_warn_last();

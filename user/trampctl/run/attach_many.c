@@ -41,13 +41,17 @@ static uint32_t last_reason(void)
  * struct batch - the functions of one link of many
  * @nr: how many
  * @place: of each
- * @addrs, @cookies: their addresses and cookies
+ * @addrs: their addresses, if we see them, or
+ * @names: their names, with which the module finds them
+ * @cookies: their cookies
  * @reasons: (out) why each was left out
  */
 struct batch {
 	size_t nr;
 	struct many_place **place;
-	uint64_t *addrs, *cookies;
+	uint64_t *addrs;
+	char **names;
+	uint64_t *cookies;
 	uint32_t *reasons;
 };
 
@@ -55,25 +59,42 @@ static void batch_init(struct batch *b, const struct many_attachment *a)
 {
 	size_t i;
 
+	*b = (struct batch){ .nr = a->nr };
 	b->place = xcalloc(a->nr, sizeof(*b->place));
-	b->addrs = xcalloc(a->nr, sizeof(*b->addrs));
 	b->cookies = xcalloc(a->nr, sizeof(*b->cookies));
 	b->reasons = xcalloc(a->nr, sizeof(*b->reasons));
-	b->nr = 0;
+	/* kptr_restrict hides all addresses or none. */
+	if (a->nr && a->places[0].what->sym->addr)
+		b->addrs = xcalloc(a->nr, sizeof(*b->addrs));
+	else
+		b->names = xcalloc(a->nr, sizeof(*b->names));
 	for (i = 0; i < a->nr; i++) {
-		/* With kptr_restrict only the module can find it, by its name. */
-		if (!a->places[i].what->sym->addr) {
-			a->places[i].reason = TRAMP_REASON_HIDDEN_ADDRESS;
-			continue;
-		}
-		b->place[b->nr] = &a->places[i];
-		b->addrs[b->nr] = a->places[i].what->sym->addr;
-		b->cookies[b->nr++] = a->places[i].cookie;
+		const struct tramp_sym *sym = a->places[i].what->sym;
+
+		b->place[i] = &a->places[i];
+		if (b->addrs)
+			b->addrs[i] = sym->addr;
+		else
+			b->names[i] = xasprintf("%s%s%s", sym->module, sym->module[0] ? ":" : "",
+						sym->name);
+		b->cookies[i] = a->places[i].cookie;
 	}
+}
+
+static void batch_opts(const struct batch *b, struct tramp_multi_opts *opts)
+{
+	opts->addrs = b->addrs;
+	opts->names = (const char *const *)b->names;
+	opts->cookies = b->cookies;
 }
 
 static void batch_free(struct batch *b)
 {
+	size_t i;
+
+	for (i = 0; b->names && i < b->nr; i++)
+		free(b->names[i]);
+	free(b->names);
 	free(b->place);
 	free(b->addrs);
 	free(b->cookies);
@@ -83,9 +104,11 @@ static void batch_free(struct batch *b)
 /* If all of them are refused, the module gives no reasons. Ask for that of the first. */
 static uint32_t ask_reason(const struct bpf_program *prog, const struct batch *b, uint32_t flags)
 {
-	TRAMP_OPTS(tramp_multi_opts, opts, .addrs = b->addrs, .cnt = 1, .flags = flags);
-	struct tramp_link *link = tramp_attach_multi(prog, &opts);
+	TRAMP_OPTS(tramp_multi_opts, opts, .cnt = 1, .flags = flags);
+	struct tramp_link *link;
 
+	batch_opts(b, &opts);
+	link = tramp_attach_multi(prog, &opts);
 	tramp_link__destroy(link);
 	return link ? TRAMP_REASON_SITE_HELD : last_reason();
 }
@@ -102,9 +125,10 @@ static int attach_batch(const struct bpf_program *prog, uint32_t flags, struct m
 
 	batch_init(&b, a);
 	while (b.nr && !a->link && !events_stopped()) {
-		TRAMP_OPTS(tramp_multi_opts, opts, .addrs = b.addrs, .cookies = b.cookies,
-			   .cnt = b.nr, .reasons = b.reasons, .flags = flags | TRAMP_MULTI_F_SKIP);
+		TRAMP_OPTS(tramp_multi_opts, opts, .cnt = b.nr, .reasons = b.reasons,
+			   .flags = flags | TRAMP_MULTI_F_SKIP);
 
+		batch_opts(&b, &opts);
 		a->link = tramp_attach_multi(prog, &opts);
 		if (a->link)
 			break;
@@ -153,7 +177,6 @@ static bool worth_trying(uint32_t reason)
 {
 	switch (reason) {
 	case 0:
-	case TRAMP_REASON_HIDDEN_ADDRESS:
 	case TRAMP_REASON_SITE_HELD:
 	case TRAMP_REASON_NO_BTF:
 	case TRAMP_REASON_AMBIGUOUS:
