@@ -64,7 +64,11 @@ static uint64_t features(void)
 {
 	TRAMP_OPTS(tramp_module_info, info);
 
-	return tramp_info(&info) ? ~0ULL : info.features;
+	if (!tramp_info(&info))
+		return info.features;
+	/* Its absence is no failure of the caller's. */
+	tramp_clear_error();
+	return ~0ULL;
 }
 
 bool libtramp_session_by_map(void)
