@@ -9,12 +9,14 @@
  * before or after the arguments.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "near.h"
 #include "out/error.h"
@@ -401,11 +403,25 @@ static void find_json_option(int argc, char **argv)
 	}
 }
 
+/*
+ * Whatever is opened first would become standard input, output or error if that is closed, and be
+ * read or written by those who mean it. Writing to what stands there instead fails, as before.
+ */
+static void fill_standard_streams(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", O_RDONLY | O_NOCTTY);
+}
+
 int main(int argc, char **argv)
 {
 	const struct cmd *cmd;
 	int rc, first;
 
+	fill_standard_streams();
 	output_start();
 	find_json_option(argc, argv);
 
