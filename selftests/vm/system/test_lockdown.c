@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <linux/types.h>
 #include "fixture.h"
@@ -68,6 +69,14 @@ static int try_many(struct tramp_attach_multi *multi)
 	return ioctl(tramp_device(), TRAMP_IOC_ATTACH_MULTI, multi) ? -errno : 0;
 }
 
+/* Scripts look at it before they attach. */
+static int features_exit(void)
+{
+	int status = system("trampctl features >/dev/null 2>&1");
+
+	return status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 static void test_lockdown(void)
 {
 	struct tramp_explain ex = { .size = sizeof(ex), .name = "tt_hot0" };
@@ -107,7 +116,10 @@ static void test_lockdown(void)
 	/* The files of debugfs that change something are closed, those that only read are not. */
 	CHECK(open(OPTIMIZE, O_RDWR | O_CLOEXEC) < 0 && errno == EPERM, "%s", OPTIMIZE);
 
+	CHECK_EQ(features_exit(), 0, "trampctl features at integrity");
+
 	raise_to("confidentiality");
+	CHECK_EQ(features_exit(), 4, "trampctl features at confidentiality");
 	err = bpf_link_update(tramp_link__fd(link[0]), prog[0], NULL);
 	CHECK_EQ(err, -EPERM, "BPF_LINK_UPDATE at confidentiality");
 	refused = try_attach(prog[2], 2);

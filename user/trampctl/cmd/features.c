@@ -120,6 +120,16 @@ static void print_module(const struct tramp_module_info *m)
 	       m->probes, m->optimised, m->grace_periods);
 }
 
+/* Whatever is attached is refused for this reason. */
+static int fail_refused(uint32_t reason, int exit_code, int err)
+{
+	struct problem p = { .exit_code = exit_code, .err = err,
+			     .reason = tramp_reason_name(reason),
+			     .remedy = tramp_reason_remedy(reason) };
+
+	return fail(&p, "nothing can be attached: %s", tramp_reason_sentence(reason));
+}
+
 static int features_run(int argc, char **argv)
 {
 	static const char *const heads[] = { "KERNEL", "STATE", "WHAT IT IS", NULL };
@@ -168,6 +178,10 @@ static int features_run(int argc, char **argv)
 	for (i = 0; i < NR_FACTS; i++)
 		if (!facts[i].ok && i != KERNEL_ADDRESSES)
 			warn("%s is %s: %s", facts[i].name, facts[i].value, facts[i].what);
+	if (!facts[KERNEL_LOCKDOWN].ok)
+		return fail_refused(TRAMP_REASON_LOCKDOWN, EXIT_PERMISSION, EPERM);
+	if (!facts[KERNEL_JIT].ok)
+		return fail_refused(TRAMP_REASON_PROG_NOT_JITED, EXIT_REFUSED, EINVAL);
 	return EXIT_OK;
 }
 
