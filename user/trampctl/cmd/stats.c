@@ -126,6 +126,9 @@ static int stats_run(int argc, char **argv)
 	end = duration_ns ? now.time + duration_ns : UINT64_MAX;
 	/* The last interval may be shorter. */
 	while (!rc && interval_ns && next < end) {
+		/* A stopped process does not catch up. */
+		if (now.time > next && now.time - next > interval_ns)
+			next = now.time < end ? now.time : end;
 		next = interval_ns < end - next ? next + interval_ns : end;
 		if (!wait_until(next))
 			break;

@@ -309,7 +309,9 @@ int many_wait(struct many_run *run, uint64_t interval_ns, int (*show)(void *arg)
 			progress_end();
 			rc = show(arg);
 			progress_begin_losses("running", "calls", many_lost, run);
-			next += interval_ns;
+			/* A stopped process does not catch up. */
+			now = now_ns();
+			next = next + interval_ns > now ? next + interval_ns : now + interval_ns;
 		}
 		until = now + POLL_NS;
 		until = until < end ? until : end;
