@@ -25,6 +25,7 @@
 #include "../out/linkinfo.h"
 #include "../out/output.h"
 #include "../out/table.h"
+#include "../out/text.h"
 #include "../run/args.h"
 #include "../run/module.h"
 #include "../run/progress.h"
@@ -46,7 +47,7 @@ static const struct cmd_opt attach_opts[] = {
 	{ NULL }
 };
 
-#define MAX_COOKIES 256
+#define MAX_COOKIES 256	/* options of that name */
 
 static const char *pin_dir;
 static uint64_t duration_ns;
@@ -102,21 +103,24 @@ static int attach_option(int opt, const char *arg)
 }
 
 /*
- * One cookie for each program: the last --cookie that names it, or the last
- * without a name. Returns 0 or an exit code; @out has room for MAX_COOKIES.
+ * One cookie for each program: the last --cookie that names it, or the last without a name. They
+ * stay until the end. Returns 0 or an exit code.
  */
-static int make_cookies(const struct bpf_object *obj, struct tramp_prog_cookie *out, size_t *nr)
+static int make_cookies(const struct bpf_object *obj, struct tramp_object_attach_opts *opts)
 {
+	struct tramp_prog_cookie *cookies;
 	struct bpf_program *prog;
-	size_t i;
+	size_t i, nr = 0;
 
-	*nr = 0;
 	for (i = 0; i < nr_given; i++)
 		if (given[i].prog_name &&
 		    !bpf_object__find_program_by_name(obj, given[i].prog_name))
 			return usage_error("--cookie names \"%s\", which is not in the object",
 					   given[i].prog_name);
 
+	bpf_object__for_each_program(prog, obj)
+		nr++;
+	opts->cookies = cookies = xcalloc(nr + 1, sizeof(*cookies));
 	bpf_object__for_each_program(prog, obj) {
 		const char *name = bpf_program__name(prog);
 		const struct tramp_prog_cookie *found = NULL;
@@ -131,10 +135,8 @@ static int make_cookies(const struct bpf_object *obj, struct tramp_prog_cookie *
 		}
 		if (!found)
 			continue;
-		if (*nr == MAX_COOKIES)
-			return usage_error("at most %d programs can have cookies", MAX_COOKIES);
-		out[*nr].prog_name = name;
-		out[(*nr)++].cookie = found->cookie;
+		cookies[opts->cookie_cnt].prog_name = name;
+		cookies[opts->cookie_cnt++].cookie = found->cookie;
 	}
 	return 0;
 }
@@ -192,7 +194,6 @@ static int check_file(const char *path)
 static int open_and_load(const char *path, struct tramp_object_attach_opts *opts,
 			 struct bpf_object **objp)
 {
-	static struct tramp_prog_cookie cookies[MAX_COOKIES];
 	struct bpf_object *obj;
 	int err, rc;
 
@@ -205,8 +206,7 @@ static int open_and_load(const char *path, struct tramp_object_attach_opts *opts
 		return fail_lib(NULL, NULL);
 	if (!obj)
 		return fail_bpf(errno, "cannot open the BPF object %s", path);
-	opts->cookies = cookies;
-	rc = make_cookies(obj, cookies, &opts->cookie_cnt);
+	rc = make_cookies(obj, opts);
 	if (!rc)
 		rc = need_module(NULL);
 	if (!rc)
