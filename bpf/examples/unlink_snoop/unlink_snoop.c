@@ -8,6 +8,7 @@
  * tramp_last_error(), which says why it failed and what to do.
  */
 #include <bpf/libbpf.h>
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -34,12 +35,23 @@ static void on_signal(int sig)
 	stop = 1;
 }
 
+/* Names are strangers': a terminal takes some bytes for commands. */
+static void make_printable(char *text)
+{
+	for (; *text; text++)
+		if (!isprint((unsigned char)*text))
+			*text = '?';
+}
+
 static int on_event(void *ctx, void *data, size_t size)
 {
 	struct progress *p = ctx;
-	const struct event *e = data;
+	struct event copy = *(const struct event *)data;
+	const struct event *e = &copy;
 
 	(void)size;
+	make_printable(copy.comm);
+	make_printable(copy.name);
 	/* One wakeup may bring more than was asked for. */
 	if (p->wanted && p->exits >= p->wanted)
 		return 0;
