@@ -224,6 +224,9 @@ TRAMP_API struct tramp_link *tramp_links__find(const struct tramp_links *links,
  * @links: the set
  * @dir: in a BPF file system; created if only the last component is missing
  *
+ * A program that tramp_attach_many() has attached more than once has one path for all of its
+ * links, which fails (TRAMP_LIB_PIN_EXISTS): pin each with tramp_link__pin().
+ *
  * Errors: as tramp_link__pin(). Links pinned before the failing one are unpinned.
  * Return: 0 or negative errno.
  */

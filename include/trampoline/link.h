@@ -31,8 +31,8 @@ TRAMP_API const char *tramp_link__pin_path(const struct tramp_link *link);
  * @path: a path in a BPF file system that does not exist yet; if only its last
  *	folder is missing, that is created
  *
- * Errors: -EALREADY (TRAMP_LIB_ALREADY_PINNED), -EINVAL (TRAMP_LIB_NOT_BPFFS),
- * -ENOENT (TRAMP_LIB_NO_FILE: the folder's own folder is missing),
+ * Errors: -EALREADY (TRAMP_LIB_ALREADY_PINNED), -EINVAL (TRAMP_LIB_NOT_BPFFS), -ENOENT if the
+ * folder is missing (TRAMP_LIB_NOT_BPFFS, or TRAMP_LIB_NO_FILE: so is the folder that it is in),
  * -EEXIST (TRAMP_LIB_PIN_EXISTS), and those of bpf(BPF_OBJ_PIN).
  * Return: 0 or negative errno.
  */
