@@ -241,7 +241,8 @@ static struct file *file_of(struct user_names *names, uint32_t tgid, struct mapp
 	names->left -= sizeof(*f);
 	f = xcalloc(1, sizeof(*f));
 	*f = (struct file){ .next = names->files, .inode = m->inode, .major = m->major,
-			    .minor = m->minor, .names = elf_names_load(fd, names->left, &too_many) };
+			    .minor = m->minor };
+	f->names = elf_names_load(fd, names->left, &too_many);
 	names->left -= elf_names_bytes(f->names);
 	if (too_many)
 		warn_too_many(names);
