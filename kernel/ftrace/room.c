@@ -329,3 +329,40 @@ struct ftrace_func_entry *tramp_direct_remove(unsigned long ip)
 	unlock_table();
 	return e;
 }
+
+/* Readers of an entry that has left go on by its next alone: the other pointer chains them. */
+struct ftrace_func_entry *tramp_direct_remove_all(const struct ftrace_hash *hash,
+						  unsigned long code)
+{
+	const struct table *funcs = (const struct table *)hash;
+	struct ftrace_func_entry *e, *gone = NULL;
+	const struct ftrace_func_entry *func;
+	struct table *t;
+	u32 i;
+
+	lockdep_assert_held(&tramp_mutex);
+	t = *lock_table();
+	for (i = 0; i < 1u << funcs->size_bits; i++) {
+		hlist_for_each_entry(func, &funcs->buckets[i], hlist) {
+			e = find_entry(t, func->ip);
+			if (!e || e->direct != code)
+				continue;
+			hlist_del_rcu(&e->hlist);
+			t->count--;
+			e->hlist.pprev = (struct hlist_node **)gone;
+			gone = e;
+		}
+	}
+	unlock_table();
+	return gone;
+}
+
+void tramp_direct_free(struct ftrace_func_entry *gone)
+{
+	struct ftrace_func_entry *e;
+
+	while ((e = gone)) {
+		gone = (struct ftrace_func_entry *)e->hlist.pprev;
+		kfree(e);
+	}
+}

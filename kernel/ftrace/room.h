@@ -8,6 +8,7 @@
 #include "base/tramp.h"
 
 struct ftrace_func_entry;
+struct ftrace_hash;
 struct tramp_site_call;
 
 /**
@@ -42,6 +43,15 @@ void tramp_direct_set(const struct tramp_site_call *calls, u32 nr);
  * its entry, to be freed by kfree() when nobody can look at it.
  */
 struct ftrace_func_entry *tramp_direct_remove(unsigned long ip);
+
+/*
+ * Take all functions of @hash out, an ops's filter, that lead to @code. Return: their entries, to
+ * be freed by tramp_direct_free() when nobody can look at them; NULL if there are none. tramp_mutex
+ * held, may sleep.
+ */
+struct ftrace_func_entry *tramp_direct_remove_all(const struct ftrace_hash *hash,
+						  unsigned long code);
+void tramp_direct_free(struct ftrace_func_entry *gone);
 
 /* Look at the kernel's structs. Module init. Return: 0. */
 int tramp_ftrace_room_init(void);

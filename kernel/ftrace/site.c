@@ -28,11 +28,17 @@
  *
  *  - it clears ops->func, which that CPU is about to call. So the ops is taken off
  *    by unregister_ftrace_function(), which leaves it whole until it retires.
- *  - it frees the function's entry in ftrace's table of direct calls, which before 6.4
- *    that CPU is about to look up. So unregister_ftrace_direct() gets a stand-in for the
- *    ops, which is on no list: it cleans the table and does nothing else. Before 6.4 an
- *    expedited RCU grace period comes first. The list function runs with preemption off,
- *    which RCU waits for. A CPU that enters it later does not find our ops on the list.
+ *  - it takes the function's entry out of ftrace's table of direct calls, which before 6.4
+ *    that CPU is about to look up. So we take it out ourselves, before 6.4 after an expedited
+ *    RCU grace period. The list function runs with preemption off, which RCU waits for. A CPU
+ *    that enters it later does not find our ops on the list.
+ *
+ * It also frees the entry at once, and others may stand on it: they look for another function, in
+ * the same bucket. Such are, before 6.4, hits of functions that a tracer shares, and an update of
+ * ftrace, which holds ftrace_lock and not the table's mutex. So the entries retire with the site.
+ * Only where the table is not as we know it (room.c) unregister_ftrace_direct() does it, as it does
+ * for the kernel's own. It gets a stand-in for the ops, which is on no list: it cleans the table
+ * and does nothing else.
  *
  * kernel.ftrace_enabled=0 would silently turn every site back into a NOP. An ops
  * marked permanent makes the kernel refuse that (as live patches do), so no
@@ -151,6 +157,7 @@ struct tramp_site *tramp_site_alloc(unsigned long ip, size_t size, struct tramp_
 void tramp_site_free(struct tramp_site *site)
 {
 	tramp_set_free(rcu_dereference_protected(site->set, true));
+	tramp_direct_free(site->gone);
 	ftrace_free_filter(&site->ops);
 	kfree(site);	/* from whichever cache */
 }
@@ -282,21 +289,26 @@ int tramp_site_switch(struct tramp_site *site, unsigned long ip, unsigned long c
 
 /*
  * Take functions out of ftrace's table of direct calls, see the head comment: those in @hash.
- * @flags are those of the ops while it was registered.
+ * @flags are those of the ops while it was registered. Return: their entries, which are to retire.
  */
-static void forget_direct(struct tramp_site *site, struct ftrace_ops_hash *hash,
-			  unsigned long flags, unsigned long code)
+static struct ftrace_func_entry *forget_direct(struct tramp_site *site,
+					       struct ftrace_ops_hash *hash, unsigned long flags,
+					       unsigned long code)
 {
 	static struct ftrace_ops stand_in;	/* tramp_mutex */
 
 	if (TRAMP_DIRECT_TABLE_READ)
 		synchronize_rcu_expedited();
+	if (tramp_direct_known())
+		return tramp_direct_remove_all(rcu_dereference_protected(hash->filter_hash, true),
+					       code);
 	memset(&stand_in, 0, sizeof(stand_in));
 	stand_in.flags = flags & ~FTRACE_OPS_FL_DYNAMIC;
 	stand_in.func = site->ops.func;
 	stand_in.func_hash = hash;
 	/* Says that it is on no list, which is so, and cleans the table. */
 	tramp_unregister_direct(&stand_in, code);
+	return NULL;
 }
 
 /* How often a filter without some functions is tried, so many milliseconds apart. */
@@ -319,6 +331,27 @@ int tramp_site_filter_out(struct tramp_site *site, const unsigned long *ips, u32
 	return err;
 }
 
+/**
+ * struct parted - functions that have left an ops which stays
+ * @retire: how it goes
+ * @filter: they, as a filter
+ * @entries: what they had in ftrace's table of direct calls
+ */
+struct parted {
+	struct tramp_retire retire;
+	struct ftrace_ops filter;
+	struct ftrace_func_entry *entries;
+};
+
+static void parted_retired(struct tramp_retire *r)
+{
+	struct parted *parted = container_of(r, struct parted, retire);
+
+	tramp_direct_free(parted->entries);
+	ftrace_free_filter(&parted->filter);
+	kfree(parted);
+}
+
 /*
  * The ops stays on ftrace's list, with a smaller filter: ftrace makes NOPs of the calls that are
  * in it no more, and leaves those of the others alone. Then these go from the table of direct
@@ -326,11 +359,15 @@ int tramp_site_filter_out(struct tramp_site *site, const unsigned long *ips, u32
  */
 int tramp_site_shrink(struct tramp_site *site, unsigned long *ips, u32 nr, unsigned long code)
 {
-	struct ftrace_ops *gone = kzalloc(sizeof(*gone), GFP_KERNEL);
-	int err = gone ? ftrace_set_filter_ips(gone, ips, nr, 0, 0) : -ENOMEM;
+	static const struct tramp_retire_ops ops = { .free = parted_retired };
+	struct parted *parted = kzalloc(sizeof(*parted), GFP_KERNEL);
+	int err;
 	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
+	if (!parted)
+		return -ENOMEM;
+	err = ftrace_set_filter_ips(&parted->filter, ips, nr, 0, 0);
 	if (!err)
 		err = tramp_site_filter_out(site, ips, nr);
 	for (i = 0; !err && i < nr; i++) {
@@ -338,10 +375,12 @@ int tramp_site_shrink(struct tramp_site *site, unsigned long *ips, u32 nr, unsig
 			err = -ENODEV;
 	}
 	if (!err)
-		forget_direct(site, gone->func_hash, site->ops.flags, code);
-	if (gone)
-		ftrace_free_filter(gone);
-	kfree(gone);
+		parted->entries = forget_direct(site, parted->filter.func_hash, site->ops.flags,
+						code);
+	if (parted->entries)
+		tramp_retire_add(&parted->retire, &ops);
+	else
+		parted_retired(&parted->retire);
 	return err;
 }
 
@@ -369,7 +408,7 @@ bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs,
 		return false;
 	}
 	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
-		forget_direct(site, site->ops.func_hash, flags, code);
+		site->gone = forget_direct(site, site->ops.func_hash, flags, code);
 	tramp_site_retire(site);
 	return true;
 }

@@ -22,11 +22,13 @@
  * struct tramp_site - the patched entry of one function, or those of many
  * @ops: ftrace's part, with a filter of all of them
  * @set: mode FTRACE_OPS: what the callback runs; otherwise NULL
+ * @gone: mode DIRECT, detached: what it had in ftrace's table of direct calls
  * @retire: how it goes
  */
 struct tramp_site {
 	struct ftrace_ops ops;
 	struct tramp_set __rcu *set;
+	struct ftrace_func_entry *gone;
 	struct tramp_retire retire;
 };
 
