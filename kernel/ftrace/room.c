@@ -235,8 +235,8 @@ int tramp_ftrace_room(u32 nr, struct tramp_refusal *why)
 	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
 	total = (*where)->count + nr;
 	room = (*where)->count ? 2u << (*where)->size_bits : FIRST_ROOM;
-	/* One more, as long as the kernel does well, is left to the kernel. */
-	if (total > room && (nr > 1 || total > KERNEL_ROOM))
+	/* The kernel would move the entries to its new table: hits meanwhile would miss them. */
+	if (total > room)
 		err = grow(where, total, NULL, 0, why);
 	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
 	return err;
