@@ -112,6 +112,15 @@ struct tramp_target *tramp_target_leave(struct tramp_member *member);
 
 /* many.c -------------------------------------------------------------------- */
 
+/* Whether the target shares a site with others (ftrace/group.c). */
+bool tramp_target_is_grouped(const struct tramp_target *target);
+
+/*
+ * Targets of one group that have left the table since their module goes, by their @hash: they give
+ * their sites back together. At most TRAMP_BATCH_MANY; the list is empty then.
+ */
+void tramp_target_free_group(struct hlist_head *gone);
+
 /* For point.c's table; see struct tramp_point_ops. */
 int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why);
 

@@ -287,9 +287,29 @@ static void free_site(struct tramp_site *site, u32 first, u32 nr)
 	}
 }
 
-static bool is_in_group(const struct tramp_target *target)
+bool tramp_target_is_grouped(const struct tramp_target *target)
 {
 	return target->site && tramp_site_is_group(target->site);
+}
+
+void tramp_target_free_group(struct hlist_head *gone)
+{
+	struct tramp_target *target;
+	struct tramp_site *site = NULL;
+	struct hlist_node *next;
+	bool clean;
+	u32 n = 0;
+
+	lockdep_assert_held(&tramp_mutex);
+	hlist_for_each_entry(target, gone, hash) {
+		site = target->site;
+		free_sites[n++] = target->func.site;
+	}
+	clean = tramp_site_detach_each(site, free_sites, n);
+	hlist_for_each_entry_safe(target, next, gone, hash) {
+		hlist_del_init(&target->hash);
+		tramp_target_site_gone(target, clean);
+	}
 }
 
 void tramp_target_detach_many(struct tramp_member **members, u32 nr)
@@ -300,7 +320,7 @@ void tramp_target_detach_many(struct tramp_member **members, u32 nr)
 	lockdep_assert_held(&tramp_mutex);
 	tramp_func_skips_begin();
 	for (i = 0; i < nr; i++) {
-		if (!is_in_group(tramp_target_of(members[i]))) {
+		if (!tramp_target_is_grouped(tramp_target_of(members[i]))) {
 			tramp_target_detach(members[i]);
 			continue;
 		}
@@ -334,5 +354,5 @@ bool tramp_target_together(const struct tramp_member *member)
 {
 	const struct tramp_target *target = tramp_target_of(member);
 
-	return is_in_group(target) && tramp_site_left(target->site) >= TOGETHER;
+	return tramp_target_is_grouped(target) && tramp_site_left(target->site) >= TOGETHER;
 }

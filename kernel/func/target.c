@@ -318,24 +318,47 @@ void tramp_target_leave_out(const struct tramp_counts *counts)
 }
 
 /*
+ * Take a module's functions out of the table. Their sites go one by one, but for those of one
+ * group, which come into @gone. Return: whether there are any; then there may be more.
+ */
+static bool take_going(const struct module *mod, struct hlist_head *gone)
+{
+	struct tramp_site *group = NULL;
+	struct tramp_target *target;
+	struct hlist_node *next;
+	u32 nr = 0;
+	int bkt;
+
+	hash_for_each_safe(targets, bkt, next, target, hash) {
+		bool grouped = tramp_target_is_grouped(target);
+
+		if (target->func.owner != mod ||
+		    (grouped && ((group && target->site != group) || nr == TRAMP_BATCH_MANY)))
+			continue;
+		hash_del(&target->hash);
+		target->func.owner = NULL;
+		if (grouped) {
+			group = target->site;
+			hlist_add_head(&target->hash, gone);
+			nr++;
+		} else if (tramp_target_mode(target)) {
+			tramp_target_remove_site(target, NULL);
+		}
+	}
+	return nr;
+}
+
+/*
  * GOING comes when nobody executes the module's code any more, and before ftrace forgets its
  * functions. Programs of tracing type hold the module: there are none.
  */
 void tramp_target_module_gone(const struct module *mod)
 {
-	struct tramp_target *target;
-	struct hlist_node *next;
-	int bkt;
+	HLIST_HEAD(gone);
 
 	lockdep_assert_held(&tramp_mutex);
-	hash_for_each_safe(targets, bkt, next, target, hash) {
-		if (target->func.owner != mod)
-			continue;
-		hash_del(&target->hash);
-		target->func.owner = NULL;
-		if (tramp_target_mode(target))
-			tramp_target_remove_site(target, NULL);
-	}
+	while (take_going(mod, &gone))
+		tramp_target_free_group(&gone);
 }
 
 int __init tramp_target_init(void)

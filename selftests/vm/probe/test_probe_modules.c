@@ -18,6 +18,7 @@
 #define MODULE	"trampoline_test"
 #define KINDS	4
 #define MANY	1500
+#define ENTRIES	300
 /* Syncs of all CPUs that this may take, jump labels of the kernel's included. */
 #define FEW	50
 /* Which counter counts them. */
@@ -167,30 +168,55 @@ static uint32_t take_places(struct tramp_attach *item, uint32_t max)
 	return nr;
 }
 
-/* Their text is given back together, not by syncs for each, with all others waiting. */
-static void test_many(void)
+static void unload_under(struct tramp_attach *item, uint32_t nr, const char *what)
 {
-	static struct tramp_attach item[MANY];
-	struct tramp_attach_batch b = { .size = sizeof(b), .item_size = sizeof(item[0]),
+	struct tramp_attach_batch b = { .size = sizeof(b), .item_size = sizeof(*item), .count = nr,
 					.items = (uintptr_t)item };
 	struct attachment watch;
 	uint64_t syncs;
 	uint32_t i;
 
-	setup();
-	probe_many_files();
-	b.count = take_places(item, MANY);
-	CHECK(b.count >= MANY / 2, "%u places", b.count);
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &b), "item %u: %s", b.failed,
 		tramp_reason_name(b.refusal.reason));
-	watch = attach_insn(KERNEL, prog, ksym_addr("text_poke_sync"), 0, SYNCS);
+	watch = attach_insn(KERNEL, prog, ksym_addr("on_each_cpu_cond_mask"), 0,
+			    SYNCS);
 	unload();
 	syncs = probe_skel->bss->counted[SYNCS];
 	detach(&watch);
-	ktap_note("%u probes went with their module in %lu syncs", b.count, syncs);
+	ktap_note("%u %s went with their module in %lu syncs", nr, what, syncs);
 	CHECK(syncs && syncs <= FEW, "%lu syncs", syncs);
-	for (i = 0; i < b.count; i++)
+	for (i = 0; i < nr; i++)
 		close(item[i].link_fd);
+}
+
+/* Their text is given back together, not by syncs for each, with all others waiting. */
+static void test_many(void)
+{
+	static struct tramp_attach item[MANY];
+	uint32_t nr;
+
+	setup();
+	probe_many_files();
+	nr = take_places(item, MANY);
+	CHECK(nr >= MANY / 2, "%u places", nr);
+	unload_under(item, nr, "probes");
+}
+
+/* The same of entries, whose images go. */
+static void test_many_entries(void)
+{
+	static struct tramp_attach item[ENTRIES];
+	char name[32];
+	uint32_t i;
+
+	setup();
+	probe_many_files();
+	for (i = 0; i < ENTRIES; i++) {
+		snprintf(name, sizeof(name), "tt_many_%03u", i);
+		item[i] = (struct tramp_attach){ .size = sizeof(*item), .prog_fd = prog,
+						 .addr = ksym_addr(name) };
+	}
+	unload_under(item, ENTRIES, "entries");
 }
 
 /* The links stay, and say what happened; detaching them is as always. */
@@ -319,6 +345,7 @@ static void test_names(void)
 
 static const struct ktap_test tests[] = {
 	{ "beside_fentry", test_beside_fentry, 60 },
+	{ "many_entries", test_many_entries, 60 },
 	{ "many", test_many, 120 },
 	{ "unload", test_unload, 120 },
 	{ "pending", test_pending, 120 },
