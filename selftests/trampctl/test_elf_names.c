@@ -141,36 +141,33 @@ static void test_long_names(void)
 }
 
 /* Numbers of sections and of segments that no program has, in a file that is mostly a hole. */
-static void test_large_numbers(void)
+static void expect_refused(const struct file *f, const char *what)
 {
 	static const char strings[] = "\0first";
 	const Elf64_Sym symbols[] = { symbol(0, 0, 0), symbol(1, 0x100, 0x80) };
-	struct file f = usual(2, sizeof(strings));
-	struct rlimit limit = { .rlim_cur = 512UL << 20, .rlim_max = 512UL << 20 };
 	struct elf_names *names;
 	bool too_many;
-	int fd;
+	int fd = make_file(f, symbols, strings);
+
+	REQUIRE(!ftruncate(fd, 1L << 36), "ftruncate(): %s", strerror(errno));
+	names = elf_names_load(fd, ROOM, &too_many);
+	CHECK(!names, "names of a file with 2^28 %s", what);
+	elf_names_free(names);
+	close(fd);
+}
+
+static void test_large_numbers(void)
+{
+	struct file sections = usual(2, sizeof("\0first")), segments = sections;
+	struct rlimit limit = { .rlim_cur = 512UL << 20, .rlim_max = 512UL << 20 };
 
 	REQUIRE(!setrlimit(RLIMIT_AS, &limit), "setrlimit(): %s", strerror(errno));
-	f.head.e_shnum = 0;
-	f.sections[0].sh_size = 1UL << 28;
-	fd = make_file(&f, symbols, strings);
-	REQUIRE(!ftruncate(fd, 1L << 36), "ftruncate(): %s", strerror(errno));
-	names = elf_names_load(fd, ROOM, &too_many);
-	CHECK(!names, "names of a file with 2^28 sections");
-	elf_names_free(names);
-	close(fd);
-
-	f.head.e_shnum = 3;
-	f.head.e_phnum = PN_XNUM;
-	f.sections[0].sh_size = 0;
-	f.sections[0].sh_info = 1U << 28;
-	fd = make_file(&f, symbols, strings);
-	REQUIRE(!ftruncate(fd, 1L << 36), "ftruncate(): %s", strerror(errno));
-	names = elf_names_load(fd, ROOM, &too_many);
-	CHECK(!names, "names of a file with 2^28 segments");
-	elf_names_free(names);
-	close(fd);
+	sections.head.e_shnum = 0;
+	sections.sections[0].sh_size = 1UL << 28;
+	expect_refused(&sections, "sections");
+	segments.head.e_phnum = PN_XNUM;
+	segments.sections[0].sh_info = 1U << 28;
+	expect_refused(&segments, "segments");
 }
 
 /* Less than a header, and others that are no programs. */
