@@ -34,6 +34,7 @@
 
 struct kept {
 	uint32_t len;
+	uint64_t ns;			/* how long it took; 0: not known */
 	uint8_t bytes[INPUT_MAX];
 };
 
@@ -42,7 +43,7 @@ static struct {
 	struct coverage coverage;
 	uint8_t answers[1 << 17];
 	uint64_t calls, accepted[UAPI_COMMANDS], asked[UAPI_COMMANDS], reasons[TRAMP_REASON_COUNT];
-	uint32_t nr_kept;
+	uint32_t nr_kept, nr_repeated;
 	struct kept kept[KEPT_MAX];
 	bool found;
 } *all;
@@ -117,7 +118,7 @@ static bool run_input(const uint8_t *bytes, uint32_t len)
 
 /* ------------------------------------------------------------- new inputs --- */
 
-static void keep(const uint8_t *bytes, uint32_t len)
+static void keep(const uint8_t *bytes, uint32_t len, uint64_t ns)
 {
 	uint32_t i = __atomic_fetch_add(&all->nr_kept, 1, __ATOMIC_RELAXED);
 
@@ -126,6 +127,7 @@ static void keep(const uint8_t *bytes, uint32_t len)
 		return;
 	}
 	memcpy(all->kept[i].bytes, bytes, len);
+	all->kept[i].ns = ns;
 	/* Others take it only with a length. */
 	__atomic_store_n(&all->kept[i].len, len, __ATOMIC_RELEASE);
 }
@@ -168,13 +170,29 @@ static uint32_t change(uint64_t *seed, uint8_t *bytes, uint32_t len)
 	return len;
 }
 
-static uint32_t new_input(uint64_t *seed, uint8_t *bytes)
+/*
+ * An input that is kept, if there is one. Some update all of the kernel's text and others nothing:
+ * of two, mostly the quicker.
+ */
+static const struct kept *choose_kept(uint64_t *seed)
 {
 	uint32_t nr = __atomic_load_n(&all->nr_kept, __ATOMIC_RELAXED);
-	const struct kept *k = nr ? &all->kept[rnd(seed) % (nr < KEPT_MAX ? nr : KEPT_MAX)] : NULL;
+	const struct kept *a, *b;
+
+	if (!nr)
+		return NULL;
+	nr = nr < KEPT_MAX ? nr : KEPT_MAX;
+	a = &all->kept[rnd(seed) % nr];
+	b = &all->kept[rnd(seed) % nr];
+	return rnd(seed) % 8 && b->ns < a->ns ? b : a;
+}
+
+static uint32_t new_input(uint64_t *seed, uint8_t *bytes)
+{
+	const struct kept *k = choose_kept(seed);
 	uint32_t len = k ? __atomic_load_n(&k->len, __ATOMIC_ACQUIRE) : 0;
 
-	if (!len || rnd(seed) % 4 == 0)
+	if (!len || rnd(seed) % 16 == 0)
 		return random_bytes(seed, bytes, 16 + rnd(seed) % (INPUT_MAX - 16));
 	memcpy(bytes, k->bytes, len);
 	return change(seed, bytes, len);
@@ -198,7 +216,7 @@ static void read_inputs(const char *path)
 
 	REQUIRE(f, "%s: %s", path, strerror(errno));
 	while (fgets(line, sizeof(line), f))
-		keep(bytes, read_input(line, bytes));
+		keep(bytes, read_input(line, bytes), 0);
 	fclose(f);
 }
 
@@ -207,20 +225,28 @@ static void read_inputs(const char *path)
 static void runner(uint64_t seed, uint64_t calls, bool rights)
 {
 	static uint8_t bytes[INPUT_MAX];
-	unsigned int nr = all->nr_kept, i;
+	uint64_t began = now_ns();
+	uint32_t nr = all->nr_kept, i;
 
 	coverage_open();
 	if (!rights) {
 		set_caps(0);
 		world.rights = false;
 	}
-	for (i = 0; i < nr && !all->found; i++)
+	while (!all->found) {
+		i = __atomic_fetch_add(&all->nr_repeated, 1, __ATOMIC_RELAXED);
+		if (i >= nr)
+			break;
 		run_input(all->kept[i].bytes, all->kept[i].len);
+		all->kept[i].ns = now_ns() - began;
+		began = now_ns();
+	}
 	while (!all->found && __atomic_load_n(&all->calls, __ATOMIC_RELAXED) < calls) {
 		uint32_t len = new_input(&seed, bytes);
 
+		began = now_ns();
 		if (run_input(bytes, len))
-			keep(bytes, len);
+			keep(bytes, len, now_ns() - began);
 	}
 }
 
