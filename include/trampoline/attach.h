@@ -76,6 +76,8 @@ struct tramp_attach_opts {
  *  -EPERM       no permission
  *  -EPROTO      module and library do not fit together (TRAMP_LIB_ABI_MISMATCH)
  *
+ * After a signal that has a handler it begins anew, and further ones wait.
+ *
  * Where a place is refused, the detail has the nearest names or instructions.
  *
  * Return: a link, to be freed with tramp_link__destroy(); NULL and errno on failure.
@@ -115,8 +117,8 @@ struct tramp_attach_item {
  * the other.
  *
  * Errors: as tramp_attach(); -EMFILE if the limit of open files (RLIMIT_NOFILE) is too low: each
- * link has one. After a signal that has a handler it begins anew. One that ends the process ends
- * it, too, and leaves nothing attached.
+ * link has one. After a signal that has a handler it begins anew, and further ones wait. One that
+ * ends the process ends it, too, and leaves nothing attached.
  *
  * Return: the links in the order of @items, to be freed with tramp_links__destroy(); NULL and errno
  * on failure.

@@ -5,8 +5,10 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "../lib/ktap.h"
@@ -143,6 +145,37 @@ static void test_cookie(void)
 	sections__destroy(skel);
 }
 
+static volatile sig_atomic_t ticks;
+
+static void on_tick(int sig)
+{
+	(void)sig;
+	ticks++;
+}
+
+/* A profiler's timer, quicker than the attach: it begins anew once, and the signals wait. */
+static void test_signals(void)
+{
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction sa = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
+	struct sections *skel = need_sections(false);
+	struct tramp_link *link;
+	sigset_t blocked;
+
+	REQUIRE(!sigaction(SIGALRM, &sa, NULL), "%s", strerror(errno));
+	REQUIRE(!setitimer(ITIMER_REAL, &often, NULL), "%s", strerror(errno));
+	link = tramp_attach(skel->progs.on_entry, NULL);
+	setitimer(ITIMER_REAL, &never, NULL);
+	REQUIRE(link, "%s", tramp_last_error()->message);
+	CHECK(ticks, "no signal came");
+	REQUIRE(!sigprocmask(SIG_BLOCK, NULL, &blocked), "%s", strerror(errno));
+	CHECK(!sigismember(&blocked, SIGALRM), "signals stay blocked");
+	call_target(CALLS);
+	CHECK_EQ(skel->bss->entries, CALLS, "entries");
+	tramp_link__destroy(link);
+	sections__destroy(skel);
+}
+
 static void test_session(void)
 {
 	struct sections *skel = need_sections(true);
@@ -250,6 +283,7 @@ static const struct ktap_test tests[] = {
 	{ "plain", test_plain, 30 },
 	{ "object", test_object, 30 },
 	{ "cookie", test_cookie, 30 },
+	{ "signals", test_signals, 30 },
 	{ "session", test_session, 30 },
 	{ "open", test_open, 60 },
 	{ "libbpf_alone", test_libbpf_alone, 30 },

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -53,15 +54,41 @@ int libtramp_dev_open_any(const char *subject)
 	return fd >= 0 ? fd : open_failed(fd, subject);
 }
 
+/* Those with a handler wait. Others end or stop the process as ever. */
+static void block_handled(sigset_t *before)
+{
+	struct sigaction sa;
+	sigset_t handled;
+	int sig;
+
+	sigemptyset(&handled);
+	for (sig = 1; sig < NSIG; sig++) {
+		if (sigaction(sig, NULL, &sa))
+			continue;
+		if ((sa.sa_flags & SA_SIGINFO) ||
+		    (sa.sa_handler != SIG_DFL && sa.sa_handler != SIG_IGN))
+			sigaddset(&handled, sig);
+	}
+	pthread_sigmask(SIG_BLOCK, &handled, before);
+}
+
 int libtramp_dev_cmd(int dev, unsigned long cmd, void *arg)
 {
-	int ret;
+	int err = ioctl(dev, cmd, arg) ? -errno : 0;
+	sigset_t before;
 
-	/* A signal may end a wait in the kernel; nothing was done then. */
+	if (err != -EINTR)
+		return err;
+	/*
+	 * A signal has ended a wait in the kernel, and nothing was done. If another one came in
+	 * each try, as of a profiler's timer, it would never be.
+	 */
+	block_handled(&before);
 	do {
-		ret = ioctl(dev, cmd, arg);
-	} while (ret < 0 && errno == EINTR);
-	return ret < 0 ? -errno : 0;
+		err = ioctl(dev, cmd, arg) ? -errno : 0;
+	} while (err == -EINTR);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
 }
 
 /*
