@@ -337,8 +337,9 @@ static int attach_run(int argc, char **argv)
 		goto close;
 	}
 	if (pin_dir && end_is_pending()) {
+		tramp_links__destroy(links);
 		rc = fail_interrupted();
-		goto destroy;
+		goto close;
 	}
 	if (pin_dir && tramp_links__pin(links, pin_dir)) {
 		rc = fail_lib(NULL, NULL);
