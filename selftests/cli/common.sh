@@ -221,6 +221,7 @@ unload_test_module() {
 # Nothing may be left of a test: no link, no process, no pin.
 t_cleanup() {
 	[ -e /dev/trampoline ] || insmod /opt/trampoline/trampoline.ko
+	echo 0 >/proc/sys/kernel/kptr_restrict
 	n=$(nr_links)
 	# One goes behind its pin, when others no longer look.
 	[ "$n" = 0 ] || {

@@ -8,6 +8,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+const volatile __u32 only_pid;
 const volatile __u64 direct_functions;	/* where the kernel has the table's address */
 __u64 buckets, entries;			/* by on_look */
 __u64 wanted, entry;			/* the entry of this site, by on_look */
@@ -51,6 +52,8 @@ int on_look(struct pt_regs *ctx)
 {
 	struct table *table = NULL, t;
 
+	if (bpf_get_current_pid_tgid() >> 32 != only_pid)
+		return 0;
 	bpf_probe_read_kernel(&table, sizeof(table), (void *)direct_functions);
 	if (bpf_probe_read_kernel(&t, sizeof(t), table))
 		return 0;

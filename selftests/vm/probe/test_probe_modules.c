@@ -178,8 +178,8 @@ static void unload_under(struct tramp_attach *item, uint32_t nr, const char *wha
 
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &b), "item %u: %s", b.failed,
 		tramp_reason_name(b.refusal.reason));
-	watch = attach_insn(KERNEL, prog, ksym_addr("on_each_cpu_cond_mask"), 0,
-			    SYNCS);
+	watch = attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count_pid),
+			    ksym_addr("on_each_cpu_cond_mask"), 0, SYNCS);
 	unload();
 	syncs = probe_skel->bss->counted[SYNCS];
 	detach(&watch);
