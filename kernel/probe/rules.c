@@ -12,9 +12,11 @@
  * Indirect jumps. Only compiled code is probed: code that has an ftrace site, or the .cold part
  * of such code (deny.c). Its indirect jumps never land in the middle of a function if the
  * kernel was built without jump tables, as it is with retpolines or IBT. Where the kernel has
- * jump tables, functions are searched for indirect jumps, and one is enough to say no.
+ * jump tables, functions are searched for indirect jumps, and one is enough to say no. The .cold
+ * part of a function may be where its tables lead: no.
  */
 #include <linux/kallsyms.h>
+#include <linux/module.h>
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "internal.h"
@@ -34,9 +36,19 @@ static bool relocates(const struct tramp_x86_insn *insn, unsigned long addr)
 	return err == TRAMP_X86_RELOC_OK || err == TRAMP_X86_RELOC_REACH;
 }
 
+/* hlt, mwait and mwaitx */
+static bool waits(const struct tramp_x86_insn *insn)
+{
+	if (insn->vex)
+		return false;
+	return (!insn->map && insn->opcode == 0xf4) ||
+	       (insn->map == 1 && insn->opcode == 0x01 &&
+		(tramp_x86_modrm(insn) == 0xc9 || tramp_x86_modrm(insn) == 0xfb));
+}
+
 /*
  * sti holds interrupts off for one more instruction, and if that one waits for an
- * interrupt, nothing may come in between.
+ * interrupt, nothing may come in between. Neither an image nor a kernel kprobe keeps to that.
  */
 static bool shadows(const struct tramp_place *place)
 {
@@ -46,7 +58,7 @@ static bool shadows(const struct tramp_place *place)
 	if (!tramp_x86_is_sti(&place->insn) ||
 	    !tramp_x86_decode(place->code + len, place->code_len - len, &next))
 		return false;
-	return (!next.map && next.opcode == 0xf4) || (next.map == 1 && next.opcode == 0x01);
+	return waits(&next) || (next.map == 1 && next.opcode == 0x01);
 }
 
 /*
@@ -54,7 +66,9 @@ static bool shadows(const struct tramp_place *place)
  * and 6.12). Its kprobe_emulate_ret() pops the return address and nothing else, for `ret n` and
  * far returns, too. Its kprobe_emulate_call() has a call return 5 bytes on, also if it has a prefix
  * and is longer. Then its last byte is executed. Compilers put such a prefix (cs) before calls of
- * retpolines for r8 to r15.
+ * retpolines for r8 to r15. All else it executes as a copy, with interrupts off (setup_singlestep()):
+ * a CPU that waits for one there waits for ever. The copy of xbegin keeps its distance, and so
+ * leads elsewhere.
  */
 const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn)
 {
@@ -63,6 +77,10 @@ const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn)
 		return "the kernel's kprobes take it for a plain return";
 	if (tramp_x86_classify(insn) == TRAMP_X86_CALL && insn->len != TRAMP_X86_JUMP_SIZE)
 		return "the kernel's kprobes have this call return into its last byte";
+	if (waits(insn))
+		return "the kernel's kprobes have it wait with interrupts off";
+	if (!insn->map && !insn->vex && insn->opcode == 0xc7 && tramp_x86_modrm(insn) == 0xf8)
+		return "the kernel's kprobes have it abort to elsewhere";
 	return NULL;
 }
 
@@ -86,6 +104,12 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	}
 	if (place->refuse)
 		return tramp_refuse(why, place->denied, addr, "listed by the trampoline module");
+	/*
+	 * Of a live patch the kernel writes addresses whenever a module comes or goes that it patches,
+	 * and refuses that module if it finds other bytes than its own (apply_relocate_add()).
+	 */
+	if (place->module && is_livepatch_module(place->module))
+		return tramp_refuse(why, TRAMP_REASON_RESERVED, addr, "of a live patch");
 	if (tramp_map_reserved(addr, addr + 1) ||
 	    (tramp_x86_classify(&place->insn) == TRAMP_X86_FIXED && KSYM(find_bug)(addr)))
 		return tramp_refuse(why, TRAMP_REASON_RESERVED, addr, NULL);
@@ -115,6 +139,9 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 			place->where = at;
 		}
 	}
+	if (place->reason && shadows(place))
+		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr,
+				    "no interrupt may come between it and the next instruction");
 	if (place->reason && tramp_place_kprobe_wrong(&place->insn))
 		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr, "%s",
 				    tramp_place_kprobe_wrong(&place->insn));
@@ -199,6 +226,13 @@ static bool is_interpreter(const struct tramp_symbol *sym)
 	return !tramp_text_name(sym->start, name, NULL) || strstarts(name, "___bpf_prog_run");
 }
 
+static bool is_cold_part(const struct tramp_symbol *sym)
+{
+	char name[KSYM_NAME_LEN];
+
+	return !tramp_text_name(sym->start, name, NULL) || strstr(name, ".cold");
+}
+
 static bool jumps_indirectly(const struct tramp_x86_insn *insn, unsigned long at,
 			     const struct tramp_symbol *sym)
 {
@@ -225,6 +259,9 @@ static bool find_indirect(const struct tramp_symbol *sym)
 
 	if (no_jump_tables() && !is_interpreter(sym))
 		return false;
+	/* A switch of the function that it is a part of may lead here. */
+	if (is_cold_part(sym))
+		return true;
 	tramp_cursor_init(&c, sym->start, sym->start + sym->size);
 	for (at = c.addr; tramp_cursor_next(&c, &insn); at = c.addr) {
 		if (jumps_indirectly(&insn, at, sym))

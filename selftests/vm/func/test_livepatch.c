@@ -146,9 +146,35 @@ static void test_one(void)
 	detach(&a);
 }
 
+/* The kernel relocates its code anew when modules come and go: no probe may be there. */
+static void test_inside(void)
+{
+	struct attachment a;
+	struct probe_func f;
+	uint32_t i;
+
+	setup();
+	REQUIRE(!probe_explain(&f, 0, "trampoline_patched_show", false), "EXPLAIN_CODE");
+	for (i = 0; i < f.nr; i++) {
+		struct tramp_attach want = { .addr = f.addr + f.insns[i].offset };
+
+		if (f.insns[i].mode == TRAMP_MODE_FTRACE_OPS || f.insns[i].mode == TRAMP_MODE_DIRECT)
+			continue;
+		CHECK_EQ(f.insns[i].mode, TRAMP_MODE_NONE, "at +%u", f.insns[i].offset);
+		a = attach_want(bpf_program__fd(probe_skel->progs.count), &want);
+		CHECK_EQ(a.err, -EINVAL, "at +%u: %s", f.insns[i].offset, strerror(-a.err));
+		if (!a.err)
+			detach(&a);
+	}
+	CHECK(f.nr > 2, "%u instructions", f.nr);
+	probe_func_free(&f);
+	patch_go();
+}
+
 static const struct ktap_test tests[] = {
 	{ "many", test_many, 120 },
 	{ "one", test_one, 120 },
+	{ "inside", test_inside, 120 },
 };
 
 KTAP_MAIN(tests)

@@ -276,7 +276,7 @@ static void test_forms_itself(void)
 static void test_forms_fixed(void)
 {
 	struct attachment p;
-	int form, nr_lret = 0;
+	int form, nr_lret = 0, nr_hlt = 0;
 
 	setup();
 	if (vmtest_oracle())
@@ -291,17 +291,24 @@ static void test_forms_fixed(void)
 			 forms[form].name, tramp_reason_name(p.reply.refusal.reason));
 		CHECK_EQ(p.reply.refusal.addr, forms[form].form, "%s: where", forms[form].name);
 		detach(&p);
-		if (strncmp(forms[form].name, "tt_form_lret_", 13))
+		/*
+		 * The kernel's kprobe would pop the return address and leave cs on the stack, or
+		 * wait for an interrupt with interrupts off.
+		 */
+		if (!strncmp(forms[form].name, "tt_form_hlt_", 12))
+			nr_hlt++;
+		else if (!strncmp(forms[form].name, "tt_form_lret_", 13))
+			nr_lret++;
+		else
 			continue;
-		/* the kernel's kprobe would pop the return address and leave cs on the stack */
 		p = attach_insn_try(OURS, bpf_program__fd(probe_skel->progs.count),
 				    forms[form].form, 0, 0);
 		CHECK_EQ(-p.err, EOPNOTSUPP, "%s, as a kprobe", forms[form].name);
 		CHECK_EQ(p.reply.refusal.reason, TRAMP_REASON_INSN_FIXED, "%s, as a kprobe: %s",
 			 forms[form].name, tramp_reason_name(p.reply.refusal.reason));
 		detach(&p);
-		nr_lret++;
 	}
+	CHECK(nr_hlt, "no hlt among the forms");
 	CHECK(nr_lret, "no far return among the forms");
 	teardown();
 }

@@ -7,14 +7,14 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 
-static int patched_show(struct seq_file *seq, void *v)
+static int trampoline_patched_show(struct seq_file *seq, void *v)
 {
 	seq_puts(seq, "live-patched\n");
 	return 0;
 }
 
 static struct klp_func funcs[] = {
-	{ .old_name = "cmdline_proc_show", .new_func = patched_show },
+	{ .old_name = "cmdline_proc_show", .new_func = trampoline_patched_show },
 	{ },
 };
 
