@@ -157,10 +157,11 @@ static void test_inside(void)
 	REQUIRE(!probe_explain(&f, 0, "trampoline_patched_show", false), "EXPLAIN_CODE");
 	for (i = 0; i < f.nr; i++) {
 		struct tramp_attach want = { .addr = f.addr + f.insns[i].offset };
+		uint32_t mode = f.insns[i].mode;
 
-		if (f.insns[i].mode == TRAMP_MODE_FTRACE_OPS || f.insns[i].mode == TRAMP_MODE_DIRECT)
+		if (mode == TRAMP_MODE_FTRACE_OPS || mode == TRAMP_MODE_DIRECT)
 			continue;
-		CHECK_EQ(f.insns[i].mode, TRAMP_MODE_NONE, "at +%u", f.insns[i].offset);
+		CHECK_EQ(mode, TRAMP_MODE_NONE, "at +%u", f.insns[i].offset);
 		a = attach_want(bpf_program__fd(probe_skel->progs.count), &want);
 		CHECK_EQ(a.err, -EINVAL, "at +%u: %s", f.insns[i].offset, strerror(-a.err));
 		if (!a.err)
