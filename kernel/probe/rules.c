@@ -105,8 +105,9 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	if (place->refuse)
 		return tramp_refuse(why, place->denied, addr, "listed by the trampoline module");
 	/*
-	 * Of a live patch the kernel writes addresses whenever a module comes or goes that it patches,
-	 * and refuses that module if it finds other bytes than its own (apply_relocate_add()).
+	 * Of a live patch the kernel writes addresses whenever a module comes or goes that it
+	 * patches, and refuses that module if it finds other bytes than its own
+	 * (apply_relocate_add()).
 	 */
 	if (place->module && is_livepatch_module(place->module))
 		return tramp_refuse(why, TRAMP_REASON_RESERVED, addr, "of a live patch");
