@@ -66,9 +66,9 @@ static bool shadows(const struct tramp_place *place)
  * and 6.12). Its kprobe_emulate_ret() pops the return address and nothing else, for `ret n` and
  * far returns, too. Its kprobe_emulate_call() has a call return 5 bytes on, also if it has a prefix
  * and is longer. Then its last byte is executed. Compilers put such a prefix (cs) before calls of
- * retpolines for r8 to r15. All else it executes as a copy, with interrupts off (setup_singlestep()):
- * a CPU that waits for one there waits for ever. The copy of xbegin keeps its distance, and so
- * leads elsewhere.
+ * retpolines for r8 to r15. All else it executes as a copy, with interrupts off
+ * (setup_singlestep()): a CPU that waits for one there waits for ever. The copy of xbegin keeps its
+ * distance, and so leads elsewhere.
  */
 const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn)
 {
