@@ -38,8 +38,8 @@
  * ftrace, which holds ftrace_lock and not the table's mutex. So the entries retire with the site.
  * Where the table is not as we know it (room.c) unregister_ftrace_direct() does it, as it does for
  * the kernel's own. It gets a stand-in for the ops, which is on no list: it cleans the table and
- * does nothing else. The kernel also frees at once what it has entered for a registration that fails
- * at the end, for lack of memory or beside a live patch.
+ * does nothing else. The kernel also frees at once what it has entered for a registration that
+ * fails at the end, for lack of memory or beside a live patch.
  *
  * kernel.ftrace_enabled=0 would silently turn every site back into a NOP. An ops
  * marked permanent makes the kernel refuse that (as live patches do), so no
