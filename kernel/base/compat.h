@@ -57,8 +57,8 @@ static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
  * on unregistering can free the filter too, which we never ask for: the filter
  * goes with the ops, after the grace period.
  *
- * TRAMP_DIRECT_TABLE_READ: whether hits look the direct call up in a table (ftrace/site.c). The same
- * kernels let that table grow one entry at a time (ftrace/room.c).
+ * TRAMP_DIRECT_TABLE_READ: whether hits look the direct call up in a table (ftrace/site.c). The
+ * same kernels let that table grow one entry at a time (ftrace/room.c).
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 #define tramp_register_direct(ops, addr)	register_ftrace_direct(ops, addr)
