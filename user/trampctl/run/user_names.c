@@ -235,6 +235,7 @@ static struct file *file_of(struct user_names *names, uint32_t tgid, struct mapp
 	if (fd < 0)
 		return NULL;
 	if (names->left < sizeof(*f)) {
+		warn_too_many(names);
 		close(fd);
 		return NULL;
 	}
