@@ -323,11 +323,17 @@ TT_FIXED sysret,	"sysretq"
 TT_FIXED sysenter,	"sysenter"
 TT_FIXED sysexit,	"sysexitq"
 TT_FIXED hlt,		"hlt"
+TT_FIXED sti_hlt,	"sti; hlt"
 TT_FIXED mov_ss,	"movl %ecx, %ss"
 TT_FIXED xbegin,	"xbegin 7f"
 TT_FIXED lret,		"lretq"
 TT_FIXED ljmp,		"ljmp *(%rbx)"
 TT_FIXED lcall,		"TT_SAFE; lcall *(%rbx)"
+
+/* A copy of both keeps interrupts off between them, so a jump may be over it. */
+TT_ONE sti_mwait, 1, TT_EXPECT_REFUSED, TT_FORM_F_DEAD, "", "sti; mwait"
+TT_ONE sti_mwait, 2, TT_EXPECT_JUMP, TT_FORM_F_DEAD, "", "sti; mwait"
+TT_ONE sti_mwait, 3, TT_EXPECT_JUMP, TT_FORM_F_DEAD, "", "sti; mwait"
 
 	.section .rodata.tt_forms
 	.globl tt_forms_end

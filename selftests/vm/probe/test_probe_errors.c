@@ -377,6 +377,36 @@ static void test_prefixed_call(void)
 	done();
 }
 
+/*
+ * An idle function has no image, and the kernel's kprobe would have the CPU wait with interrupts
+ * off. Whether the kernel idles there does not matter.
+ */
+static void test_mwait(void)
+{
+	struct tramp_attach a;
+	struct probe_func f;
+	uint64_t addr = 0;
+	uint8_t code[3];
+	uint32_t i;
+
+	setup();
+	if (probe_explain(&f, 0, "mwait_idle", false))
+		ktap_skip("no mwait_idle() to be explained");
+	for (i = 0; i < f.nr && !addr; i++) {
+		kcore_read(f.addr + f.insns[i].offset, code, sizeof(code));
+		if (!memcmp(code, "\x0f\x01\xc9", 3) &&
+		    f.insns[i].reason != TRAMP_REASON_BLACKLISTED)
+			addr = f.addr + f.insns[i].offset;
+	}
+	probe_func_free(&f);
+	if (!addr)
+		ktap_skip("no mwait in mwait_idle(), or only where the kernel has no probes");
+	a = refused("mwait in an idle function", prog, at_addr(addr), EOPNOTSUPP,
+		    TRAMP_REASON_INSN_FIXED);
+	CHECK(strstr(a.refusal.detail, "interrupts off"), "'%s'", a.refusal.detail);
+	done();
+}
+
 /* Probes that are possible, but not under the conditions that the caller made. */
 static void test_conditions(void)
 {
@@ -605,6 +635,7 @@ static const struct ktap_test tests[] = {
 	{ "names", test_names, 60 },
 	{ "boundaries", test_boundaries, 60 },
 	{ "forbidden", test_forbidden, 60 },
+	{ "mwait", test_mwait, 60 },
 	{ "prefixed_call", test_prefixed_call, 60 },
 	{ "conditions", test_conditions, 60 },
 	{ "programs", test_programs, 60 },
