@@ -67,7 +67,8 @@ unsigned int coverage_stop(struct coverage *c)
 	for (i = 1; i <= nr && i < WORDS; i++) {
 		uint64_t at = buffer[i] - text;
 
-		if (at < COVERAGE_TEXT && !__atomic_exchange_n(&c->run[at], 1, __ATOMIC_RELAXED))
+		if (at < COVERAGE_TEXT && !c->run[at] &&
+		    !__atomic_exchange_n(&c->run[at], 1, __ATOMIC_RELAXED))
 			fresh++;
 	}
 	return fresh;
