@@ -28,10 +28,18 @@ struct tramp_probe_kp {
 	struct tramp_probe *probe;
 };
 
-/* Preemption is off. */
+/*
+ * Preemption is off. No program runs where RCU does not watch: in idle functions (before 6.3) that
+ * ftrace or a kprobe's jump comes from, without an exception; or on a CPU that dies.
+ */
 static notrace void run_probe(struct tramp_probe *probe, struct pt_regs *regs)
 {
-	tramp_set_run(rcu_dereference_raw(probe->set), regs);
+	struct tramp_set *set = rcu_dereference_raw(probe->set);
+
+	if (tramp_cpu_watched())
+		tramp_set_run(set, regs);
+	else
+		tramp_set_miss(set);
 }
 
 /* Through a kprobe ----------------------------------------------------------- */
@@ -97,11 +105,11 @@ static notrace void on_ftrace(unsigned long ip, unsigned long parent_ip, struct 
 
 	preempt_disable_notrace();
 	probe = tramp_probe_lookup(ip);
-	if (!probe)
+	/* The filter keeps an entry that was to go when there was no memory to change it. */
+	if (!probe || probe->mode != TRAMP_MODE_FTRACE_OPS)
 		goto out;
 	bit = ftrace_test_recursion_trylock(ip, parent_ip);
-	/* Idle functions (before 6.3): no program runs where RCU does not watch. */
-	if (bit < 0 || !regs || !tramp_cpu_watched()) {
+	if (bit < 0 || !regs) {
 		tramp_set_miss(rcu_dereference_raw(probe->set));
 	} else {
 		saved = regs->ip;

@@ -163,6 +163,8 @@ static const struct tramp_name_rule denied[] = {
 	{ "do_trace_read_msr", TRAMP_MATCH_EXACT, REFUSE },
 	{ "__traceiter_read_msr", TRAMP_MATCH_EXACT, REFUSE },
 	{ "dummy_clock_read", TRAMP_MATCH_EXACT, REFUSE },
+	/* With CONFIG_KGDB_LOW_LEVEL_TRAP do_int3() asks it first. It is no NOKPROBE function. */
+	{ "kgdb_ll_trap", TRAMP_MATCH_EXACT, REFUSE },
 	/* A die notifier that was there before ours, with the same priority. */
 	{ "hw_breakpoint_exceptions_notify", TRAMP_MATCH_EXACT },
 #ifdef CONFIG_OSNOISE_TRACER

@@ -66,7 +66,8 @@ static bool shadows(const struct tramp_place *place)
  * and 6.12). Its kprobe_emulate_ret() pops the return address and nothing else, for `ret n` and
  * far returns, too. Its kprobe_emulate_call() has a call return 5 bytes on, also if it has a prefix
  * and is longer. Then its last byte is executed. Compilers put such a prefix (cs) before calls of
- * retpolines for r8 to r15. All else it executes as a copy, with interrupts off
+ * retpolines for r8 to r15. Its kprobe_emulate_loop() asks whether rcx is 0 before it counts down,
+ * so loop, loope and loopne jump once too often. All else it executes as a copy, with interrupts off
  * (setup_singlestep()): a CPU that waits for one there waits for ever. The copy of xbegin keeps its
  * distance, and so leads elsewhere.
  */
@@ -77,6 +78,8 @@ const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn)
 		return "the kernel's kprobes take it for a plain return";
 	if (tramp_x86_classify(insn) == TRAMP_X86_CALL && insn->len != TRAMP_X86_JUMP_SIZE)
 		return "the kernel's kprobes have this call return into its last byte";
+	if (!insn->map && !insn->vex && insn->opcode >= 0xe0 && insn->opcode <= 0xe2)
+		return "the kernel's kprobes have it loop once too often";
 	if (waits(insn))
 		return "the kernel's kprobes have it wait with interrupts off";
 	if (!insn->map && !insn->vex && insn->opcode == 0xc7 && tramp_x86_modrm(insn) == 0xf8)
@@ -121,10 +124,11 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	if (place->insn.bytes[0] == 0xcc)
 		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr, NULL);
 
-	if (tramp_text_has_kprobe(addr, last + 1) && !tramp_probe_lookup(addr))
-		place->reason = TRAMP_REASON_KPROBE_THERE;
-	else if (place->denied)
+	/* First what no kprobe may be optimised at, not even one that is there (attach_kprobe()). */
+	if (place->denied)
 		place->reason = place->denied;
+	else if (tramp_text_has_kprobe(addr, last + 1) && !tramp_probe_lookup(addr))
+		place->reason = TRAMP_REASON_KPROBE_THERE;
 	else if (KSYM(search_exception_tables)(addr))
 		place->reason = TRAMP_REASON_INSN_FIXUP;
 	else if (!relocates(&place->insn, addr) || shadows(place) ||

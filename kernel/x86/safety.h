@@ -38,7 +38,7 @@ struct tramp_x86_env;
  * @has_fixup: whether the instruction at @addr has an exception-table entry. Asked for those
  *	that would run out of line.
  * @held: whether somebody else patches any byte of @start to @end (exclusive): an
- *	ftrace site, jump label, static call, alternative, BUG entry, a probe. Returns 0 for
+ *	ftrace site, jump label, static call, alternative, a probe. Returns 0 for
  *	nobody, else a number that means something to the caller, with the byte in @where.
  * @indirect: whether an indirect jump could land in the middle of the symbol that
  *	holds @ip. Not asked for a region of one instruction.

@@ -21,6 +21,8 @@ static const char *const trap_roots[] = {
 	"irqentry_nmi_exit",
 	/* Die notifiers that may be before ours, which has the lowest of priorities. */
 	"kprobe_exceptions_notify", "hw_breakpoint_exceptions_notify",
+	/* A debugger's, asked before all. */
+	"kgdb_ll_trap",
 	/* A trace event in the chain, and who may listen to it. */
 	"__traceiter_notifier_run", "trace_event_raw_event_notifier_info",
 	"perf_trace_notifier_info", "__bpf_trace_notifier_info",

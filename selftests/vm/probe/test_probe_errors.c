@@ -331,82 +331,6 @@ static void test_forbidden(void)
 	done();
 }
 
-/*
- * A call with a prefix. The kernel's kprobes have it return into its last byte, so they are no way
- * out for us. Nobody calls the function while the kernel's own is there.
- */
-static void test_prefixed_call(void)
-{
-	uint64_t addr = 0, hits, missed;
-	struct attachment p;
-	struct probe_func f;
-	struct tramp_attach a;
-	struct tt_reply r;
-	uint8_t code[2];
-	int32_t err;
-	uint32_t i;
-
-	setup();
-	REQUIRE(!probe_explain(&f, 0, "tt_prefixed", false), "tt_prefixed");
-	for (i = 0; i < f.nr && !addr; i++) {
-		text_read(dev, f.addr + f.insns[i].offset, code, sizeof(code));
-		if (code[0] == 0x2e && code[1] == 0xe8)
-			addr = f.addr + f.insns[i].offset;
-	}
-	probe_func_free(&f);
-	REQUIRE(addr, "tt_prefixed has no such call");
-
-	kprobes_on(dev, TT_KPROBE_COUNT, &addr, &err, 1);
-	CHECK_EQ(err, 0, "a kprobe of the kernel");
-	a = refused("where only a kprobe is left", prog, at_addr(addr), EOPNOTSUPP,
-		    TRAMP_REASON_INSN_FIXED);
-	CHECK(strstr(a.refusal.detail, "last byte"), "'%s'", a.refusal.detail);
-	kprobes_off(dev, &hits, &missed, NULL, 1);
-
-	p = attach_insn(OURS, prog, addr, 0, 7);
-	for (i = 0; i < 2; i++) {
-		CHECK_EQ(attachment_query(&p).mode, i ? TRAMP_MODE_JUMP : TRAMP_MODE_INT3, "mode");
-		probe_skel->bss->counted[7] = 0;
-		r = tt_call(dev, "tt_prefixed n=10 4");
-		CHECK_EQ(r.result, 27, "result");
-		CHECK_EQ(r.different, 0, "results");
-		CHECK_EQ(probe_skel->bss->counted[7], 10, "hits");
-		probe_flush();
-	}
-	detach(&p);
-	done();
-}
-
-/*
- * An idle function has no image, and the kernel's kprobe would have the CPU wait with interrupts
- * off. Whether the kernel idles there does not matter.
- */
-static void test_mwait(void)
-{
-	struct tramp_attach a;
-	struct probe_func f;
-	uint64_t addr = 0;
-	uint8_t code[3];
-	uint32_t i;
-
-	setup();
-	if (probe_explain(&f, 0, "mwait_idle", false))
-		ktap_skip("no mwait_idle() to be explained");
-	for (i = 0; i < f.nr && !addr; i++) {
-		kcore_read(f.addr + f.insns[i].offset, code, sizeof(code));
-		if (!memcmp(code, "\x0f\x01\xc9", 3) &&
-		    f.insns[i].reason != TRAMP_REASON_BLACKLISTED)
-			addr = f.addr + f.insns[i].offset;
-	}
-	probe_func_free(&f);
-	if (!addr)
-		ktap_skip("no mwait in mwait_idle(), or only where the kernel has no probes");
-	a = refused("mwait in an idle function", prog, at_addr(addr), EOPNOTSUPP,
-		    TRAMP_REASON_INSN_FIXED);
-	CHECK(strstr(a.refusal.detail, "interrupts off"), "'%s'", a.refusal.detail);
-	done();
-}
-
 /* Probes that are possible, but not under the conditions that the caller made. */
 static void test_conditions(void)
 {
@@ -635,8 +559,6 @@ static const struct ktap_test tests[] = {
 	{ "names", test_names, 60 },
 	{ "boundaries", test_boundaries, 60 },
 	{ "forbidden", test_forbidden, 60 },
-	{ "mwait", test_mwait, 60 },
-	{ "prefixed_call", test_prefixed_call, 60 },
 	{ "conditions", test_conditions, 60 },
 	{ "programs", test_programs, 60 },
 	{ "permissions", test_permissions, 60 },

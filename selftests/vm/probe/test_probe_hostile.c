@@ -311,7 +311,7 @@ static void test_kprobe_multi(void)
 static const char *const int3_path[] = {
 	"get_kprobe", "kprobe_int3_handler", "notify_die", "atomic_notifier_call_chain",
 	"notifier_call_chain", "kprobe_exceptions_notify", "hw_breakpoint_exceptions_notify",
-	"kgdb_notify", "arch_uprobe_exception_notify", "do_int3", "do_int3_user",
+	"kgdb_notify", "kgdb_ll_trap", "arch_uprobe_exception_notify", "do_int3", "do_int3_user",
 	"kprobe_busy_begin", "kprobe_busy_end", "ftrace_int3_handler", "preempt_schedule",
 	"preempt_schedule_irq", "irqentry_exit_cond_resched",
 };

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where only a kernel kprobe is left: instructions that it gets wrong, which are refused, and idle
+ * functions, where RCU may not watch.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fixture.h"
+#include "probe.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+
+#define LIST	"/sys/kernel/debug/kprobes/list"
+
+static int dev, prog;
+
+static void setup(void)
+{
+	dev = fixture_open("about our ioctls");
+	probe_setup();
+	prog = bpf_program__fd(probe_skel->progs.count);
+}
+
+/* A probe at @addr is refused, and says why in these words. */
+static void refused(const char *what, uint64_t addr, const char *words)
+{
+	struct attachment p = attach_insn_try(OURS, prog, addr, 0, 0);
+
+	CHECK(p.err == -EOPNOTSUPP && p.reply.refusal.reason == TRAMP_REASON_INSN_FIXED &&
+	      strstr(p.reply.refusal.detail, words), "%s: %s (%s, '%s')", what, strerror(-p.err),
+	      tramp_reason_name(p.reply.refusal.reason), p.reply.refusal.detail);
+	detach(&p);
+}
+
+/* Instructions ----------------------------------------------------------------- */
+
+/*
+ * A call with a prefix. The kernel's kprobes have it return into its last byte, so they are no way
+ * out for us. Nobody calls the function while the kernel's own is there.
+ */
+static void test_prefixed_call(void)
+{
+	uint64_t addr = 0, hits, missed;
+	struct attachment p;
+	struct probe_func f;
+	struct tt_reply r;
+	uint8_t code[2];
+	int32_t err;
+	uint32_t i;
+
+	setup();
+	REQUIRE(!probe_explain(&f, 0, "tt_prefixed", false), "tt_prefixed");
+	for (i = 0; i < f.nr && !addr; i++) {
+		text_read(dev, f.addr + f.insns[i].offset, code, sizeof(code));
+		if (code[0] == 0x2e && code[1] == 0xe8)
+			addr = f.addr + f.insns[i].offset;
+	}
+	probe_func_free(&f);
+	REQUIRE(addr, "tt_prefixed has no such call");
+
+	kprobes_on(dev, TT_KPROBE_COUNT, &addr, &err, 1);
+	CHECK_EQ(err, 0, "a kprobe of the kernel");
+	refused("where only a kprobe is left", addr, "last byte");
+	kprobes_off(dev, &hits, &missed, NULL, 1);
+
+	p = attach_insn(OURS, prog, addr, 0, 7);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(attachment_query(&p).mode, i ? TRAMP_MODE_JUMP : TRAMP_MODE_INT3, "mode");
+		probe_skel->bss->counted[7] = 0;
+		r = tt_call(dev, "tt_prefixed n=10 4");
+		CHECK_EQ(r.result, 27, "result");
+		CHECK_EQ(r.different, 0, "results");
+		CHECK_EQ(probe_skel->bss->counted[7], 10, "hits");
+		probe_flush();
+	}
+	detach(&p);
+}
+
+/*
+ * An idle function has no image, and the kernel's kprobe would have the CPU wait with interrupts
+ * off. Whether the kernel idles there does not matter.
+ */
+static void test_mwait(void)
+{
+	struct probe_func f;
+	uint64_t addr = 0;
+	uint8_t code[3];
+	uint32_t i;
+
+	setup();
+	if (probe_explain(&f, 0, "mwait_idle", false))
+		ktap_skip("no mwait_idle() to be explained");
+	for (i = 0; i < f.nr && !addr; i++) {
+		kcore_read(f.addr + f.insns[i].offset, code, sizeof(code));
+		if (!memcmp(code, "\x0f\x01\xc9", 3) &&
+		    f.insns[i].reason != TRAMP_REASON_BLACKLISTED)
+			addr = f.addr + f.insns[i].offset;
+	}
+	probe_func_free(&f);
+	if (!addr)
+		ktap_skip("no mwait in mwait_idle(), or only where the kernel has no probes");
+	refused("mwait in an idle function", addr, "interrupts off");
+}
+
+/* The kernel's kprobe asks whether rcx is 0 before it counts down, so it loops once too often. */
+static void test_loop(void)
+{
+	static const char *const forms[] = {
+		"tt_form_loop_taken_1", "tt_form_loope_1", "tt_form_loopne_1",
+	};
+	uint64_t addr, hits, missed;
+	int32_t err;
+	size_t i;
+
+	setup();
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		addr = form_named(dev, forms[i]).form;
+		kprobes_on(dev, TT_KPROBE_COUNT, &addr, &err, 1);
+		CHECK_EQ(err, 0, "a kprobe of the kernel at %s", forms[i]);
+		refused(forms[i], addr, "too often");
+		kprobes_off(dev, &hits, &missed, NULL, 1);
+	}
+}
+
+/* Where RCU may not watch -------------------------------------------------------- */
+
+/* Half a second, and more if the machine stood still meanwhile: @p must have been missed. */
+static void missed_only(const struct attachment *p, const char *what)
+{
+	uint64_t hits, misses, start = now_ns();
+
+	do {
+		usleep(10000);
+		attachment_counts(p, &hits, &misses);
+	} while (now_ns() - start < 500000000 || (misses <= 3 && now_ns() - start < 30000000000));
+	CHECK_EQ(hits, 0, "%s: runs", what);
+	CHECK(misses > 3, "%s: %lu misses", what, (long)misses);
+}
+
+/*
+ * At the entry of an idle function the kernel's kprobe is reached from ftrace, so no exception has
+ * woken up RCU.
+ */
+static void test_idle_entry(void)
+{
+	struct tramp_attach want = { .symbol = "arch_cpu_idle" };
+	struct attachment p;
+
+	setup();
+	p = attach_want(bpf_program__fd(probe_skel->progs.ask_func_ip), &want);
+	if (p.err)
+		ktap_skip("arch_cpu_idle(): %s", tramp_reason_name(p.reply.refusal.reason));
+	attachment_expect(&p, TRAMP_MODE_KPROBE, TRAMP_REASON_FUNC_IP, "asks for the function");
+	missed_only(&p, "arch_cpu_idle");
+	detach(&p);
+}
+
+/* Whether the kernel's list says of the kprobe at @addr that it is a jump. */
+static bool is_optimised(uint64_t addr)
+{
+	char *list = read_file(LIST), *line, *rest = list;
+	bool yes = false;
+
+	while ((line = strsep(&rest, "\n"))) {
+		if (strtoull(line, NULL, 16) == addr && strstr(line, "[OPTIMIZED]"))
+			yes = true;
+	}
+	free(list);
+	return yes;
+}
+
+/* An instruction of an idle function at which the kernel makes a jump of its kprobe. */
+static uint64_t find_optimised(void)
+{
+	static const char *const funcs[] = {
+		"default_idle_call", "cpuidle_enter_state", "arch_cpu_idle", "default_idle",
+	};
+	uint64_t addr, hits, missed;
+	struct probe_func f;
+	int32_t err;
+	size_t i;
+	uint32_t k, tries;
+
+	for (i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++) {
+		if (probe_explain(&f, 0, funcs[i], false))
+			continue;
+		for (k = 0; k < f.nr; k++) {
+			if (f.insns[k].reason != TRAMP_REASON_RCU_IDLE)
+				continue;
+			addr = f.addr + f.insns[k].offset;
+			kprobes_on(dev, TT_KPROBE_COUNT, &addr, &err, 1);
+			for (tries = 0; !err && tries < 50; tries++) {
+				usleep(20000);
+				if (is_optimised(addr))
+					break;
+			}
+			if (!err && tries < 50) {
+				ktap_note("%s+%u", funcs[i], f.insns[k].offset);
+				probe_func_free(&f);
+				return addr;
+			}
+			kprobes_off(dev, &hits, &missed, NULL, 1);
+		}
+		probe_func_free(&f);
+	}
+	return 0;
+}
+
+/* Beside a kprobe of the kernel that is a jump there: ours makes it an int3 again. */
+static void test_idle_there(void)
+{
+	uint64_t addr, hits, missed;
+	struct attachment p;
+
+	setup();
+	addr = find_optimised();
+	if (!addr)
+		ktap_skip("the kernel makes no jump of a kprobe in idle functions");
+	p = attach_insn(OURS, prog, addr, 0, 0);
+	attachment_expect(&p, TRAMP_MODE_KPROBE, TRAMP_REASON_RCU_IDLE, "beside the kernel's");
+	CHECK(!is_optimised(addr), "the kernel's kprobe is a jump still");
+	usleep(200000);
+	CHECK(!is_optimised(addr), "the kernel's kprobe is a jump again");
+	detach(&p);
+	kprobes_off(dev, &hits, &missed, NULL, 1);
+}
+
+static const struct ktap_test tests[] = {
+	{ "prefixed_call", test_prefixed_call, 60 },
+	{ "loop", test_loop, 60 },
+	{ "mwait", test_mwait, 60 },
+	{ "idle_entry", test_idle_entry, 100 },
+	{ "idle_there", test_idle_there, 200 },
+};
+
+KTAP_MAIN(tests)
