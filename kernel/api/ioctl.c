@@ -32,6 +32,8 @@ struct tramp_input {
  * @nr_inputs: how many
  * @refusal: where its struct tramp_refusal is, 0 if it has none
  * @fd: where the file descriptor is that it gives, 0 if it gives none
+ * @count: where the number of things is that it is about, 0 if that is not up to the caller
+ * @failed: with @count: where the one is that it failed at
  * @needs: asked of the caller at each call, not only at open (docs/rights.md)
  * @run: does it and replies
  */
@@ -43,6 +45,7 @@ struct tramp_cmd {
 	u32 nr_inputs;
 	size_t refusal;
 	size_t fd;
+	size_t count, failed;
 	enum tramp_need needs;
 	long (*run)(union tramp_arg *arg, const struct tramp_user *user);
 };
@@ -114,6 +117,9 @@ static const struct tramp_input detach_batch_inputs[] = {
 	.inputs = name##_inputs, .nr_inputs = ARRAY_SIZE(name##_inputs)
 #define REFUSAL(name)	.refusal = offsetof(struct tramp_##name, refusal)
 #define LINK_FD(name)	.fd = offsetof(struct tramp_##name, link_fd)
+#define MANY(name, member)							\
+	.count = offsetof(struct tramp_##name, member),				\
+	.failed = offsetof(struct tramp_##name, failed)
 
 static const struct tramp_cmd commands[] = {
 	{ COMMAND(INFO, info), .needs = NEED_OPEN },
@@ -122,9 +128,11 @@ static const struct tramp_cmd commands[] = {
 	{ COMMAND(QUERY, query), REFUSAL(query), .needs = NEED_CAPS },
 	{ COMMAND(EXPLAIN_CODE, explain_code), REFUSAL(explain_code), .needs = NEED_CAPS },
 	{ COMMAND(ATTACH_MULTI, attach_multi), REFUSAL(attach_multi), LINK_FD(attach_multi),
+	  MANY(attach_multi, nr), .needs = NEED_ATTACH },
+	{ COMMAND(ATTACH_BATCH, attach_batch), REFUSAL(attach_batch), MANY(attach_batch, count),
 	  .needs = NEED_ATTACH },
-	{ COMMAND(ATTACH_BATCH, attach_batch), REFUSAL(attach_batch), .needs = NEED_ATTACH },
-	{ COMMAND(DETACH_BATCH, detach_batch), REFUSAL(detach_batch), .needs = NEED_OPEN },
+	{ COMMAND(DETACH_BATCH, detach_batch), REFUSAL(detach_batch), MANY(detach_batch, count),
+	  .needs = NEED_OPEN },
 };
 
 static const struct tramp_cmd *find_command(unsigned int cmd)
@@ -188,6 +196,9 @@ static long tramp_ioctl(struct file *file, unsigned int nr, unsigned long ptr)
 	/* Whatever refuses, no caller is to take 0 for a link's. */
 	if (cmd->fd)
 		*(s32 *)((void *)arg + cmd->fd) = -1;
+	/* Nor 0 for the one that it failed at, before it was at any. */
+	if (cmd->count)
+		*(u32 *)((void *)arg + cmd->failed) = *(u32 *)((void *)arg + cmd->count);
 	err = check_allowed(cmd, user.why);
 	err = err ? tramp_reply(&user, arg, err) : cmd->run(arg, &user);
 free:

@@ -69,6 +69,21 @@ static int try_many(struct tramp_attach_multi *multi)
 	return ioctl(tramp_device(), TRAMP_IOC_ATTACH_MULTI, multi) ? -errno : 0;
 }
 
+/* Two programs at functions, which are refused. */
+static int try_batch(struct tramp_attach_batch *batch)
+{
+	struct tramp_attach items[2] = {
+		{ .size = sizeof(items[0]), .prog_fd = prog[2] },
+		{ .size = sizeof(items[0]), .prog_fd = prog[3] },
+	};
+
+	*batch = (struct tramp_attach_batch){
+		.size = sizeof(*batch), .count = 2, .item_size = sizeof(items[0]),
+		.items = (uintptr_t)items,
+	};
+	return ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, batch) ? -errno : 0;
+}
+
 /* Scripts look at it before they attach. */
 static int features_exit(void)
 {
@@ -82,6 +97,7 @@ static void test_lockdown(void)
 	struct tramp_explain ex = { .size = sizeof(ex), .name = "tt_hot0" };
 	struct tramp_explain_code code = { .size = sizeof(code), .symbol = "tt_hot0" };
 	struct tramp_link *link[2], *refused;
+	struct tramp_attach_batch batch;
 	struct tramp_attach_multi multi;
 	struct bpf_link_info info = {};
 	uint32_t len = sizeof(info);
@@ -120,8 +136,10 @@ static void test_lockdown(void)
 
 	raise_to("confidentiality");
 	CHECK_EQ(features_exit(), 4, "trampctl features at confidentiality");
-	err = bpf_link_update(tramp_link__fd(link[0]), prog[0], NULL);
+	err = tramp_link__update_fd(link[0], prog[0]);
 	CHECK_EQ(err, -EPERM, "BPF_LINK_UPDATE at confidentiality");
+	CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_LOCKDOWN, "%s",
+		 tramp_last_error()->message);
 	refused = try_attach(prog[2], 2);
 	CHECK(!refused && errno == EPERM, "at confidentiality: %s",
 	      refused ? "attached" : strerror(errno));
@@ -134,6 +152,11 @@ static void test_lockdown(void)
 	CHECK_EQ(try_many(&multi), -EPERM, "ATTACH_MULTI at confidentiality");
 	CHECK_EQ(multi.refusal.reason, TRAMP_REASON_LOCKDOWN, "%s",
 		 tramp_reason_name(multi.refusal.reason));
+	CHECK_EQ(multi.failed, multi.nr, "it is about no function");
+	CHECK_EQ(try_batch(&batch), -EPERM, "ATTACH_BATCH at confidentiality");
+	CHECK_EQ(batch.refusal.reason, TRAMP_REASON_LOCKDOWN, "%s",
+		 tramp_reason_name(batch.refusal.reason));
+	CHECK_EQ(batch.failed, batch.count, "it is about no item");
 	CHECK_EQ(tramp_module().links, 4, "links");
 	/* Probes in the making go on as well: they become jumps. debugfs is closed now. */
 	for (i = 0; i < 200 && attachment_query(&probes[1]).mode != TRAMP_MODE_JUMP; i++)
