@@ -222,8 +222,8 @@ typedef int (*tramp_link_cb)(const struct tramp_link_info *info, void *ctx);
  * @ctx: handed to @cb
  *
  * Detached links that somebody still holds are among them (TRAMP_MODE_NONE).
- * Links made or gone meanwhile may or may not be seen; the walk ends however fast
- * others attach.
+ * Links that are there all the time are seen; those made or gone meanwhile may or may not be.
+ * The walk ends however fast others attach.
  *
  * Return: 0; what @cb returned if not 0; or negative errno.
  */

@@ -98,11 +98,78 @@ int tramp_link_info_by_id(uint32_t id, struct tramp_link_info *user)
 	return 0;
 }
 
-int tramp_for_each(tramp_link_cb cb, void *ctx)
+/* QUERY of the first link behind @id. -ENOENT: there is none. The last error does not have that. */
+static int query_next(int dev, struct tramp_query *q, uint32_t id)
+{
+	int err;
+
+	*q = (struct tramp_query) {
+		.size = sizeof(*q),
+		.flags = TRAMP_QUERY_F_NEXT,
+		.link_id = id,
+	};
+	err = libtramp_dev_cmd(dev, TRAMP_IOC_QUERY, q);
+	return err && err != -ENOENT ? libtramp_query_failed(err, q, "list of links") : err;
+}
+
+/*
+ * The highest id that a link has now.
+ *
+ * The module does not tell it, but whether there is a link behind any number. So it is searched for
+ * by halves. When @high was set, no link was above it. One that has come there since is not asked
+ * for.
+ */
+static int highest_id(int dev, uint32_t *highest)
+{
+	uint32_t low = 0, high = UINT32_MAX, middle;
+	struct tramp_query q;
+	int err;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		err = query_next(dev, &q, middle);
+		if (err && err != -ENOENT)
+			return err;
+		if (err || q.link_id > high)
+			high = middle;
+		else
+			low = q.link_id;
+	}
+	*highest = high;
+	return 0;
+}
+
+/*
+ * Going by "no further link" alone, this would never end while others attach, or the callback does.
+ * So it ends at the highest id of its beginning. Ids grow, and each is reserved before its link is
+ * attached. So only links whose attach was under way in the beginning can still come below.
+ *
+ * These may be many, and come in between. So no number of links tells where to end: one that came
+ * late would take the place of one that was there all the time.
+ */
+static int walk(int dev, tramp_link_cb cb, void *ctx)
 {
 	struct tramp_link_info info = { .sz = sizeof(info) };
-	struct tramp_info now = { .size = sizeof(now) };
-	uint32_t id = 0, attached = 0;
+	uint32_t id = 0, highest = 0;
+	struct tramp_query q;
+	int err;
+
+	err = highest_id(dev, &highest);
+	while (!err && id < highest) {
+		err = query_next(dev, &q, id);
+		if (err || q.link_id > highest)
+			break;
+		id = q.link_id;
+		fill_info(&info, &q);
+		err = cb(&info, ctx);
+		if (err)
+			return err;
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
+int tramp_for_each(tramp_link_cb cb, void *ctx)
+{
 	int dev, err;
 
 	if (!cb)
@@ -111,42 +178,7 @@ int tramp_for_each(tramp_link_cb cb, void *ctx)
 	dev = libtramp_dev_open("list of links");
 	if (dev < 0)
 		return dev;
-	/*
-	 * Ids only grow, so the links that are there now come first. Going by the
-	 * answer to "is there another one" alone would never end while others attach.
-	 */
-	err = libtramp_dev_cmd(dev, TRAMP_IOC_INFO, &now);
-	if (err) {
-		err = LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, "list of links", "TRAMP_IOC_INFO: %s",
-				    strerror(-err));
-		close(dev);
-		return err;
-	}
-	for (;;) {
-		struct tramp_query q = {
-			.size = sizeof(q),
-			.flags = TRAMP_QUERY_F_NEXT,
-			.link_id = id,
-		};
-
-		/* "No further link" is the end and not an error: kept out of the last error. */
-		err = libtramp_dev_cmd(dev, TRAMP_IOC_QUERY, &q);
-		if (err == -ENOENT) {
-			err = 0;
-			break;
-		}
-		if (err) {
-			err = libtramp_query_failed(err, &q, "list of links");
-			break;
-		}
-		id = q.link_id;
-		if (q.mode != TRAMP_MODE_NONE && attached++ >= now.links)
-			break;
-		fill_info(&info, &q);
-		err = cb(&info, ctx);
-		if (err)
-			break;
-	}
+	err = walk(dev, cb, ctx);
 	close(dev);
 	return err;
 }
