@@ -68,9 +68,13 @@ struct tramp_multi_opts {
  *    a kernel does not have what the program asks either: it must have been opened by
  *    tramp_object__open_file() and its like. Is the module too old for that, it is refused
  *    (MISSING_SYMBOL).
+ * bpf_program__attach() goes on as it did: libbpf attaches sessions from 1.5 on, and refuses them
+ * before (-EOPNOTSUPP).
  *
- * libbpf_register_prog_handler() does it, which is not thread-safe. A second call changes
- * nothing.
+ * libbpf_register_prog_handler() does it, once for the process: a second call changes nothing.
+ * Threads may call this and tramp_object__open_file() at once. But libbpf reads its list without
+ * a lock. So a program whose threads open objects with libbpf itself has to call this before they
+ * do.
  * Errors: those of libbpf_register_prog_handler() (TRAMP_LIB_SYSTEM).
  * Return: 0 or a negative errno.
  */

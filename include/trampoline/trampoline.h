@@ -40,6 +40,8 @@
  *    (struct tramp_link, tramp_links, tramp_syms) at once. The exceptions are a loaded struct
  *    tramp_names, and a loaded struct tramp_syms, which many may read: see there for the calls
  *    that load lazily under a lock of their own.
+ *  - If threads open BPF objects with libbpf itself, call tramp_register_sections() before they
+ *    do. The functions that open objects call it, and libbpf reads what it writes without a lock.
  *  - No function may be called from a signal handler.
  */
 #ifndef TRAMPOLINE_TRAMPOLINE_H

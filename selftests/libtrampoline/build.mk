@@ -59,7 +59,7 @@ $(LTT_ANSWERED): LTT_LINK = -static $(LTT_ANSWERS)
 $(LTT_ANSWERED) $(O)/$(LTT)/test_memory_attach: $(O)/$(LTT)/answers.o $(O)/$(LTT)/kernel.o
 $(O)/$(LTT)/test_memory_attach: LTT_LINK += $(LTT_ANSWERS) $(foreach f,statfs bpf_obj_pin \
 					    libbpf_register_prog_handler,-Wl,--wrap=$(f))
-$(O)/$(LTT)/test_register: LTT_LINK += $(foreach f,libbpf_register_prog_handler \
+$(O)/$(LTT)/test_register: LTT_LINK += $(foreach f,libbpf_register_prog_handler libbpf_minor_version \
 				       bpf_program__attach_kprobe_multi_opts,-Wl,--wrap=$(f))
 # Likewise whether the module runs sessions, and what files in memory take.
 $(O)/$(LTT)/test_open: LTT_LINK = -static $(foreach f,libtramp_session_by_map memfd_create write fstat mmap \

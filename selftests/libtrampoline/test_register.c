@@ -7,7 +7,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "answers.h"
 #include "sorts.skel.h"
@@ -18,10 +20,15 @@
 
 static struct libbpf_prog_handler_opts handler;
 static int nr_registered, fail_at = -1;
+/* How long registering takes, and whether a thread is at it. */
+static unsigned int takes_us;
+static bool registering;
 /* The last request to libbpf. */
 static char pattern[64];
-static bool at_return;
+static bool at_return, at_both;
 static int attach_fails;
+/* Of libbpf, 1.x. */
+static uint32_t minor = 1;
 
 int __real_libbpf_register_prog_handler(const char *sec, enum bpf_prog_type type,
 					enum bpf_attach_type attach_type,
@@ -31,24 +38,41 @@ int __wrap_libbpf_register_prog_handler(const char *sec, enum bpf_prog_type type
 					const struct libbpf_prog_handler_opts *opts);
 struct bpf_link *__wrap_bpf_program__attach_kprobe_multi_opts(const struct bpf_program *prog,
 	const char *glob, const struct bpf_kprobe_multi_opts *opts);
+__u32 __wrap_libbpf_minor_version(void);
+
+__u32 __wrap_libbpf_minor_version(void)
+{
+	return minor;
+}
 
 int __wrap_libbpf_register_prog_handler(const char *sec, enum bpf_prog_type type,
 					enum bpf_attach_type attach_type,
 					const struct libbpf_prog_handler_opts *opts)
 {
+	int id;
+
 	if (nr_registered == fail_at)
 		return -ENOMEM;
+	CHECK(!__atomic_exchange_n(&registering, true, __ATOMIC_SEQ_CST), "two at once");
+	usleep(takes_us);
 	nr_registered++;
 	handler = *opts;
-	return __real_libbpf_register_prog_handler(sec, type, attach_type, opts);
+	id = __real_libbpf_register_prog_handler(sec, type, attach_type, opts);
+	__atomic_store_n(&registering, false, __ATOMIC_SEQ_CST);
+	return id;
 }
 
 struct bpf_link *__wrap_bpf_program__attach_kprobe_multi_opts(const struct bpf_program *prog,
 	const char *glob, const struct bpf_kprobe_multi_opts *opts)
 {
+	const bool *members = &opts->retprobe;
+
 	(void)prog;
 	snprintf(pattern, sizeof(pattern), "%s", glob);
-	at_return = opts->retprobe;
+	at_return = members[0];
+	/* The next one, of libbpf 1.5. Others refuse what they do not know. */
+	CHECK_EQ(opts->sz, sizeof(*opts), "size");
+	at_both = members[1];
 	errno = attach_fails;
 	return attach_fails ? NULL : (struct bpf_link *)&handler;
 }
@@ -159,7 +183,16 @@ static void test_attach(void)
 	link = (void *)1;
 	CHECK_EQ(handler.prog_attach_fn(skel->progs.on_list, 0, &link), 0, "no pattern");
 	CHECK(!link, "no link, as libbpf has it");
+	attach_fails = 0;
 	CHECK_EQ(handler.prog_attach_fn(skel->progs.on_both, 0, &link), -EOPNOTSUPP, "a session");
+	CHECK(!link && !at_both, "libbpf is not asked");
+	/* From 1.5 on libbpf attaches them. */
+	minor = 5;
+	CHECK_EQ(handler.prog_attach_fn(skel->progs.on_both, 0, &link), 0, "a session");
+	CHECK(link == (void *)&handler, "its link");
+	CHECK(at_both && !at_return, "at both");
+	CHECK_EQ(handler.prog_attach_fn(skel->progs.on_returns, 0, &link), 0, "attach");
+	CHECK(at_return && !at_both, "at returns");
 	sorts__destroy(skel);
 }
 
@@ -183,12 +216,36 @@ static void test_register(void)
 	CHECK_EQ(nr_registered, 3, "once each");
 }
 
+static void *open_one(void *arg)
+{
+	(void)arg;
+	CHECK_EQ(tramp_register_sections(), 0, "%s", tramp_last_error()->message);
+	CHECK_EQ(__atomic_load_n(&nr_registered, __ATOMIC_SEQ_CST), 3, "all, once it returns");
+	return NULL;
+}
+
+/* Threads open objects: libbpf has no lock for its list. */
+static void test_threads(void)
+{
+	pthread_t threads[4];
+	int i;
+
+	answers_begin(NULL);
+	takes_us = 20000;
+	for (i = 0; i < 4; i++)
+		REQUIRE(!pthread_create(&threads[i], NULL, open_one, NULL), "thread %d", i);
+	for (i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_EQ(nr_registered, 3, "once each");
+}
+
 static const struct ktap_test tests[] = {
 	{ .name = "helpers", .run = test_helpers },
 	{ .name = "sessions", .run = test_sessions },
 	{ .name = "no-module", .run = test_no_module },
 	{ .name = "attach", .run = test_attach },
 	{ .name = "register", .run = test_register },
+	{ .name = "threads", .run = test_threads },
 };
 
 KTAP_MAIN(tests)

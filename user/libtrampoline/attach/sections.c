@@ -14,6 +14,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,11 +98,33 @@ static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opt
 	return load_func_ip(prog);
 }
 
-/* For those who attach by libbpf: as it does without us. */
+/* Options of libbpf, whose headers may be older than the library: @session came with 1.5. */
+union many_opts {
+	struct bpf_kprobe_multi_opts opts;
+	struct {
+		size_t sz;
+		const char **syms;
+		const unsigned long *addrs;
+		const __u64 *cookies;
+		size_t cnt;
+		bool retprobe;
+		bool session;
+	} newer;
+};
+_Static_assert(offsetof(union many_opts, newer.retprobe) ==
+	       offsetof(union many_opts, opts.retprobe), "the options of libbpf are others");
+
+static bool libbpf_has_sessions(void)
+{
+	return libbpf_major_version() > 1 ||
+	       (libbpf_major_version() == 1 && libbpf_minor_version() >= 5);
+}
+
+/* For those who attach by libbpf, which asks us before itself: as it does without us. */
 static int attach(const struct bpf_program *prog, long cookie, struct bpf_link **link)
 {
-	LIBBPF_OPTS(bpf_kprobe_multi_opts, opts);
 	const char *pattern = "";
+	union many_opts many;
 	uint32_t flags = 0;
 
 	(void)cookie;
@@ -109,10 +132,14 @@ static int attach(const struct bpf_program *prog, long cookie, struct bpf_link *
 	libtramp_is_multi(bpf_program__section_name(prog), &flags, &pattern);
 	if (!*pattern)
 		return 0;
-	if (bpf_program__expected_attach_type(prog) == ATTACH_SESSION)
+	/* Its end is looked at: what is there must be 0 or known. */
+	memset(&many, 0, sizeof(many));
+	many.newer.sz = sizeof(many);
+	many.newer.retprobe = flags & TRAMP_MULTI_F_RETURN;
+	many.newer.session = bpf_program__expected_attach_type(prog) == ATTACH_SESSION;
+	if (many.newer.session && !libbpf_has_sessions())
 		return -EOPNOTSUPP;
-	opts.retprobe = flags & TRAMP_MULTI_F_RETURN;
-	*link = bpf_program__attach_kprobe_multi_opts(prog, pattern, &opts);
+	*link = bpf_program__attach_kprobe_multi_opts(prog, pattern, &many.opts);
 	return *link ? 0 : -errno;
 }
 
@@ -128,22 +155,26 @@ int tramp_register_sections(void)
 	};
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts,
 		    .prog_prepare_load_fn = prepare_load, .prog_attach_fn = attach);
+	/* libbpf has a list of them, and no lock of its own. */
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	/*
 	 * If one is refused, those before it stay, and the next call goes on from there. The
 	 * list of libbpf 1.1 must not get empty again: it would free it twice.
 	 */
 	static size_t nr;
-	int err;
+	int err = 0;
 
-	for (; nr < ARRAY_SIZE(sections); nr++) {
+	pthread_mutex_lock(&lock);
+	while (err >= 0 && nr < ARRAY_SIZE(sections)) {
 		err = libbpf_register_prog_handler(sections[nr].section, BPF_PROG_TYPE_KPROBE,
 						   sections[nr].type, &opts);
-		if (err >= 0)
-			continue;
-		LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, "tramp_register_sections()",
-			      "libbpf refuses a handler");
-		libtramp_warn_last();
-		return err;
+		nr += err >= 0;
 	}
-	return 0;
+	pthread_mutex_unlock(&lock);
+	if (err >= 0)
+		return 0;
+	LIBTRAMP_FAIL(err, TRAMP_LIB_SYSTEM, "tramp_register_sections()",
+		      "libbpf refuses a handler");
+	libtramp_warn_last();
+	return err;
 }
