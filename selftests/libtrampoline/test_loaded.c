@@ -263,11 +263,51 @@ static void test_refused_probes(void)
 	begin_refusing(E2BIG, 0);
 	refuses(skel->progs.on_offset, NULL, -EOPNOTSUPP, TRAMP_REASON_NOT_BUILT,
 		"it knows no probes");
+	refuses(skel->progs.on_return, NULL, -EOPNOTSUPP, TRAMP_REASON_NOT_BUILT,
+		"it knows no probes");
 	begin_refusing(EINVAL, TRAMP_REASON_NOT_BOUNDARY);
 	refuses(skel->progs.on_offset, NULL, -EINVAL, TRAMP_REASON_NOT_BOUNDARY, "do_unlinkat+0x8");
 	begin_refusing(EINVAL, TRAMP_REASON_NOT_TEXT);
 	refuses(skel->progs.on_offset, &opts, -EINVAL, TRAMP_REASON_NOT_TEXT,
 		"program 'on_offset' at elsewhere");
+	sorts__destroy(skel);
+}
+
+/* Of 0.2.0, which is of our interface, and whose struct tramp_attach ends before maxactive. */
+static void test_no_return_probes(void)
+{
+	static const struct {
+		int errno_, reason;
+		uint32_t maxactive;
+	} all[] = {
+		{ E2BIG, 0, 5 },			/* what is behind the end */
+		{ EINVAL, TRAMP_REASON_SYNTAX, 0 },	/* the flag */
+	};
+	TRAMP_OPTS(tramp_attach_opts, opts, .flags = TRAMP_ATTACH_F_RETURN);
+	struct sorts *skel = need_sorts();
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		begin_refusing(all[i].errno_, all[i].reason);
+		answers.info.features = TRAMP_FEAT_KPROBE;
+		opts.maxactive = all[i].maxactive;
+		refuses(skel->progs.on_return, &opts, -EOPNOTSUPP, TRAMP_REASON_NOT_BUILT,
+			"it knows no return probes");
+		/* One that knows them has another reason. */
+		answers.info.features |= TRAMP_FEAT_KRETPROBE;
+		CHECK(!tramp_attach(skel->progs.on_return, &opts), "%zu", i);
+		CHECK_EQ(tramp_last_error()->err, -all[i].errno_, "%zu", i);
+	}
+	/* So has one whose kernel has no probes, and what cannot be asked. */
+	answers.info.features = 0;
+	refuses(skel->progs.on_return, &opts, -EINVAL, TRAMP_REASON_SYNTAX, "on_return");
+	answers.info.features = TRAMP_FEAT_KPROBE;
+	answers.nr_infos = 0;
+	answers.again_fails = EIO;
+	refuses(skel->progs.on_return, &opts, -EINVAL, TRAMP_REASON_SYNTAX, "on_return");
+	/* It is no return probe. */
+	answers.again_fails = 0;
+	refuses(skel->progs.on_offset, NULL, -EINVAL, TRAMP_REASON_SYNTAX, "on_offset");
 	sorts__destroy(skel);
 }
 
@@ -368,7 +408,7 @@ static void test_open_fails(void)
 	open_fails(-EIO, TRAMP_LIB_SYSTEM, "BPF_OBJ_GET_INFO_BY_FD");
 }
 
-/* One errno for two reasons: is the program attached by another link? */
+/* One errno for two reasons: is the program attached by another link? And is it lockdown? */
 static void test_update(void)
 {
 	struct kinds *skel = need_kinds();
@@ -387,6 +427,25 @@ static void test_update(void)
 	ours = 3;
 	CHECK_EQ(tramp_link__update_program(link, skel->progs.on_entry), -EBUSY, "update");
 	CHECK_ERROR(-EBUSY, TRAMP_REASON_SITE_HELD);
+	/* And one for two more: the module tells which one it is that refuses to attach. */
+	kernel.update_fails = fails = EPERM;
+	refusal.reason = TRAMP_REASON_LOCKDOWN;
+	CHECK_EQ(tramp_link__update_program(link, skel->progs.on_entry), -EPERM, "lockdown");
+	CHECK_EQ(errno, EPERM, "errno");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_LOCKDOWN);
+	CHECK(last_error_says("link 3: "), "which");
+	CHECK_EQ(asked[nr_asked - 1].prog_fd, -1, "nothing was attached");
+	CHECK_CLOSED();
+	refusal.reason = TRAMP_REASON_PERMISSION;
+	CHECK_EQ(tramp_link__update_program(link, skel->progs.on_entry), -EPERM, "no right");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_PERMISSION);
+	fails = EBADF;
+	refusal.reason = TRAMP_REASON_BAD_PROG_FD;
+	CHECK_EQ(tramp_link__update_program(link, skel->progs.on_entry), -EPERM, "somebody else");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_PERMISSION);
+	answers.open_fails = EACCES;
+	CHECK_EQ(tramp_link__update_program(link, skel->progs.on_entry), -EPERM, "no device");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_PERMISSION);
 	tramp_link__destroy(link);
 	kinds__destroy(skel);
 }
@@ -397,6 +456,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "probe-fd", .run = test_probe_fd },
 	{ .name = "object", .run = test_object },
 	{ .name = "refused-probes", .run = test_refused_probes },
+	{ .name = "no-return-probes", .run = test_no_return_probes },
 	{ .name = "taken", .run = test_taken },
 	{ .name = "refused-many", .run = test_refused_many },
 	{ .name = "open", .run = test_open },

@@ -116,30 +116,59 @@ static uint32_t kernel_link_of(int dev, int prog_fd)
 	return 0;
 }
 
-static int refused(int dev, int prog_fd, int err, const struct tramp_refusal *refusal,
-		   const struct tramp_place *place, const char *subject)
+/*
+ * A module of the same interface may be older: its struct tramp_attach is shorter, or it does not
+ * know the flag. It cannot say that it knows no probes, or none at returns; its features do.
+ *
+ * Return: what it does not know; NULL if that is not why it refuses.
+ */
+static const char *not_known(int dev, int err, const struct tramp_refusal *refusal, uint32_t flags)
+{
+	struct tramp_info info = { .size = sizeof(info) };
+	bool too_long = err == -E2BIG && !refusal->reason;
+
+	if (!too_long && refusal->reason != TRAMP_REASON_SYNTAX)
+		return NULL;
+	if (libtramp_dev_cmd(dev, TRAMP_IOC_INFO, &info))
+		return NULL;
+	if (!(info.features & TRAMP_FEAT_KPROBE))
+		return too_long ? "probes" : NULL;
+	return (flags & TRAMP_ATTACH_F_RETURN) && !(info.features & TRAMP_FEAT_KRETPROBE) ?
+	       "return probes" : NULL;
+}
+
+static int probe_refused(int dev, int err, const struct tramp_refusal *refusal,
+			 const struct libtramp_request *r)
+{
+	const char *what = not_known(dev, err, refusal, r->flags);
+
+	if (what)
+		return LIBTRAMP_FAIL(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT, r->subject,
+				     "the module is older than the library: it knows no %s", what);
+	return libtramp_fail_place(dev, err, refusal, "ATTACH", &r->place, NULL, r->subject);
+}
+
+int libtramp_refused(int dev, int err, const struct tramp_refusal *refusal,
+		     const struct libtramp_request *r)
 {
 	uint32_t link;
 
-	if (place && err == -E2BIG && !refusal->reason)
-		return LIBTRAMP_FAIL(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT, subject,
-				     "the module is older than the library: it knows no probes");
-	if (place)
-		return libtramp_fail_place(dev, err, refusal, "ATTACH", place, NULL, subject);
+	if (r->probe)
+		return probe_refused(dev, err, refusal, r);
 	switch (refusal->reason) {
 	case TRAMP_REASON_ALREADY_ATTACHED:
 	case TRAMP_REASON_PROG_TARGET:
 	case TRAMP_REASON_SITE_HELD:
 		/* The module sees only that the place is taken; say so if it is by ourselves. */
-		link = kernel_link_of(dev, prog_fd);
+		link = kernel_link_of(dev, r->prog_fd);
 		if (link)
-			return LIBTRAMP_FAIL(-EBUSY, TRAMP_LIB_KERNEL_ATTACHED, subject,
+			return LIBTRAMP_FAIL(-EBUSY, TRAMP_LIB_KERNEL_ATTACHED, r->subject,
 					     "by link %u", link);
 		break;
 	default:
 		break;
 	}
-	return libtramp_fail_ioctl(err, refusal, "ATTACH", subject);
+	return libtramp_fail_ioctl(err, refusal, "ATTACH", r->subject);
 }
 
 static int check_opts(const struct tramp_attach_opts *opts, const char *subject)
@@ -167,12 +196,6 @@ static int find_place(const char *section, bool returns, const struct tramp_atta
 		err = LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_PLACE, subject,
 				    "a return probe goes to a function, without an offset");
 	return err;
-}
-
-int libtramp_refused(int dev, int err, const struct tramp_refusal *refusal,
-		     const struct libtramp_request *r)
-{
-	return refused(dev, r->prog_fd, err, refusal, r->probe ? &r->place : NULL, r->subject);
 }
 
 void libtramp_request_cmd(const struct libtramp_request *r, struct tramp_attach *cmd)

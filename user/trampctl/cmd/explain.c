@@ -63,6 +63,7 @@ struct findings {
 	bool knows_traceable;
 	int btf_id;
 	struct tramp_explanation *ex;
+	uint32_t return_reason;	/* why no return probes; 0: there can be */
 	uint32_t unasked;	/* reason why @ex says nothing; 0: it does */
 };
 
@@ -91,8 +92,23 @@ static void print_verdict(const char *what, bool can, uint32_t reason, const cha
 		       tramp_reason_name(reason));
 }
 
+/*
+ * Why the module has no return probes at all: it is older, or its kernel lacks what all probes
+ * need. 0: it has.
+ */
+static uint32_t no_returns(void)
+{
+	TRAMP_OPTS(tramp_module_info, module);
+
+	/* It has just answered. If it does not now, nothing is known. */
+	if (tramp_info(&module) || (module.features & TRAMP_FEAT_KRETPROBE))
+		return 0;
+	return module.features & TRAMP_FEAT_KPROBE ? TRAMP_REASON_NOT_BUILT :
+						     TRAMP_REASON_MISSING_SYMBOL;
+}
+
 /* Return probes do without an exit image where the function has an entry that ftrace patches. */
-static bool can_return(const struct tramp_explanation *ex)
+static uint32_t return_reason(const struct tramp_explanation *ex)
 {
 	switch (ex->fexit_reason) {
 	case TRAMP_REASON_NORETURN:
@@ -102,9 +118,9 @@ static bool can_return(const struct tramp_explanation *ex)
 	case TRAMP_REASON_FTRACE_DISABLED:
 	case TRAMP_REASON_INIT_TEXT:
 	case TRAMP_REASON_RCU_IDLE:
-		return false;
+		return ex->fexit_reason;
 	default:
-		return true;
+		return no_returns();
 	}
 }
 
@@ -113,13 +129,14 @@ static enum tramp_mode return_mode(const struct tramp_explanation *ex)
 	return ex->can & TRAMP_CAN_FEXIT ? TRAMP_MODE_DIRECT : TRAMP_MODE_RETHOOK;
 }
 
-static void print_return(const struct tramp_explanation *ex)
+static void print_return(const struct findings *f)
 {
+	const struct tramp_explanation *ex = f->ex;
 	char text[64];
 
 	snprintf(text, sizeof(text), ex->can & TRAMP_CAN_FEXIT ? "by an exit image" :
 		 "through the kernel's rethook (slower) [%s]", tramp_reason_name(ex->fexit_reason));
-	print_verdict("kretprobe", can_return(ex), ex->fexit_reason, text);
+	print_verdict("kretprobe", !f->return_reason, f->return_reason, text);
 }
 
 static void print_remedy(uint32_t reason, const char *func)
@@ -153,7 +170,7 @@ static void print_answer(const struct findings *f, const char *func)
 			 "through ftrace (slower)" : "by a direct call");
 	print_verdict("fentry", ex->can & TRAMP_CAN_FENTRY, ex->fentry_reason, mode);
 	print_verdict("fexit", ex->can & TRAMP_CAN_FEXIT, ex->fexit_reason, "");
-	print_return(ex);
+	print_return(f);
 	if (!(ex->can & TRAMP_CAN_FENTRY))
 		print_remedy(ex->fentry_reason, func);
 	else if (!(ex->can & TRAMP_CAN_FEXIT))
@@ -234,10 +251,10 @@ static json_object *to_json(const struct findings *f)
 	json_put_u64(j, "programs", ex->nr_progs);
 	put_verdict(j, "fentry", ex->can & TRAMP_CAN_FENTRY, ex->fentry_reason);
 	put_verdict(j, "fexit", ex->can & TRAMP_CAN_FEXIT, ex->fexit_reason);
-	put_verdict(j, "kretprobe", can_return(ex), ex->fexit_reason);
+	put_verdict(j, "kretprobe", !f->return_reason, f->return_reason);
 	if (ex->can & TRAMP_CAN_FENTRY)
 		json_put_str(j, "mode", tramp_mode_name(ex->mode));
-	if (can_return(ex))
+	if (!f->return_reason)
 		json_put_str(j, "return_mode", tramp_mode_name(return_mode(ex)));
 	return j;
 }
@@ -275,6 +292,8 @@ static int explain_one(struct tramp_syms *syms, const char *spec, json_object *a
 		if (!is_unreachable(f.unasked))
 			return fail_lib(syms, spec);
 		*unasked = true;
+	} else {
+		f.return_reason = return_reason(&ex);
 	}
 	f.btf_id = tramp_syms__btf_id(syms, f.sym, NULL);
 	f.knows_traceable = tramp_syms__knows_traceable(syms);
