@@ -15,6 +15,8 @@ static struct libtramp_request requests[NR_REQUESTS];
 static bool knows_batches = true;
 /* Links that were attached, and the first that is refused; -1: none. */
 static int nr_attached, refused_at = -1;
+/* Why all of them are refused, before the first one is looked at; 0: they are not. */
+static uint32_t forbidden;
 static int descriptors[NR_REQUESTS];
 
 static int a_descriptor(void)
@@ -50,6 +52,10 @@ static int answer_attach(unsigned long cmd, void *arg)
 	if (!knows_batches)
 		return -ENOTTY;
 	CHECK(batch->count > 1 && batch->count <= NR_REQUESTS, "%u", batch->count);
+	if (forbidden) {
+		batch->refusal.reason = forbidden;
+		return -EPERM;
+	}
 	batch->failed = batch->count;
 	for (i = 0; i < batch->count; i++) {
 		if (nr_attached + (int)i != refused_at)
@@ -121,6 +127,19 @@ static void refuses(size_t nr, int at)
 	refused_at = -1;
 }
 
+/* The caller may attach nothing: the error is about no one of them, whatever else it says. */
+static void forbids(uint32_t reason)
+{
+	begin_attach();
+	forbidden = reason;
+	CHECK(!libtramp_attach_many(requests, 3, "all"), "attached");
+	CHECK_EQ(errno, EPERM, "errno");
+	CHECK_ERROR(-EPERM, reason);
+	CHECK(!strcmp(tramp_last_error()->subject, "all"), "%s", tramp_last_error()->subject);
+	CHECK_CLOSED();
+	forbidden = 0;
+}
+
 static void test_attach_many(void)
 {
 	/* One is ATTACH, which asks for INFO once more. */
@@ -130,6 +149,8 @@ static void test_attach_many(void)
 	refuses(1, 0);
 	refuses(5, 0);
 	refuses(NR_REQUESTS, NR_REQUESTS - 1);
+	forbids(TRAMP_REASON_LOCKDOWN);
+	forbids(TRAMP_REASON_PERMISSION);
 }
 
 /* A module from before there were batches gets one command for each. */

@@ -23,7 +23,7 @@ static struct tramp_attach_multi asked;
 static uint64_t addrs[4];
 static char names[64];
 static int fails;
-static uint32_t failed;
+static uint32_t failed, reason = TRAMP_REASON_NOT_TRACEABLE;
 /* Those of the last probe. */
 static uint32_t probe_flags;
 
@@ -54,7 +54,7 @@ static int answer_multi(unsigned long cmd, void *arg)
 		memcpy(names, (void *)(uintptr_t)m->names, m->names_len);
 	if (fails) {
 		m->failed = failed;
-		m->refusal.reason = TRAMP_REASON_NOT_TRACEABLE;
+		m->refusal.reason = reason;
 		return -fails;
 	}
 	if (reasons)
@@ -302,6 +302,13 @@ static void test_refused(void)
 		"function 1 of the list (0xffffffff81002000)");
 	failed = 2;
 	refuses(prog, &opts, -EOPNOTSUPP, TRAMP_REASON_NOT_TRACEABLE, "program 'on_list'");
+	/* It is about the caller, whatever else the module says. */
+	failed = 0;
+	fails = EPERM;
+	reason = TRAMP_REASON_LOCKDOWN;
+	refuses(prog, &opts, -EPERM, TRAMP_REASON_LOCKDOWN, "program 'on_list'");
+	reason = TRAMP_REASON_PERMISSION;
+	refuses(prog, &opts, -EPERM, TRAMP_REASON_PERMISSION, "program 'on_list'");
 	fails = ENOTTY;
 	refuses(prog, &opts, -EOPNOTSUPP, TRAMP_REASON_NOT_BUILT, "one function at a time");
 	answers.open_fails = ENOENT;

@@ -194,6 +194,23 @@ int tramp_link__detach(struct tramp_link *link)
 }
 
 /*
+ * Is it the right that is lacking, or does lockdown refuse? An update asks for what ATTACH does.
+ * That answers before it looks for the program, and here there is none to attach.
+ */
+static int update_not_allowed(int err, const char *subject)
+{
+	struct tramp_attach none = { .size = sizeof(none), .prog_fd = -1 };
+	int dev = libtramp_dev_open(subject);
+
+	if (dev >= 0) {
+		libtramp_dev_cmd(dev, TRAMP_IOC_ATTACH, &none);
+		close(dev);
+	}
+	return LIBTRAMP_FAIL(err, none.refusal.reason == TRAMP_REASON_LOCKDOWN ?
+			     TRAMP_REASON_LOCKDOWN : TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
+}
+
+/*
  * An update goes through bpf(2), which has an errno for us but no reason. The
  * module gives each of these its one meaning (struct bpf_link_ops::update_prog).
  */
@@ -212,7 +229,7 @@ static int update_failed(int err, uint32_t id, int prog_fd)
 	case -EBADF:
 		return LIBTRAMP_FAIL(err, TRAMP_REASON_BAD_PROG_FD, subject, NO_DETAIL);
 	case -EPERM:
-		return LIBTRAMP_FAIL(err, TRAMP_REASON_PERMISSION, subject, NO_DETAIL);
+		return update_not_allowed(err, subject);
 	case -EBUSY:
 		/* One errno for two reasons: is the program on that function by another link? */
 		other = libtramp_link_of_prog(prog_fd);

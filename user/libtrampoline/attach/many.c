@@ -92,7 +92,7 @@ static int attach_batch(int dev, const struct libtramp_request *r, size_t nr,
 	err = libtramp_dev_cmd(dev, TRAMP_IOC_ATTACH_BATCH, &batch);
 	if (!err)
 		err = adopt_all(r, cmds, nr, links);
-	else if (err != -ENOTTY && batch.failed < nr)
+	else if (err != -ENOTTY && batch.failed < nr && !libtramp_refuses_caller(&batch.refusal))
 		err = libtramp_refused(dev, err, &batch.refusal, &r[batch.failed]);
 	else if (err != -ENOTTY)
 		err = libtramp_fail_ioctl(err, &batch.refusal, "ATTACH_BATCH", subject);

@@ -226,7 +226,7 @@ static int refused(int err, const struct tramp_attach_multi *cmd, const struct f
 	if (err == -ENOTTY)
 		return LIBTRAMP_FAIL(-EOPNOTSUPP, TRAMP_REASON_NOT_BUILT, subject,
 				     "the module is older than the library: it attaches to one function at a time");
-	if (cmd->failed >= f->nr)
+	if (cmd->failed >= f->nr || libtramp_refuses_caller(&cmd->refusal))
 		return libtramp_fail_ioctl(err, &cmd->refusal, "ATTACH_MULTI", subject);
 	if (sel)
 		snprintf(text, sizeof(text), "function '%s'",

@@ -70,6 +70,12 @@ struct libtramp_failure libtramp_failure_of(int err, const struct tramp_refusal 
 int libtramp_fail_ioctl(int err, const struct tramp_refusal *refusal, const char *command,
 			const char *subject);
 
+/*
+ * Is a refusal about the caller, rather than about one of the things that he asked for? Then
+ * nothing of the kind would be done for him.
+ */
+bool libtramp_refuses_caller(const struct tramp_refusal *refusal);
+
 /* Record -ENOMEM. */
 int libtramp_fail_nomem(const char *subject);
 

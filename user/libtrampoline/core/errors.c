@@ -163,6 +163,12 @@ int libtramp_fail_ioctl(int err, const struct tramp_refusal *refusal, const char
 	}
 }
 
+bool libtramp_refuses_caller(const struct tramp_refusal *refusal)
+{
+	return refusal->reason == TRAMP_REASON_PERMISSION ||
+	       refusal->reason == TRAMP_REASON_LOCKDOWN;
+}
+
 int libtramp_fail_nomem(const char *subject)
 {
 	return LIBTRAMP_FAIL(-ENOMEM, TRAMP_REASON_NO_MEMORY, subject, NO_DETAIL);
