@@ -300,6 +300,54 @@ static void test_snapshot(void)
 	btf__free(t.btf);
 }
 
+static struct tramp_syms *asked;
+static int answers;
+
+static int ask_in_print(enum tramp_print_level level, const char *fmt, va_list args)
+{
+	(void)level, (void)fmt, (void)args;
+	/* If that fails, it prints as well. */
+	if (asked && !answers++)
+		tramp_syms__btf(asked, NULL);
+	return 0;
+}
+
+/* @name has no prototype; the callback that hears of it asks for BTF itself. */
+static void ask_about(struct tramp_syms *syms, const char *name)
+{
+	const struct tramp_sym *sym = tramp_syms__find(syms, name);
+
+	REQUIRE(sym, "%s", tramp_last_error()->message);
+	asked = syms;
+	answers = 0;
+	CHECK(!tramp_syms__proto(syms, sym), "%s", name);
+	CHECK(answers, "%s: it was called", name);
+	asked = NULL;
+}
+
+/* A callback for messages may use the snapshot that the message is about. */
+static void test_print_asks(void)
+{
+	TRAMP_OPTS(tramp_syms_opts, opts, .filter_functions = "",
+		   .module_btf_dir = "/nonexistent");
+	struct tramp_syms *syms;
+
+	tramp_set_print(ask_in_print);
+	opts.vmlinux_btf = fixture_btf("do_unlinkat");
+	opts.kallsyms = fixture_text("kallsyms", "ffffffff81000100 T undescribed\n"
+						 "ffffffffc0000000 t in_module\t[mod]\n");
+	syms = tramp_syms__load(&opts);
+	REQUIRE(syms, "%s", tramp_last_error()->message);
+	ask_about(syms, "undescribed");
+	ask_about(syms, "in_module");
+	tramp_syms__free(syms);
+	opts.vmlinux_btf = "/nonexistent/vmlinux";
+	syms = tramp_syms__load(&opts);
+	REQUIRE(syms, "%s", tramp_last_error()->message);
+	ask_about(syms, "undescribed");
+	tramp_syms__free(syms);
+}
+
 /* A module's BTF continues the kernel's; its functions are those it adds. */
 static void test_module_btf(void)
 {
@@ -443,6 +491,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "bad-id", .run = test_bad_id },
 	{ .name = "values", .run = test_values },
 	{ .name = "snapshot", .run = test_snapshot },
+	{ .name = "print-asks", .run = test_print_asks, .seconds = 5 },
 	{ .name = "module-btf", .run = test_module_btf },
 	{ .name = "whole-kernel", .run = test_whole_kernel },
 };

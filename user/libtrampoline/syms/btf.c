@@ -6,6 +6,8 @@
  * A module's BTF is "split": its type ids continue those of the kernel's. So
  * functions are looked for only among the ids a module's BTF adds, or a
  * function of the kernel would be found in every module.
+ *
+ * Errors are recorded without the lock: the callback that gets the message may ask for BTF itself.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -27,12 +29,13 @@ struct btf_entry {
 	struct btf *btf;
 	int err;			/* why @btf is NULL */
 	uint32_t first_id;		/* of the types it has itself */
-	uint32_t *table, mask;		/* type ids, 0: free */
-	uint32_t obj_id;		/* in the kernel; 0: not looked up yet */
+	uint32_t *table, mask;		/* type ids, 0: free; never changed again */
+	uint32_t obj_id;		/* in the kernel; 0: not looked up yet; atomic */
 };
 
 struct libtramp_btfs {
-	pthread_mutex_t lock;		/* everything below; entries are never removed */
+	/* Making entries and their tables. Entries are never removed, and change no more. */
+	pthread_mutex_t lock;
 	char *vmlinux, *module_dir;
 	struct btf_entry *entries;
 };
@@ -93,7 +96,8 @@ static const char *type_name(const struct btf *btf, uint32_t id)
 	return name ? name : "";
 }
 
-static int index_functions(struct btf_entry *e)
+/* False: no memory. */
+static bool index_functions(struct btf_entry *e)
 {
 	uint32_t id, end = btf__type_cnt(e->btf), nr = 0, room = 64, slot;
 
@@ -103,7 +107,7 @@ static int index_functions(struct btf_entry *e)
 		room *= 2;
 	e->table = calloc(room, sizeof(*e->table));
 	if (!e->table)
-		return libtramp_fail_nomem("BTF");
+		return false;
 	e->mask = room - 1;
 	for (id = e->first_id; id < end; id++) {
 		if (!btf_is_func(btf__type_by_id(e->btf, id)))
@@ -113,7 +117,7 @@ static int index_functions(struct btf_entry *e)
 			slot = (slot + 1) & e->mask;
 		e->table[slot] = id;
 	}
-	return 0;
+	return true;
 }
 
 /* The lowest id, as the kernel's own search finds it; 0 if there is none. */
@@ -144,6 +148,7 @@ static struct btf *load_btf(const struct libtramp_btfs *btfs, const char *module
 	return btf__parse_split(path, base);
 }
 
+/* NULL: no memory. */
 static struct btf_entry *get_entry(struct libtramp_btfs *btfs, const char *module)
 {
 	struct btf_entry *e, *base = NULL;
@@ -171,27 +176,33 @@ static struct btf_entry *get_entry(struct libtramp_btfs *btfs, const char *modul
 	return e;
 }
 
-/* The entry of a module with its BTF; NULL with the last error filled. */
-static struct btf_entry *need_entry(struct libtramp_btfs *btfs, const char *module)
+/* An entry has no BTF. */
+static int fail_entry(const struct btf_entry *e, const char *module)
 {
 	char subject[LIBTRAMP_SUBJECT_LEN];
-	struct btf_entry *e;
 
+	if (!module[0] || !e->module[0])
+		return LIBTRAMP_FAIL(e->err, TRAMP_LIB_NO_KERNEL_BTF, NULL, "%s", strerror(-e->err));
+	snprintf(subject, sizeof(subject), "module '%s'", module);
+	return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_BTF, subject,
+			     "the module was built without BTF, or it does not fit the kernel's");
+}
+
+/* The entry of a module with its BTF, and @functions in the table. 0 or a negative errno. */
+static int need_entry(struct libtramp_btfs *btfs, const char *module, bool functions,
+		      struct btf_entry **entry)
+{
+	struct btf_entry *e;
+	bool memory;
+
+	pthread_mutex_lock(&btfs->lock);
 	e = get_entry(btfs, module);
-	if (!e) {
-		libtramp_fail_nomem("BTF");
-		return NULL;
-	}
-	if (e->btf)
-		return e;
-	if (module[0] && e->module[0]) {
-		snprintf(subject, sizeof(subject), "module '%s'", module);
-		LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_BTF, subject,
-			      "the module was built without BTF, or it does not fit the kernel's");
-	} else {
-		LIBTRAMP_FAIL(e->err, TRAMP_LIB_NO_KERNEL_BTF, NULL, "%s", strerror(-e->err));
-	}
-	return NULL;
+	memory = e && (!functions || !e->btf || e->table || index_functions(e));
+	pthread_mutex_unlock(&btfs->lock);
+	if (!memory)
+		return libtramp_fail_nomem("BTF");
+	*entry = e;
+	return e->btf ? 0 : fail_entry(e, module);
 }
 
 static const char *canonical(const char *module)
@@ -203,12 +214,7 @@ const struct btf *tramp_syms__btf(struct tramp_syms *syms, const char *module)
 {
 	struct btf_entry *e;
 
-	pthread_mutex_lock(&syms->btfs->lock);
-	e = need_entry(syms->btfs, canonical(module));
-	pthread_mutex_unlock(&syms->btfs->lock);
-	if (!e)
-		errno = -tramp_last_error()->err;
-	return e ? e->btf : NULL;
+	return need_entry(syms->btfs, canonical(module), false, &e) ? NULL : e->btf;
 }
 
 bool libtramp_is_inlined(const struct tramp_syms *syms, const char *module, const char *name)
@@ -220,10 +226,7 @@ bool libtramp_is_inlined(const struct tramp_syms *syms, const char *module, cons
 	if (i < syms->nr && !strncmp(syms->syms[i].name, name, len) &&
 	    (!syms->syms[i].name[len] || syms->syms[i].name[len] == '.'))
 		return false;
-	pthread_mutex_lock(&syms->btfs->lock);
-	e = need_entry(syms->btfs, module);
-	pthread_mutex_unlock(&syms->btfs->lock);
-	if (!e)
+	if (need_entry(syms->btfs, module, false, &e))
 		return false;
 	/* Of a module, the search begins with the types of the kernel proper. */
 	id = btf__find_by_name_kind(e->btf, name, BTF_KIND_FUNC);
@@ -276,59 +279,33 @@ static int find_obj_id(const char *module, uint32_t *obj_id)
 			     "the kernel has no BTF object of that name");
 }
 
-/* need_entry(), with its functions in the table. */
-static struct btf_entry *need_functions(struct libtramp_btfs *btfs, const char *module)
-{
-	struct btf_entry *e = need_entry(btfs, module);
-
-	return e && (e->table || !index_functions(e)) ? e : NULL;
-}
-
+/* Two that look it up at once find the same. */
 static int get_obj_id(struct btf_entry *e, uint32_t *obj_id)
 {
-	int err = e->obj_id ? 0 : find_obj_id(e->module, &e->obj_id);
-
-	*obj_id = e->obj_id;
-	return err;
-}
-
-static int btf_id_locked(struct libtramp_btfs *btfs, const struct tramp_sym *sym,
-			 uint32_t *obj_id)
-{
-	struct btf_entry *e = need_functions(btfs, sym->module);
-	char subject[LIBTRAMP_SUBJECT_LEN];
-	uint32_t id;
 	int err;
 
-	if (!e)
-		return tramp_last_error()->err;
-	id = find_function(e, sym->name);
-	if (!id) {
-		snprintf(subject, sizeof(subject), "function '%s'", sym->name);
-		return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_BTF, subject, NO_DETAIL);
-	}
-	if (obj_id) {
-		err = get_obj_id(e, obj_id);
-		if (err)
-			return err;
-	}
-	return id;
+	*obj_id = __atomic_load_n(&e->obj_id, __ATOMIC_RELAXED);
+	if (*obj_id)
+		return 0;
+	err = find_obj_id(e->module, obj_id);
+	if (!err)
+		__atomic_store_n(&e->obj_id, *obj_id, __ATOMIC_RELAXED);
+	return err;
 }
 
 int libtramp_btf_of(struct tramp_syms *syms, const char *module, struct libtramp_btf *out)
 {
 	struct btf_entry *e;
+	int err;
 
 	memset(out, 0, sizeof(*out));
-	pthread_mutex_lock(&syms->btfs->lock);
-	e = need_functions(syms->btfs, module);
-	if (e) {
-		out->entry = e;
-		out->btf = e->btf;
-		get_obj_id(e, &out->obj_id);
-	}
-	pthread_mutex_unlock(&syms->btfs->lock);
-	return e ? 0 : tramp_last_error()->err;
+	err = need_entry(syms->btfs, module, true, &e);
+	if (err)
+		return err;
+	out->entry = e;
+	out->btf = e->btf;
+	get_obj_id(e, &out->obj_id);
+	return 0;
 }
 
 uint32_t libtramp_btf_function(const struct libtramp_btf *btf, const char *name)
@@ -338,14 +315,21 @@ uint32_t libtramp_btf_function(const struct libtramp_btf *btf, const char *name)
 
 int tramp_syms__btf_id(struct tramp_syms *syms, const struct tramp_sym *sym, uint32_t *obj_id)
 {
-	int id;
+	char subject[LIBTRAMP_SUBJECT_LEN];
+	struct btf_entry *e;
+	uint32_t id;
+	int err;
 
-	pthread_mutex_lock(&syms->btfs->lock);
-	id = btf_id_locked(syms->btfs, sym, obj_id);
-	pthread_mutex_unlock(&syms->btfs->lock);
-	if (id < 0)
-		errno = -id;
-	return id;
+	err = need_entry(syms->btfs, sym->module, true, &e);
+	if (err)
+		return err;
+	id = find_function(e, sym->name);
+	if (!id) {
+		snprintf(subject, sizeof(subject), "function '%s'", sym->name);
+		return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_BTF, subject, NO_DETAIL);
+	}
+	err = obj_id ? get_obj_id(e, obj_id) : 0;
+	return err ? err : (int)id;
 }
 
 struct tramp_proto *tramp_syms__proto(struct tramp_syms *syms, const struct tramp_sym *sym)
