@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "../../user/libtrampoline/syms/select.h"
 #include "../lib/ktap.h"
@@ -321,6 +323,29 @@ static void test_bad_files(void)
 	tramp_syms__free(select_syms);
 }
 
+/* A line that never ends is not read to the end. */
+static void test_endless_line(void)
+{
+	const char *file = fixture_text("endless", "vfs_read\n");
+	struct rlimit limit;
+	long pages;
+	FILE *f;
+
+	select_syms = select_load(select_kallsyms, select_filter);
+	REQUIRE(!truncate(file, 1L << 40), "truncate(): %s", strerror(errno));
+	f = fopen("/proc/self/statm", "r");
+	REQUIRE(f && fscanf(f, "%ld", &pages) == 1, "statm");
+	fclose(f);
+	limit.rlim_cur = limit.rlim_max = pages * sysconf(_SC_PAGESIZE) + (16 << 20);
+	REQUIRE(!setrlimit(RLIMIT_AS, &limit), "setrlimit(): %s", strerror(errno));
+	CHECK_REFUSED(-EINVAL, TRAMP_LIB_BAD_PATTERN, "endless, line 2: ", .files = &file,
+		      .file_cnt = 1);
+	file = "/dev/zero";
+	CHECK_REFUSED(-EINVAL, TRAMP_LIB_BAD_PATTERN, "/dev/zero, line 1: ", .files = &file,
+		      .file_cnt = 1);
+	tramp_syms__free(select_syms);
+}
+
 static void test_arg_types(void)
 {
 	select_syms = select_load(select_kallsyms, select_filter);
@@ -526,6 +551,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "all-or-nothing", .run = test_all_or_nothing },
 	{ .name = "files", .run = test_files },
 	{ .name = "bad-files", .run = test_bad_files },
+	{ .name = "endless-line", .run = test_endless_line },
 	{ .name = "arg-types", .run = test_arg_types },
 	{ .name = "bad-types", .run = test_bad_types },
 	{ .name = "arg-numbers", .run = test_arg_numbers },

@@ -92,22 +92,38 @@ static int read_line(struct libtramp_list *list, char *line, size_t len, const c
 	return err;
 }
 
+/*
+ * One line with its end, up to @room bytes: a longer one is too long anyway, and need not be read.
+ * Bytes may be zero. Return: how many, 0 at the end of the file or after an error.
+ */
+static size_t get_line(char *line, size_t room, FILE *f)
+{
+	size_t len = 0;
+	int c;
+
+	while (len < room && (c = getc_unlocked(f)) != EOF) {
+		line[len++] = c;
+		if (c == '\n')
+			break;
+	}
+	return ferror(f) ? 0 : len;
+}
+
 static int read_lines(struct libtramp_list *list, FILE *f, const char *file)
 {
-	char *line = NULL;
-	size_t room = 0;
+	char line[TRAMP_SELECT_MAX_LINE + 2];
 	uint32_t nr = 0;
-	ssize_t len;
+	size_t len;
 	int err = 0;
 
-	while (!err && (errno = 0, len = getline(&line, &room, f)) >= 0)
+	while (!err && (len = get_line(line, sizeof(line) - 1, f))) {
+		line[len] = '\0';
 		err = read_line(list, line, len, file, ++nr);
-	/* The end of the file leaves no errno, an error does. */
-	if (!err && errno == ENOMEM)
+	}
+	if (!err && ferror(f) && errno == ENOMEM)
 		err = libtramp_fail_nomem(file);
-	else if (!err && errno)
+	else if (!err && ferror(f))
 		err = LIBTRAMP_FAIL(-errno, TRAMP_LIB_NO_FILE, file, "%s", strerror(errno));
-	free(line);
 	return err;
 }
 
