@@ -14,6 +14,7 @@
 #include "multi.h"
 #include "prog/runtime.h"
 #include "prog/session.h"
+#include "text/symbol.h"
 
 static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why)
 {
@@ -105,6 +106,18 @@ static u64 misses(const struct tramp_member *member)
 	return multi && multi->hooked ? tramp_hooked_misses(multi->hooked) : 0;
 }
 
+/* The module that the first of them is in, which is held; "": the kernel proper. */
+static const char *first_module(const struct tramp_funcs *funcs)
+{
+	u32 i;
+
+	for (i = 0; i < funcs->nr_modules; i++) {
+		if (within_module(funcs->addrs[0], funcs->modules[i]))
+			return funcs->modules[i]->name;
+	}
+	return "";
+}
+
 static void describe(const struct tramp_member *member, struct tramp_described *d)
 {
 	const struct tramp_multi *multi = tramp_multi_of(member);
@@ -119,7 +132,8 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 	d->nr_progs = 1;
 	d->nr_funcs = multi->funcs.nr + hooked->nr;
 	d->exec = &multi->image->image.exec;
-	snprintf(d->name, sizeof(d->name), "%ps", (void *)any->addrs[0]);
+	d->module = first_module(any);
+	tramp_text_name(any->addrs[0], d->name, NULL);
 }
 
 #if TRAMP_LINK_INFO_MULTI
