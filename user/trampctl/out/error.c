@@ -181,8 +181,8 @@ static int exit_code_of(const struct tramp_error *e)
 {
 	int code = exit_code_of_reason(e->reason);
 
-	/* An errno about rights says more than these two. */
-	if ((code == EXIT_REFUSED || code == EXIT_FAILED) &&
+	/* An errno about rights says more than these. */
+	if ((code == EXIT_REFUSED || code == EXIT_FAILED || code == EXIT_NOT_FOUND) &&
 	    (e->err == -EPERM || e->err == -EACCES))
 		return EXIT_PERMISSION;
 	return code;

@@ -89,6 +89,19 @@ static void id_text(const struct build_id *id, char *buf)
 }
 #define ID_TEXT (2 * sizeof(((struct build_id *)0)->bits) + 1)
 
+/* A file that the user has named is none that can be used. */
+static int fail_named(const char *path, const char *remedy)
+{
+	struct problem p = { .exit_code = EXIT_NOT_FOUND, .err = EINVAL, .reason = "no-file",
+			     .remedy = remedy };
+
+	if (access(path, R_OK))
+		p.err = errno;
+	if (p.err == EACCES || p.err == EPERM)
+		p.exit_code = EXIT_PERMISSION;
+	return fail(&p, "%s: %s", path, p.err == EINVAL ? "it is no ELF file" : strerror(p.err));
+}
+
 /**
  * debuginfo_module_of() - the loaded module that a file is of
  * @ko: the file
@@ -108,8 +121,7 @@ int debuginfo_module_of(const char *ko, char **module)
 	*module = NULL;
 	if (!lines_build_id(ko, &id, &has_lines)) {
 		free(folder);
-		p.remedy = "check the path; it takes the .ko that the module was built as";
-		return fail(&p, "%s: %s", ko, access(ko, R_OK) ? strerror(errno) : "it is no ELF file");
+		return fail_named(ko, "check the path; it takes the .ko that the module was built as");
 	}
 	d = opendir(folder);
 	while (d && !*module && (e = readdir(d))) {
@@ -286,12 +298,10 @@ static int check_named(const struct wanted *w, const char *path)
 	struct build_id id;
 	bool has_lines;
 
-	if (!lines_build_id(path, &id, &has_lines)) {
-		p.remedy = w->module ? "check the path; it takes the .ko that the module was built as" :
-			   "check the path; it takes an uncompressed vmlinux";
-		return fail(&p, "%s: %s", path,
-			    access(path, R_OK) ? strerror(errno) : "it is no ELF file");
-	}
+	if (!lines_build_id(path, &id, &has_lines))
+		return fail_named(path, w->module ?
+				  "check the path; it takes the .ko that the module was built as" :
+				  "check the path; it takes an uncompressed vmlinux");
 	id_text(&id, found);
 	id_text(&w->id, wanted);
 	p.reason = "wrong-debuginfo";

@@ -191,8 +191,10 @@ static int open_cgroup(struct tasks *t, const char *dir)
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
 		p.err = errno;
-		if (errno == ENOENT)
+		if (p.err == ENOENT)
 			p.exit_code = EXIT_NOT_FOUND;
+		else if (p.err == EACCES || p.err == EPERM)
+			p.exit_code = EXIT_PERMISSION;
 		return fail(&p, "\"%s\" is no control group: %s", dir, strerror(p.err));
 	}
 	t->cgroup_fd = fd;
