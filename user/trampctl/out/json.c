@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * JSON output: short names for what the commands need of json-c, and one place
- * that makes sure that every string is valid UTF-8, which json-c does not.
+ * that makes sure that every string is valid UTF-8, which json-c does not. Of the characters that a
+ * terminal takes for commands json-c escapes those below U+0020. The others are escaped here.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -82,13 +83,33 @@ void json_put_bool(json_object *obj, const char *key, bool val)
 	json_object_object_add(obj, key, json_object_new_boolean(val));
 }
 
+/* U+007F to U+009F stand in strings only, so each may be \uNNNN. */
+static void put_escaped(const char *text, FILE *f)
+{
+	const unsigned char *u = (const unsigned char *)text;
+	size_t same;
+
+	while (*u) {
+		for (same = 0; u[same] && u[same] != 0x7f; same++)
+			if (u[same] == 0xc2 && u[same + 1] < 0xa0)
+				break;
+		fwrite(u, 1, same, f);
+		u += same;
+		if (*u == 0x7f)
+			fputs("\\u007f", f);
+		else if (*u)
+			fprintf(f, "\\u%04x", *++u);
+		u += !!*u;
+	}
+}
+
 /* Prints a document and a newline, and frees it. */
 void json_print_to(FILE *f, json_object *obj)
 {
 	int flags = JSON_C_TO_STRING_NOSLASHESCAPE |
 		    (json_pretty ? JSON_C_TO_STRING_PRETTY : JSON_C_TO_STRING_PLAIN);
 
-	fputs(json_object_to_json_string_ext(obj, flags), f);
+	put_escaped(json_object_to_json_string_ext(obj, flags), f);
 	fputc('\n', f);
 	json_object_put(obj);
 }
