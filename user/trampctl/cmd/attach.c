@@ -173,7 +173,7 @@ static int check_file(const char *path)
 	struct stat st;
 	int fd;
 
-	/* Of a FIFO this would wait for a writer otherwise, with the signals blocked. */
+	/* Of a FIFO this would wait for a writer otherwise. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
 		close(fd);
@@ -299,13 +299,13 @@ static void wait_for_end(const sigset_t *set)
 	} while (sig < 0 && errno == EINTR);
 }
 
-/* Pins outlive us, so a signal that came before them is the last chance to end it. */
-static int fail_interrupted(void)
+/* @what: what was not yet done. Pins outlive us: before them is the last chance to end it. */
+static int fail_interrupted(const char *what)
 {
 	struct problem p = { .exit_code = EXIT_FAILED, .err = EINTR, .reason = "interrupted",
 			     .remedy = "run it again" };
 
-	return fail(&p, "a signal came before the programs were pinned: none is attached");
+	return fail(&p, "a signal came before the programs were %s: none is attached", what);
 }
 
 static int attach_run(int argc, char **argv)
@@ -319,16 +319,21 @@ static int attach_run(int argc, char **argv)
 	(void)argc;
 	if (pin_dir && duration_ns)
 		return usage_error("--pin and --duration exclude each other");
-	/* Blocked before anything is attached: a signal cannot be missed. */
-	end_signals(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-
+	/* A load may take long. It leaves nothing behind, so a signal just ends us. */
+	end_signals_handle(SIG_DFL);
 	opts.attach_flags = attach_flags;
 	opts.maxactive = maxactive;
 	rc = open_and_load(argv[0], &opts, &obj);
 	if (rc)
 		return rc;
 
+	/* Blocked before anything is attached: a signal cannot be missed. */
+	end_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (end_is_pending()) {
+		rc = fail_interrupted("attached");
+		goto close;
+	}
 	progress_begin("attaching");
 	links = tramp_object__attach(obj, &opts);
 	progress_end();
@@ -338,7 +343,7 @@ static int attach_run(int argc, char **argv)
 	}
 	if (pin_dir && end_is_pending()) {
 		tramp_links__destroy(links);
-		rc = fail_interrupted();
+		rc = fail_interrupted("pinned");
 		goto close;
 	}
 	if (pin_dir && tramp_links__pin(links, pin_dir)) {

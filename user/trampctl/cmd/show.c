@@ -40,14 +40,20 @@ static bool prog_tag(uint32_t prog_id, char *text, size_t len)
 	return true;
 }
 
-/* The function's prototype as C writes it, or NULL. To be freed. */
+/* As C writes it; NULL: it is not known, or each of many functions has its own. To be freed. */
 static char *prototype(const struct tramp_link_info *info)
 {
-	char *spec = func_text(info->module, info->func_name), *text = NULL;
-	struct tramp_syms *syms = tramp_syms__load(NULL);
-	const struct tramp_sym *sym = syms ? tramp_syms__find(syms, spec) : NULL;
-	struct tramp_proto *proto = sym ? tramp_syms__proto(syms, sym) : NULL;
+	const struct tramp_sym *sym;
+	struct tramp_proto *proto;
+	struct tramp_syms *syms;
+	char *spec, *text = NULL;
 
+	if (info->mode == TRAMP_MODE_NONE || info->nr_funcs)
+		return NULL;
+	spec = func_text(info->module, info->func_name);
+	syms = tramp_syms__load(NULL);
+	sym = syms ? tramp_syms__find(syms, spec) : NULL;
+	proto = sym ? tramp_syms__proto(syms, sym) : NULL;
 	if (proto)
 		text = xasprintf("%s", proto->text);
 	tramp_proto__free(proto);
@@ -191,7 +197,7 @@ static int show_run(int argc, char **argv)
 			break;
 		}
 		holders_find(&h, id);
-		proto = info.mode == TRAMP_MODE_NONE ? NULL : prototype(&info);
+		proto = prototype(&info);
 		prog_tag(info.prog_id, tag, sizeof(tag));
 		if (json_output)
 			json_object_array_add(all, show_json(&info, &h, proto, tag));

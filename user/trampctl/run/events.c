@@ -30,14 +30,7 @@ static void on_signal(int sig)
 /* From here on the signals that end a command end the loop. */
 void events_catch_signals(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
-	sigset_t set;
-	int sig;
-
-	end_signals(&set);
-	for (sig = 1; sig < NSIG; sig++)
-		if (sigismember(&set, sig) == 1)
-			sigaction(sig, &sa, NULL);
+	end_signals_handle(on_signal);
 }
 
 bool events_stopped(void)

@@ -9,8 +9,8 @@
  * them that stays, once a second while the number grows.
  *
  * A thread writes it, since what takes long may be one system call. It takes no signals:
- * those are to interrupt that call. Once one has, the line says so. It reads two numbers that
- * need not belong together.
+ * those are to interrupt that call. Once one has, the line says so; where signals are blocked, it
+ * says that they wait. It reads two numbers that need not belong together.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static pthread_t writer;
-static bool running, ended, ending;
+static bool running, ended, ending, blocked;
 static const char *doing;
 static atomic_size_t done, total;
 static time_t began;
@@ -86,7 +86,8 @@ static bool write_line(void)
 		return write_losses();
 	lost = lost_now ? lost_now(lost_arg) : 0;
 	if (interrupted() && !ending)
-		fprintf(stderr, "\r%s: interrupted, ending it\033[K", doing);
+		fprintf(stderr, "\r%s: interrupted, ending %s\033[K", doing,
+			blocked ? "after this" : "it");
 	else if (t)
 		fprintf(stderr, "\r%s: %zu of %zu (%zu%%)\033[K", doing, d, t, d * 100 / t);
 	else if (lost)
@@ -157,6 +158,7 @@ void progress_begin_losses(const char *what, const char *of, uint64_t (*lost)(vo
 	ending = events_stopped();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	blocked = sigismember(&before, SIGINT) == 1;
 	running = !pthread_create(&writer, NULL, write_lines, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

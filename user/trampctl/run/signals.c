@@ -38,6 +38,19 @@ void end_signals(sigset_t *set)
 		sigaddset(set, SIGHUP);
 }
 
+/* From here on they do this, ignored or not. */
+void end_signals_handle(void (*handler)(int sig))
+{
+	struct sigaction sa = { .sa_handler = handler };
+	sigset_t set;
+	int sig;
+
+	end_signals(&set);
+	for (sig = 1; sig < NSIG; sig++)
+		if (sigismember(&set, sig) == 1)
+			sigaction(sig, &sa, NULL);
+}
+
 /* Has one of them come while all are blocked? */
 bool end_is_pending(void)
 {

@@ -11,6 +11,7 @@
 
 uint64_t now_ns(void);
 void end_signals(sigset_t *set);
+void end_signals_handle(void (*handler)(int sig));
 bool end_is_pending(void);
 
 #endif /* TRAMPCTL_SIGNALS_H */
