@@ -114,6 +114,24 @@ TT_TARGET u64 tt_int128(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, unsigne
 	return TT_MIX(TT_MIX(TT_MIX(TT_MIX(0ULL, a), g), (u64)h), (u64)(h >> 64));
 }
 
+/* A struct as result: in two registers ... */
+TT_TARGET struct tt_s16 tt_ret_struct16(u64 a, s64 b)
+{
+	return (struct tt_s16){ .a = a + 1, .b = b + 2 };
+}
+
+/* ... or where the caller wants it, whose address takes the first register. */
+TT_TARGET struct tt_s24 tt_ret_struct24(u64 a, const char *text, s32 c)
+{
+	return (struct tt_s24){ .a = a + 1, .b = text[0], .c = c + 3 };
+}
+
+/* The same for a small one that is packed. */
+TT_TARGET struct tt_packed tt_ret_packed(u64 a, u64 b)
+{
+	return (struct tt_packed){ .a = a + 1, .b = b + 2 };
+}
+
 static struct tt_s16 mk16(const u64 *v)
 {
 	return (struct tt_s16){ .a = v[0], .b = v[1] };
@@ -149,6 +167,13 @@ TT_CALLER(tt_array16, tt_array16((struct tt_a16){ { v[0], v[1] } }))
 TT_CALLER_VOID(tt_struct_void, tt_struct_void(mk16(v), v[2]))
 TT_CALLER(tt_struct24, tt_struct24((struct tt_s24){ v[0], v[1], v[2] }))
 TT_CALLER(tt_struct_packed, tt_struct_packed((struct tt_packed){ v[0], v[1] }, v[2]))
+TT_CALLER(tt_ret_struct16, ({ struct tt_s16 s = tt_ret_struct16(v[0], v[1]); P16(0ULL, s); }))
+TT_CALLER(tt_ret_struct24, ({
+	struct tt_s24 s = tt_ret_struct24(v[0], "a text", v[1]);
+
+	TT_MIX(TT_MIX(TT_MIX(0ULL, s.a), s.b), s.c);
+}))
+TT_CALLER(tt_ret_packed, ({ struct tt_packed s = tt_ret_packed(v[0], v[1]); P16(0ULL, s); }))
 
 TT_CALLER(tt_int128, tt_int128(v[0], v[1], v[2], v[3], v[4], v[5], v[6],
 			       (unsigned __int128)v[8] << 64 | v[7]))
@@ -175,6 +200,10 @@ struct tt_target tt_struct_targets[] = {
 	TT_ROW(tt_struct_void, "v {u8,s8} s4"),
 	TT_ROW(tt_struct24, "u8 {u8,u8,u8}"),
 	TT_ROW(tt_struct_packed, "u8 {packed,u1,u8} u8"),
+	/* Their callers give the device the checksum of the members. */
+	TT_ROW(tt_ret_struct16, "!u8 u8 s8"),
+	TT_ROW(tt_ret_struct24, "!u8 u8 s4"),
+	TT_ROW(tt_ret_packed, "!u8 u8 u8"),
 	TT_ROW(tt_int128, "!u8 u8 u8 u8 u8 u8 u8 u8 {packed,u8,u8}"),
 	{}
 };

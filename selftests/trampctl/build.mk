@@ -10,7 +10,7 @@ TCT		:= selftests/trampctl
 TCT_SAMPLE	:= $(O)/$(TCT)/sample
 TCT_OBJ		:= $(filter $(O)/user/trampctl/run/% $(O)/user/trampctl/out/%,$(TRAMPCTL_OBJ))
 
-UNIT_TESTS	+= $(addprefix $(O)/$(TCT)/,test_lines test_elf_names)
+UNIT_TESTS	+= $(addprefix $(O)/$(TCT)/,test_lines test_elf_names test_arguments test_explain)
 
 $(TCT_SAMPLE) $(TCT_SAMPLE).rebuilt: $(TCT)/sample.c $(TCT)/sample.h
 	$(call msg,CC,$@)
@@ -24,8 +24,12 @@ $(TCT_SAMPLE).stripped: $(TCT_SAMPLE)
 $(O)/$(TCT)/test_lines.o: OWN_CFLAGS += -D_GNU_SOURCE -DSAMPLE='"$(abspath $(TCT_SAMPLE))"' \
 	-DSOURCES='"$(abspath $(TCT))"'
 $(O)/$(TCT)/test_lines: | $(TCT_SAMPLE) $(TCT_SAMPLE).rebuilt $(TCT_SAMPLE).stripped
-$(O)/$(TCT)/test_lines $(O)/$(TCT)/test_elf_names: %: %.o $(O)/selftests/lib/ktap.o $(TCT_OBJ) \
-		$(LIBTRAMP_A)
+$(filter $(O)/$(TCT)/%,$(UNIT_TESTS)): %: %.o $(O)/selftests/lib/ktap.o $(TCT_OBJ) $(LIBTRAMP_A)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter-out %.a,$^) $(LIBTRAMP_A) \
 		$(TRAMPCTL_LIBS)
+
+# With the module and the kernel that the library's tests have.
+$(O)/$(TCT)/test_explain: $(addprefix $(O)/user/trampctl/cmd/,explain.o explain_code.o) \
+		$(addprefix $(O)/selftests/libtrampoline/,answers.o kernel.o fixture.o)
+$(O)/$(TCT)/test_explain: override LDFLAGS += $(LTT_ANSWERS)

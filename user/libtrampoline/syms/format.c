@@ -106,6 +106,9 @@ int tramp_arg__format(const struct tramp_proto *proto, const struct tramp_arg *a
 
 	if (arg->flags & TRAMP_ARG_VOID)
 		return snprintf(buf, len, "void");
+	/* A wide result has one slot as well: the rest of it is nowhere. */
+	if (arg->slot >= proto->nr_slots && arg->size > 8)
+		return snprintf(buf, len, "{...}");
 	/* Wider than a slot: structs, and __int128, which has no format of its own. */
 	if ((arg->flags & TRAMP_ARG_STRUCT) || arg->size > 8)
 		return format_bytes(slots, arg->size, buf, len);

@@ -24,6 +24,8 @@ struct calltrace;
  * @entry_only: no exit program can be, or is wanted
  * @ret_kind: enum trace_str_kind of the result
  * @str_kind: the same for each slot
+ * @slot_unseen: slots that programs do not see
+ * @ret_unseen: the result is not in the register of results
  * @skel: its programs
  * @entry, @exit: their links
  */
@@ -34,6 +36,8 @@ struct traced_func {
 	bool entry_only;
 	__u8 ret_kind;
 	__u8 str_kind[TRACE_MAX_SLOTS];
+	bool slot_unseen[TRACE_MAX_SLOTS];
+	bool ret_unseen;
 	struct calltrace *skel;
 	struct tramp_link *entry, *exit;
 };

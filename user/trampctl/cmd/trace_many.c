@@ -19,6 +19,7 @@
 #include "../out/json.h"
 #include "../out/output.h"
 #include "../out/text.h"
+#include "../run/arguments.h"
 #include "../run/many_run.h"
 #include "../run/member.h"
 #include "../run/module.h"
@@ -278,6 +279,9 @@ static int configure(void *arg, size_t nr, struct many_func *info)
 	nr_slots = f->proto->nr_slots;
 	info->nr_slots = nr_slots < TRACE_MAX_SLOTS ? nr_slots : TRACE_MAX_SLOTS;
 	arguments_locate(f->proto, info->slot_where, TRACE_MAX_SLOTS);
+	for (i = 0; i < TRACE_MAX_SLOTS; i++)
+		f->slot_unseen[i] = info->slot_where[i] == MANY_NOWHERE;
+	f->ret_unseen = !arguments_result_seen(f->proto);
 	return 0;
 }
 

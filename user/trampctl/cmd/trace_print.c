@@ -207,12 +207,26 @@ static struct stack_event stacks_of(const struct traced_func *f, const struct tr
 }
 
 /*
- * The value of an argument as it was at entry. NULL: a record has no room for it, which happens
- * in trace_many.c alone.
+ * The value of an argument as it was at entry. NULL: a record has no room for it, or the program
+ * did not see it, which happens in trace_many.c alone.
  */
-static const __u64 *slots_of(const struct traced_call *call, const struct tramp_arg *arg)
+static const __u64 *slots_of(const struct traced_func *f, const struct traced_call *call,
+			     const struct tramp_arg *arg)
 {
-	return arg->slot + arg->nr_slots <= TRACE_MAX_SLOTS ? &call->slots[arg->slot] : NULL;
+	__u32 i;
+
+	if (arg->slot + arg->nr_slots > TRACE_MAX_SLOTS)
+		return NULL;
+	for (i = 0; i < arg->nr_slots; i++)
+		if (f->slot_unseen[arg->slot + i])
+			return NULL;
+	return &call->slots[arg->slot];
+}
+
+/* Of a result that is not in the register. A struct looks like one that is too large. */
+static const char *unseen_result(const struct traced_func *f)
+{
+	return f->proto->ret.flags & TRAMP_ARG_STRUCT ? "{...}" : NULL;
 }
 
 static void print_text(const struct traced_func *f, const struct traced_call *call,
@@ -233,7 +247,7 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 	printf("%s%s%s(", color(COLOR_FUNCTION), f->sym->name, color(COLOR_NONE));
 	for (i = 0; i < p->nr_args; i++) {
 		const struct tramp_arg *arg = &p->args[i];
-		const __u64 *slots = slots_of(call, arg);
+		const __u64 *slots = slots_of(f, call, arg);
 
 		printf("%s%s=", i ? ", " : "", arg->name);
 		if (slots)
@@ -248,7 +262,10 @@ static void print_text(const struct traced_func *f, const struct traced_call *ca
 		fputs(" = ", stdout);
 		if (err)
 			fputs(color(COLOR_ERROR), stdout);
-		print_value(f, call, &p->ret, &call->ret, f->ret_kind ? str : -1);
+		if (f->ret_unseen)
+			fputs(unseen_result(f) ?: "?", stdout);
+		else
+			print_value(f, call, &p->ret, &call->ret, f->ret_kind ? str : -1);
 		if (err)
 			printf(" (%s)%s", err, color(COLOR_NONE));
 		if (depth < 0)
@@ -268,6 +285,7 @@ static void print_json(const struct traced_func *f, const struct traced_call *ca
 	const struct event_head head = head_of(call);
 	json_object *j = event_to_json("call", &head), *args = json_object_new_object();
 	const struct tramp_proto *p = f->proto;
+	json_object *result = NULL;
 	int str = 0;
 	__u32 i;
 
@@ -276,7 +294,7 @@ static void print_json(const struct traced_func *f, const struct traced_call *ca
 		json_put_str(j, "module", f->sym->module);
 	for (i = 0; i < p->nr_args; i++) {
 		const struct tramp_arg *arg = &p->args[i];
-		const __u64 *slots = slots_of(call, arg);
+		const __u64 *slots = slots_of(f, call, arg);
 		json_object *value = NULL;
 
 		if (slots)
@@ -288,8 +306,12 @@ static void print_json(const struct traced_func *f, const struct traced_call *ca
 	if (call->end) {
 		const char *err = error_name(&p->ret, call->ret);
 
-		json_object_object_add(j, "result", value_to_json(f, call, &p->ret, &call->ret,
-								  f->ret_kind ? str : -1));
+		if (!f->ret_unseen)
+			result = value_to_json(f, call, &p->ret, &call->ret,
+					       f->ret_kind ? str : -1);
+		else if (unseen_result(f))
+			result = json_object_new_string(unseen_result(f));
+		json_object_object_add(j, "result", result);
 		if (err)
 			json_put_str(j, "error", err);
 		json_put_u64(j, "duration_ns", call->end - call->start);

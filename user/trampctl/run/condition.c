@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Conditions on arguments, results and their members, and where a function has its arguments.
+ * Conditions on arguments, results and their members.
  *
  *	--if 'WHERE OP CONSTANT [&& or || ...]'
  *
@@ -367,32 +367,6 @@ void conditions_configure(const struct conditions *c, struct many_config *cfg)
 }
 
 /* -------------------------------------------------------------- functions -- */
-
-/**
- * arguments_locate() - where the calling convention has each slot
- * @proto: the function
- * @where: (out) per slot as many_term::where
- * @max: entries at @where
- *
- * An argument of one or two slots is passed in registers if there are enough left for all of
- * it, otherwise on the stack, as is everything larger.
- */
-void arguments_locate(const struct tramp_proto *proto, __u8 *where, unsigned int max)
-{
-	unsigned int i, k, regs = 0, stack = 0;
-
-	for (i = 0; i < proto->nr_args; i++) {
-		const struct tramp_arg *a = &proto->args[i];
-		const bool in_regs = a->nr_slots <= 2 && regs + a->nr_slots <= MANY_REGS;
-
-		for (k = 0; k < a->nr_slots; k++) {
-			const unsigned int at = in_regs ? regs++ : MANY_ON_STACK + stack++;
-
-			if (a->slot + k < max)
-				where[a->slot + k] = at;
-		}
-	}
-}
 
 static int bind(const struct condition *c, const struct tramp_proto *proto, struct many_term *t,
 		struct many_path *path, struct member_refusal *no)

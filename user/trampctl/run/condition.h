@@ -52,6 +52,5 @@ void conditions_configure(const struct conditions *c, struct many_config *cfg);
 bool conditions_use_paths(const struct conditions *c);
 int conditions_bind(const struct conditions *c, const struct tramp_proto *proto,
 		    struct many_func *f, struct many_path *paths, struct member_refusal *no);
-void arguments_locate(const struct tramp_proto *proto, __u8 *where, unsigned int max);
 
 #endif /* TRAMPCTL_CONDITION_H */

@@ -44,6 +44,8 @@ enum many_op {
 
 /* many_term::where: an argument register by its number, the result, ... */
 #define MANY_RESULT		0xff
+/* ... or nowhere that a program sees, as a register of SSE; many_slot() reads 0 ... */
+#define MANY_NOWHERE		7
 /* ... or an argument on the stack: this plus the number of its slot there */
 #define MANY_ON_STACK		0x40
 

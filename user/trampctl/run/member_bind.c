@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "condition.h"
+#include "arguments.h"
 #include "member.h"
 #include "member_type.h"
 
@@ -322,6 +322,9 @@ int member_bind(const struct member_expr *e, const struct tramp_proto *proto,
 		return member_refuse(no, "that argument is too far behind");
 	arguments_locate(proto, where, TRACE_MAX_SLOTS);
 	m->path.where = result ? MANY_RESULT : where[w.slot];
+	if (m->path.where == MANY_NOWHERE)
+		return member_refuse(no, "%s is in a register of SSE, which programs do not see",
+				     e->text);
 	return 0;
 }
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * trampctl explain: what it makes of the module's answers, which come from the test.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../user/trampctl/out/json.h"
+#include "../../user/trampctl/trampctl.h"
+#include "../libtrampoline/answers.h"
+#include "../libtrampoline/kernel.h"
+
+static uint32_t fexit_reason;
+
+static int answer(unsigned long cmd, void *arg)
+{
+	struct tramp_explain *e = arg;
+
+	CHECK_EQ(cmd, TRAMP_IOC_EXPLAIN, "command");
+	e->can = TRAMP_CAN_FENTRY | (fexit_reason ? 0 : TRAMP_CAN_FEXIT);
+	e->fexit_reason = fexit_reason;
+	e->mode = TRAMP_MODE_DIRECT;
+	return 0;
+}
+
+/* The output about one function, of a module with these features. */
+static char *explain(uint64_t features, uint32_t reason)
+{
+	char *argv[] = { (char *)"do_unlinkat", NULL }, *text = NULL;
+	FILE *before = stdout;
+	size_t len;
+
+	answers_begin(answer);
+	kernel.kallsyms = fixture_text("kallsyms", "ffffffff81001000 T do_unlinkat\n");
+	kernel.traceable = fixture_text("traceable", "do_unlinkat\n");
+	kernel.btf = fixture_btf("do_unlinkat");
+	answers.info.features = features;
+	fexit_reason = reason;
+	stdout = open_memstream(&text, &len);
+	REQUIRE(stdout, "no memory");
+	CHECK_EQ(cmd_explain.run(1, argv), 0, "it takes entry programs");
+	fclose(stdout);
+	stdout = before;
+	CHECK_CLOSED();
+	return text;
+}
+
+static void says(uint64_t features, uint32_t reason, const char *line)
+{
+	char *text = explain(features, reason);
+
+	CHECK(strstr(text, line), "%s is not in:\n%s", line, text);
+	free(text);
+}
+
+#define ALL	(TRAMP_FEAT_KPROBE | TRAMP_FEAT_KRETPROBE)
+
+/* Whether a return probe can be there is the function's and the module's to say. */
+static void test_returns(void)
+{
+	says(ALL, 0, "  kretprobe yes, by an exit image\n");
+	says(ALL, TRAMP_REASON_NO_BTF, "  kretprobe yes, through the kernel's rethook (slower) [");
+	says(ALL, TRAMP_REASON_NORETURN, "  kretprobe no: ");
+	says(ALL, TRAMP_REASON_NORETURN, "[noreturn]\n");
+	/* A module of before there were any, and a kernel that lacks what all probes need. */
+	says(TRAMP_FEAT_KPROBE, 0,
+	     "  kretprobe no: this build of the module does not have the feature [not-built]\n");
+	says(TRAMP_FEAT_KPROBE, TRAMP_REASON_NO_BTF, "[not-built]\n");
+	says(TRAMP_FEAT_KPROBE, TRAMP_REASON_NORETURN, "[noreturn]\n");
+	says(0, 0, "[missing-symbol]\n");
+}
+
+static void test_returns_json(void)
+{
+	char *text;
+
+	json_output = true;
+	text = explain(ALL, 0);
+	CHECK(strstr(text, "return_mode"), "%s", text);
+	CHECK(!strstr(text, "not-built"), "%s", text);
+	free(text);
+	text = explain(TRAMP_FEAT_KPROBE, 0);
+	CHECK(!strstr(text, "return_mode"), "%s", text);
+	CHECK(strstr(text, "not-built"), "%s", text);
+	free(text);
+}
+
+static const struct ktap_test tests[] = {
+	{ .name = "returns", .run = test_returns },
+	{ .name = "returns-json", .run = test_returns_json },
+};
+
+KTAP_MAIN(tests)
