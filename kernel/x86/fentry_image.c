@@ -13,7 +13,8 @@
  *	rbp + 16	return address of the function
  *	rbp + 8		return address of the image: the function behind its NOP5
  *	rbp		the caller's rbp; the unwinder finds its way by this frame
- *	rbp - 8		ctx[n]: the return value; exit images only
+ *	  ...		rdx, and argument registers that the prototype does not use: (5)
+ *	  ...		ctx[n]: the return value; exit images only
  *	  ...		ctx[n-1] ... ctx[1]
  *	ctx		ctx[0]
  *	ctx - 8		ctx[-1]: n; only if a program has CALL_NARGS or CALL_IP
@@ -34,11 +35,13 @@
  *
  *	push	%rbp
  *	mov	%rsp, %rbp
+ *	push	%rdx				and rcx, r8, r9: (5)
  *	push	%rsi				ctx[1]
  *	push	%rdi				ctx[0]
  *	...					guard and program
  *	pop	%rdi
  *	pop	%rsi
+ *	...
  *	pop	%rbp
  *	ret					into the function
  *
@@ -50,6 +53,7 @@
  *
  *	push	%rbp
  *	mov	%rsp, %rbp
+ *	push	%rdx				and rcx, r8, r9: (5)
  *	push	$0				ctx[2], the result: 0 until there is one
  *	push	%rsi
  *	push	%rdi
@@ -63,8 +67,10 @@
  *	jne	skipped
  *	mov	ctx[0], %rdi
  *	mov	ctx[1], %rsi
+ *	...					the others likewise
  *	call	original			behind its NOP5
  *	mov	%rax, ctx[2]			(2)
+ *	mov	%rdx, -8(%rbp)			(5)
  * skipped: incl %gs:preempt_count
  *	nopl	0x0(%rax,%rax,1)		(3) or jmp left_out
  *	...					recursion guard, fexit program
@@ -72,6 +78,7 @@
  *	je	resched
  *	decq	%gs:inflight			(4)
  *	mov	ctx[2], %rax
+ *	mov	-8(%rbp), %rdx
  *	leave
  *	add	$8, %rsp			the function has returned already
  *	ret					to the function's caller
@@ -100,15 +107,21 @@
  *     either way the counters stay balanced. The NOPs are not aligned; they must be
  *     patched by way of an int3 in the first byte, as text_poke_bp() does.
  *
+ * (5) Nobody vouches for the prototype. Of functions with one name pahole describes one; before
+ *     1.25 that may be a copy in another file, which is inlined everywhere. Then the function that
+ *     has the symbol may use any argument register, and return 16 bytes. So programs that run
+ *     before it leave all six as they were, and those behind it leave rdx. (Arguments on the
+ *     stack that the prototype does not have are not passed on by an exit image: docs/limits.md.)
+ *
  * Once an fmod_ret program returns non-zero, the remaining ones and the
  * original are skipped. A test after each program jumps to the end of the guard
  * if others follow under it, and from there on to "skipped".
  *
- * The function gets what it would have got: its argument registers, stack
- * arguments, callee-saved registers, rsp, DF and IF. Lost are rax, r10, r11, the
- * arithmetic flags, and argument registers that its prototype does not use, as in
- * the kernel's own trampoline. At a function's entry they carry nothing (the
- * compiler knows that an entry with a NOP5 may be instrumented).
+ * The function gets what it would have got: the argument registers, stack
+ * arguments, callee-saved registers, rsp, DF and IF. Lost are rax, r10, r11, and
+ * the arithmetic flags, as in the kernel's own trampoline. At a function's entry
+ * they carry nothing (the compiler knows that an entry with a NOP5 may be
+ * instrumented).
  *
  * Call depth accounting counts calls to know when the return stack buffer runs
  * empty, so each call in here is counted. The one that led here (which the site
@@ -127,9 +140,6 @@ static const u8 arg_reg[TRAMP_X86_ARG_REGS] = {
 	TASM_RDI, TASM_RSI, TASM_RDX, TASM_RCX, TASM_R8, TASM_R9,
 };
 
-/* ctx[n], from rbp */
-#define RESULT		(-8)
-
 struct image {
 	const struct tramp_x86_fentry_req *req;
 	struct tramp_x86_fentry_out *out;
@@ -137,6 +147,10 @@ struct image {
 
 	u8 from[TRAMP_X86_MAX_SLOTS];
 	u32 slots;
+	u8 kept[TRAMP_X86_ARG_REGS];	/* registers that are no slots */
+	u32 nr_kept;
+	s32 kept_at;		/* the place of the first, from rbp; the others below it */
+	s32 second;		/* that of rdx behind the original; 0: nothing changes it */
 	u32 stack_slots;
 	bool small_stack_arg;	/* one stack slot, of which the argument has 4 bytes or less */
 	bool exit;		/* calls the original */
@@ -150,6 +164,33 @@ struct image {
 
 /* The frame ------------------------------------------------------------- */
 
+/* Registers that a prototype which is not the function's would forget: (5). */
+static void lay_out_kept(struct image *img)
+{
+	const struct tramp_x86_fentry_req *req = img->req;
+	u32 used = 0, i;
+
+	img->nr_kept = 0;
+	img->kept_at = -8;
+	img->second = 0;
+	for (i = 0; i < img->slots; i++)
+		if (img->from[i] < TRAMP_X86_STACK_SLOT)
+			used |= 1U << arg_reg[img->from[i]];
+	for (i = 0; i < TRAMP_X86_ARG_REGS && (req->nr_fentry || req->nr_fmod_ret); i++)
+		if (!(used & 1U << arg_reg[i]))
+			img->kept[img->nr_kept++] = arg_reg[i];
+	if (!req->nr_fexit)
+		return;
+	/* The function has taken its own rdx by then: the place is free. */
+	for (i = 0; i < img->nr_kept; i++)
+		if (img->kept[i] == TASM_RDX)
+			img->second = img->kept_at - 8 * (s32)i;
+	if (!img->second) {
+		img->second = img->kept_at;
+		img->kept_at -= 8;
+	}
+}
+
 static void lay_out(struct image *img)
 {
 	const struct tramp_x86_fentry_req *req = img->req;
@@ -160,6 +201,7 @@ static void lay_out(struct image *img)
 	u32 pushed, room = 0;
 
 	img->slots = tramp_x86_model_slots(m, img->from, &img->stack_slots);
+	lay_out_kept(img);
 	img->small_stack_arg = img->stack_slots == 1 && m->arg_size[m->nr_args - 1] <= 4;
 	img->exit = req->nr_fmod_ret || req->nr_fexit || (req->nr_kret && !req->nr_session);
 	/* The outermost session counts for all that is within. */
@@ -167,10 +209,10 @@ static void lay_out(struct image *img)
 	img->save_ip = flags & TRAMP_X86_CALL_IP;
 	img->save_nargs = img->save_ip || (flags & TRAMP_X86_CALL_NARGS);
 
-	pushed = 8 * (img->exit + img->slots);
+	img->g.result = img->kept_at - 8 * (s32)img->nr_kept;
+	pushed = (u32)-img->g.result + 8 * (img->exit + img->slots) - 8;
 	img->g.ctx = -(s32)pushed;
 	img->g.ctx_addr = 0;
-	img->g.result = RESULT;
 	img->g.keep_all = false;
 	/* kprobe programs before these have had others */
 	img->g.run_ctx_flags = 0;
@@ -237,6 +279,10 @@ static void emit_prologue(struct image *img)
 
 	tasm_push(&p->a, TASM_RBP);
 	tasm_mov(&p->a, TASM_RBP, TASM_RSP);
+	if (img->second && img->second > img->kept_at)
+		tasm_push(&p->a, TASM_RDX);
+	for (i = 0; i < img->nr_kept; i++)
+		tasm_push(&p->a, img->kept[i]);
 	if (img->exit)
 		tasm_push_imm(&p->a, 0);
 
@@ -282,7 +328,7 @@ static void emit_prologue(struct image *img)
 /* If the result is set, what is not the exit programs' is skipped. */
 static void skip_if_set(struct image *img, struct tasm_label *to)
 {
-	tasm_mem_op(&img->g.hot.a, TASM_CMP_IMM8, true, tasm_at(TASM_RBP, RESULT), 0);
+	tasm_mem_op(&img->g.hot.a, TASM_CMP_IMM8, true, tasm_at(TASM_RBP, img->g.result), 0);
 	tasm_branch_label(&img->g.hot.a, TASM_JNE, to);
 }
 
@@ -357,6 +403,9 @@ static void restore_arg_regs(struct image *img)
 		if (img->from[i] < TRAMP_X86_STACK_SLOT)
 			tasm_load(&img->g.hot.a, arg_reg[img->from[i]],
 				  tasm_at(TASM_RBP, img->g.ctx + 8 * (s32)i));
+	for (i = 0; i < img->nr_kept; i++)
+		tasm_load(&img->g.hot.a, img->kept[i],
+			  tasm_at(TASM_RBP, img->kept_at - 8 * (s32)i));
 }
 
 /* The stack arguments are the caller's own slots, bit by bit. */
@@ -372,11 +421,13 @@ static void emit_original(struct image *img)
 	tramp_guard_call(&img->g, p, img->req->orig);
 	if (img->counted)
 		img->out->after_call = p->a.off;
-	tasm_store(&p->a, tasm_at(TASM_RBP, RESULT), TASM_RAX);
+	tasm_store(&p->a, tasm_at(TASM_RBP, img->g.result), TASM_RAX);
+	if (img->second)
+		tasm_store(&p->a, tasm_at(TASM_RBP, img->second), TASM_RDX);
 	tramp_part_bind(p, &img->skipped);
 }
 
-/* rsp is at ctx[0] and every slot came from a register: take them by pops. */
+/* rsp is at ctx[0], and all slots are of registers, as what is above: take them by pops. */
 static bool poppable(const struct image *img)
 {
 	return !img->exit && !img->save_nargs && !img->room && !img->stack_slots;
@@ -390,13 +441,17 @@ static void emit_epilogue(struct image *img)
 	if (img->counted)
 		tasm_mem_op(&p->a, TASM_DEC, true, tramp_part_percpu(p, img->req->inflight), 0);
 	if (img->exit) {
-		tasm_load(&p->a, TASM_RAX, tasm_at(TASM_RBP, RESULT));
+		tasm_load(&p->a, TASM_RAX, tasm_at(TASM_RBP, img->g.result));
+		if (img->second)
+			tasm_load(&p->a, TASM_RDX, tasm_at(TASM_RBP, img->second));
 		tramp_part_forget_rax(p);
 		tasm_op(&p->a, TASM_LEAVE);
 		tasm_add_rsp(&p->a, 8);
 	} else if (poppable(img)) {
 		for (i = 0; i < img->slots; i++)
 			tasm_pop(&p->a, arg_reg[img->from[i]]);
+		for (i = img->nr_kept; i-- > 0; )
+			tasm_pop(&p->a, img->kept[i]);
 		tasm_pop(&p->a, TASM_RBP);
 	} else {
 		restore_arg_regs(img);

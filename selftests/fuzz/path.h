@@ -194,6 +194,9 @@ void path_func(const struct paths *p, struct path *s, s32 disp);
 /* As tramp_x86_model_slots() has it, of prototypes that are fine. */
 u32 path_slots(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack);
 
+/* Where the frame has the result: behind registers that the prototype does not tell of. */
+s32 path_result(const struct paths *p, const struct path *s);
+
 /* The run context is as the program has to find it. @on_regs: it is a kprobe program */
 void path_check_run_ctx(const struct paths *p, const struct path *s, const struct tramp_x86_call *c,
 			bool on_regs, bool session);

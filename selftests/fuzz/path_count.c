@@ -91,9 +91,9 @@ void path_compare(const struct paths *p, struct path *s, const struct path_op *o
 
 	if (op->rm == TASM_RBP) {
 		/* a result: an fmod_ret program's, or that of a session at the entry */
-		FUZZ_CHECK(op->wide && !op->imm && path_place(s, op->disp) == s->frame + 8);
-		FUZZ_CHECK(s->frame + 8 <= s->depth);
-		FUZZ_CHECK(path_word_at(s, s->frame + 8).what == PATH_RESULT);
+		FUZZ_CHECK(op->wide && !op->imm && path_place(s, op->disp) == path_result(p, s));
+		FUZZ_CHECK(path_result(p, s) <= s->depth);
+		FUZZ_CHECK(path_word_at(s, path_result(p, s)).what == PATH_RESULT);
 		s->jcc = s->after ? 0x84 : 0x85;
 	} else if (op->rm == TASM_RIP) {
 		FUZZ_CHECK(op->code == 0x83 && !op->wide && !op->imm);

@@ -423,7 +423,7 @@ static void data_plain(const struct paths *p, struct path *s, const struct path_
 		s->depth += 8;
 		path_word_set(s, s->depth, PATH_WORD(NUMBER, (u64)op->imm));
 		/* where the result will be, which is 0 until there is one */
-		if (!op->imm && s->frame && s->depth == s->frame + 8)
+		if (!op->imm && s->frame && p->req && s->depth == path_result(p, s))
 			s->where[TASM_RAX] = s->depth;
 		break;
 	case 0xfa:

@@ -120,6 +120,26 @@ u32 path_slots(const struct tramp_x86_model *m, u8 *from, u32 *nr_stack)
 	return nr;
 }
 
+s32 path_result(const struct paths *p, const struct path *s)
+{
+	const struct tramp_x86_fentry_req *req = p->req;
+	u32 nr_stack, slots, regs = 0, kept = 0, i;
+	u8 from[TRAMP_X86_MAX_SLOTS];
+
+	/* a layer's frame has a session's result, and nothing else */
+	if (req->many || !req->model || s->layer < req->nr_session)
+		return s->frame + 8;
+	slots = path_slots(req->model, from, &nr_stack);
+	for (i = 0; i < slots; i++)
+		regs += from[i] < 6;
+	if (req->nr_fentry || req->nr_fmod_ret)
+		kept = 6 - regs;
+	/* rdx is the third; if it was kept for the function, its place serves the result, too */
+	if (req->nr_fexit && (!kept || regs > 2))
+		kept++;
+	return s->frame + 8 + 8 * (s32)kept;
+}
+
 /* Run contexts ---------------------------------------------------------------- */
 
 /* Words that are apart, as in every kernel that there is. */

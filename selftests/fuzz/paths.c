@@ -109,20 +109,11 @@ static u64 all(u32 first, u32 nr)
 	return nr ? (nr < 64 ? PATH_BIT(nr) - 1 : ~0ULL) << first : 0;
 }
 
-/* Registers that a function needs where it begins, behind its NOP5. */
-static u32 needed(const struct walk *w)
+/* Registers that a function needs where it begins, whatever its prototype says. */
+static u32 needed(void)
 {
-	const struct tramp_x86_fentry_req *req = w->p->req;
 	u32 i, regs = 0;
 
-	/* only these are known to the frame of programs of tracing type */
-	if (!req->many && (req->nr_fentry || req->nr_fmod_ret || req->nr_fexit ||
-			   (req->nr_kret && !req->nr_session))) {
-		for (i = 0; i < w->slots; i++)
-			if (w->from[i] < TRAMP_X86_STACK_SLOT)
-				regs |= PATH_BIT(arg_reg[w->from[i]]);
-		return regs;
-	}
 	for (i = 0; i < TRAMP_X86_ARG_REGS; i++)
 		regs |= PATH_BIT(arg_reg[i]);
 	return regs;
@@ -136,7 +127,7 @@ static void begins(const struct walk *w, const struct path *s)
 	u64 before = all(w->p->img->nr - req->nr_session, req->nr_session) |
 		     all(0, entry + !!req->nr_fmod_ret);
 	u64 maybe = all(entry, req->nr_fmod_ret);
-	u32 regs = needed(w);
+	u32 regs = needed();
 
 	path_clean(s);
 	FUZZ_CHECK((s->intact & regs) == regs);
@@ -204,10 +195,10 @@ static void returns(struct walk *w, const struct path *s)
 	w->ended |= s->maybe_after;
 	FUZZ_CHECK(!s->frame && s->inflight == (s->layer ? 1 : 0));
 	FUZZ_CHECK(s->depth == PATH_TOP - (exits ? 8 : 0));
-	/* a function of 16 bytes of result has no image of tracing type */
 	if (exits)
 		FUZZ_CHECK(s->intact & PATH_BIT(TASM_RAX));
-	if (exits && (req->many || !inner) && (req->many || req->nr_session))
+	/* a result of 16 bytes, unless an fmod_ret program may have made one of its own */
+	if (exits && !(req->nr_fmod_ret && (inner || !req->nr_session)))
 		FUZZ_CHECK(s->intact & PATH_BIT(TASM_RDX));
 	if (!exits)
 		begins(w, s);

@@ -18,6 +18,15 @@ u64 tt_void_sum;
 #define M5(a, b, c, d, e)	TT_MIX(M4(a, b, c, d), e)
 #define M6(a, b, c, d, e, f)	TT_MIX(M5(a, b, c, d, e), f)
 
+/*
+ * shapes.c has another one, with a symbol, more arguments and a larger result. pahole before 1.25
+ * describes this one, as its file comes first.
+ */
+static __always_inline u64 tt_namesake(u64 a)
+{
+	return a + 1;
+}
+
 TT_TARGET void tt_void0(void) { WRITE_ONCE(tt_void_sum, 0); }
 TT_TARGET int tt_int0(void) { return -12345; }
 TT_TARGET void tt_void1(u64 a) { WRITE_ONCE(tt_void_sum, M1(a)); }
@@ -32,7 +41,7 @@ TT_TARGET u16 tt_u16(u16 a) { return M1(a); }
 TT_TARGET s16 tt_s16(s16 a) { return M1(a); }
 TT_TARGET u32 tt_u32(u32 a) { return M1(a); }
 TT_TARGET s32 tt_s32(s32 a) { return M1(a); }
-TT_TARGET u64 tt_u64(u64 a) { return M1(a); }
+TT_TARGET u64 tt_u64(u64 a) { return M1(tt_namesake(a) - 1); }
 TT_TARGET s64 tt_s64(s64 a) { return M1(a); }
 TT_TARGET bool tt_bool(bool a) { return !a; }
 TT_TARGET void *tt_ptr(void *a) { return (void *)(unsigned long)M1((unsigned long)a); }

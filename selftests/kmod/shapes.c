@@ -81,6 +81,15 @@ TT_TARGET u64 tt_cold(u64 a) { return TT_COLD(tt_cold, a); }
 /* The same without an ftrace site: neither may be probed. */
 notrace TT_TARGET u64 tt_cold_hidden(u64 a) { return TT_COLD(tt_cold_hidden, a); }
 
+/* Not what BTF says, see scalars.c. */
+TT_STATIC_TARGET struct tt_s16 tt_namesake(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
+{
+	return (struct tt_s16){
+		.a = TT_MIX(TT_MIX(TT_MIX(0ULL, a), b), c),
+		.b = TT_MIX(TT_MIX(TT_MIX(0ULL, d), e), f),
+	};
+}
+
 /* One of two functions of that name (probe_targets.c), and the other has no ftrace site. */
 TT_STATIC_TARGET u64 tt_twin(u64 a) { return TT_COLD(tt_twin, a); }
 
@@ -186,6 +195,11 @@ TT_CALLER(tt_odd, tt_odd(v[0]))
 TT_CALLER(tt_loop_head, tt_loop_head(v[0]))
 TT_CALLER(tt_cold, tt_cold(v[0]))
 TT_CALLER(tt_cold_hidden, tt_cold_hidden(v[0]))
+TT_CALLER(tt_namesake, ({
+	struct tt_s16 s = tt_namesake(v[0], ~v[0], v[0] + 2, v[0] * 3, v[0] ^ 4, v[0] << 5);
+
+	TT_MIX(TT_MIX(0ULL, s.a), s.b);
+}))
 TT_CALLER(tt_twin, tt_twin(v[0]))
 TT_CALLER(do_symlinkat, do_symlinkat(v[0]))
 TT_CALLER(tt_extable, tt_extable(v[0]))
@@ -215,6 +229,7 @@ struct tt_target tt_shape_targets[] = {
 	TT_ROW(tt_loop_head, "!u8 u8"),
 	TT_ROW(tt_cold, "!u8 u8"),
 	TT_ROW(tt_cold_hidden, "!u8 u8"),
+	TT_ROW(tt_namesake, "!u8 u8"),
 	TT_ROW(tt_twin, "!u8 u8"),
 	TT_ROW(do_symlinkat, "!u8 u8"),
 	TT_ROW(tt_extable, "!s8 u8"),

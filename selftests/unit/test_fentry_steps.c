@@ -72,19 +72,19 @@ static void instructions_per_hit(void)
 		enum percpu_where where;
 		u32 limit;
 	} hit[] = {
-		{ "fentry, 0 arguments", 0, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 14 },
-		{ "fentry, 1 argument", 1, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 16 },
+		{ "fentry, 0 arguments", 0, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 26 },
+		{ "fentry, 1 argument", 1, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 26 },
 		{ "fentry, 6 arguments", 6, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 26 },
-		{ "fentry, 1 argument, 64-bit per-CPU", 1, { 1, 0, 0 }, INLINE, PERCPU_FAR, 18 },
-		{ "fentry, 1 argument, cookie", 1, { 1, 0, 0 }, COOKIE, PERCPU_NEAR, 26 },
-		{ "fentry, 1 argument, 2 programs", 1, { 2, 0, 0 }, INLINE, PERCPU_NEAR, 23 },
-		{ "fentry, 1 argument, 10 programs", 1, { 10, 0, 0 }, INLINE, PERCPU_NEAR, 79 },
-		{ "fexit, 1 argument", 1, { 0, 0, 1 }, INLINE, PERCPU_NEAR, 23 },
-		{ "fexit, 6 arguments", 6, { 0, 0, 1 }, INLINE, PERCPU_NEAR, 28 },
-		{ "fexit, 1 argument, 64-bit per-CPU", 1, { 0, 0, 1 }, INLINE, PERCPU_FAR, 25 },
-		{ "fentry and fexit, 1 argument", 1, { 1, 0, 1 }, INLINE, PERCPU_NEAR, 34 },
-		{ "fmod_ret, 1 argument", 1, { 0, 1, 0 }, INLINE, PERCPU_NEAR, 26 },
-		{ "fentry, 1 argument, kernel policy", 1, { 1, 0, 0 }, GUARDED, PERCPU_NEAR, 21 },
+		{ "fentry, 1 argument, 64-bit per-CPU", 1, { 1, 0, 0 }, INLINE, PERCPU_FAR, 28 },
+		{ "fentry, 1 argument, cookie", 1, { 1, 0, 0 }, COOKIE, PERCPU_NEAR, 36 },
+		{ "fentry, 1 argument, 2 programs", 1, { 2, 0, 0 }, INLINE, PERCPU_NEAR, 33 },
+		{ "fentry, 1 argument, 10 programs", 1, { 10, 0, 0 }, INLINE, PERCPU_NEAR, 89 },
+		{ "fexit, 1 argument", 1, { 0, 0, 1 }, INLINE, PERCPU_NEAR, 26 },
+		{ "fexit, 6 arguments", 6, { 0, 0, 1 }, INLINE, PERCPU_NEAR, 31 },
+		{ "fexit, 1 argument, 64-bit per-CPU", 1, { 0, 0, 1 }, INLINE, PERCPU_FAR, 28 },
+		{ "fentry and fexit, 1 argument", 1, { 1, 0, 1 }, INLINE, PERCPU_NEAR, 46 },
+		{ "fmod_ret, 1 argument", 1, { 0, 1, 0 }, INLINE, PERCPU_NEAR, 36 },
+		{ "fentry, 1 argument, kernel policy", 1, { 1, 0, 0 }, GUARDED, PERCPU_NEAR, 31 },
 	};
 	u32 i, kind, j;
 	u64 nr;

@@ -373,8 +373,48 @@ static void test_refused(void)
 		       TRAMP_REASON_TOO_MANY_ARGS);
 	expect_refusal(skel->progs.count_entry, "tt_struct24", BPF_TRACE_FENTRY, -EINVAL,
 		       TRAMP_REASON_ARG_TYPE);
+	/* Two functions of the module have that name, and BTF says of neither which it means. */
+	expect_refusal(skel->progs.count_entry, "tt_twin", BPF_TRACE_FENTRY, -EINVAL,
+		       TRAMP_REASON_AMBIGUOUS);
 	expect_refusal(skel->progs.count_entry, "tt_variadic", BPF_TRACE_FENTRY, -EINVAL,
 		       TRAMP_REASON_VARIADIC);
+}
+
+/*
+ * BTF describes a function of that name in another file, which is inlined: one argument, where the
+ * one that has the symbol takes six and returns 16 bytes. All arrive. (A later pahole describes
+ * neither.)
+ */
+static void test_namesake(void)
+{
+	static const struct { bool entry, exit; } with[] = { { 1, 0 }, { 0, 1 }, { 1, 1 } };
+	struct attachment a[2];
+	int entry, exit;
+	uint64_t plain;
+	size_t i;
+
+	if (vmtest_oracle())
+		ktap_skip("the kernel loses arguments");
+	setup();
+	plain = tt_call(dev, "tt_namesake 0x1234567890").result;
+	entry = prog_clone_try(skel->progs.record_entry, "tt_namesake", BPF_TRACE_FENTRY);
+	if (entry < 0)
+		ktap_skip("tt_namesake() has no BTF");
+	exit = prog_clone(skel->progs.record_exit, "tt_namesake", BPF_TRACE_FEXIT);
+	for (i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+		if (with[i].entry)
+			a[0] = attach_func(OURS, entry, NULL);
+		if (with[i].exit)
+			a[1] = attach_func(OURS, exit, NULL);
+		CHECK_EQ(tt_call(dev, "tt_namesake 0x1234567890").result, plain, "entry %d, exit %d",
+			 with[i].entry, with[i].exit);
+		if (with[i].entry)
+			detach(&a[0]);
+		if (with[i].exit)
+			detach(&a[1]);
+	}
+	close(entry);
+	close(exit);
 }
 
 /*
@@ -485,6 +525,7 @@ static const struct ktap_test tests[] = {
 	{ "idle", test_idle, 60 },
 	{ "refused", test_refused, 60 },
 	{ "packed_struct", test_packed_struct, 60 },
+	{ "namesake", test_namesake, 60 },
 	{ "overlapping_calls", test_overlapping_calls, 300 },
 };
 
