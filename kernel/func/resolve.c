@@ -190,7 +190,7 @@ static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
 	if (!func->addr)
 		err = tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", func->name);
 	else
-		err = mod ? 0 : tramp_text_unique(func->name, func->addr, why);
+		err = tramp_text_unique(mod, func->name, func->addr, why);
 	if (!err)
 		err = get_module(func, !mod, why);
 	module_put(mod);	/* get_module() took its own */

@@ -87,24 +87,6 @@ static int take_parent(void *arg, unsigned long addr)
 	return 0;
 }
 
-/* The functions of a module that are called @name. */
-static void module_parents(const struct module *mod, const char *name, struct parents *p)
-{
-	const struct mod_kallsyms *k;
-	u32 i;
-
-	/* While it is coming it has others, which go behind a grace period. */
-	rcu_read_lock();
-	k = rcu_dereference_check(mod->kallsyms, true);
-	for (i = 1; i < k->num_symtab; i++) {
-		const Elf_Sym *s = &k->symtab[i];
-
-		if (s->st_shndx != SHN_UNDEF && !strcmp(k->strtab + s->st_name, name))
-			take_parent(p, s->st_value);
-	}
-	rcu_read_unlock();
-}
-
 /* The name up to ".cold", in place; NULL if it has none. */
 static char *parent_name(char *name)
 {
@@ -127,10 +109,7 @@ static bool traceable(const struct tramp_place *place)
 		return true;
 	if (!tramp_text_name(place->sym.start, name, NULL) || !parent_name(name))
 		return false;
-	if (place->module)
-		module_parents(place->module, name, &p);
-	else if (tramp_ksyms.has_kallsyms_on_each_match_symbol)
-		KSYM(kallsyms_on_each_match_symbol)(take_parent, name, &p);
+	tramp_text_each_match(place->module, name, take_parent, &p);
 	return p.nr && p.sites;
 }
 

@@ -3,6 +3,7 @@
  * Addresses and the names that kallsyms has for them, and lists of functions by name.
  */
 #include <linux/kallsyms.h>
+#include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 #include "base/compat.h"
@@ -33,6 +34,30 @@ bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym)
 	return offset < sym->size;
 }
 
+void tramp_text_each_match(const struct module *mod, const char *name,
+			   int (*fn)(void *arg, unsigned long addr), void *arg)
+{
+	const struct mod_kallsyms *k;
+	u32 i;
+
+	if (!mod) {
+		if (tramp_ksyms.has_kallsyms_on_each_match_symbol)
+			KSYM(kallsyms_on_each_match_symbol)(fn, name, arg);
+		return;
+	}
+	/* While it is coming it has others, which go behind a grace period. */
+	rcu_read_lock();
+	k = rcu_dereference_check(mod->kallsyms, true);
+	for (i = 1; i < k->num_symtab; i++) {
+		const Elf_Sym *s = &k->symtab[i];
+
+		if (s->st_shndx != SHN_UNDEF && !strcmp(k->strtab + s->st_name, name) &&
+		    fn(arg, s->st_value))
+			break;
+	}
+	rcu_read_unlock();
+}
+
 static int count_one(void *count, unsigned long addr)
 {
 	(*(u32 *)count)++;
@@ -40,17 +65,16 @@ static int count_one(void *count, unsigned long addr)
 }
 
 /*
- * Of several functions with one name BTF describes one, without saying which, and
- * kallsyms finds the first. If these are not the same, an image would save and
- * restore too few registers for the function it is at. So refuse, as kprobes do.
+ * Of several functions with one name BTF describes one, without saying which, and kallsyms finds
+ * the first. If these are not the same, programs take something else for the arguments. So
+ * refuse, as kprobes do.
  */
-int tramp_text_unique(const char *name, unsigned long addr, struct tramp_refusal *why)
+int tramp_text_unique(const struct module *mod, const char *name, unsigned long addr,
+		      struct tramp_refusal *why)
 {
 	u32 count = 0;
 
-	if (!tramp_ksyms.has_kallsyms_on_each_match_symbol)
-		return 0;
-	KSYM(kallsyms_on_each_match_symbol)(count_one, name, &count);
+	tramp_text_each_match(mod, name, count_one, &count);
 	if (count > 1)
 		return tramp_refuse(why, TRAMP_REASON_AMBIGUOUS, addr,
 				    "%u symbols are called %s", count, name);

@@ -7,6 +7,8 @@
 
 #include "base/tramp.h"
 
+struct module;
+
 /* The symbol that an address lies in. */
 struct tramp_symbol {
 	unsigned long start;
@@ -28,14 +30,31 @@ bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset);
 bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym);
 
 /**
- * tramp_text_unique() - whether a name means one symbol of the kernel proper
+ * tramp_text_each_match() - look at each symbol with a name
+ * @mod: the module that has it; NULL: the kernel proper. The caller has a reference to the module,
+ *	or keeps it from going otherwise
+ * @name: the name
+ * @fn: called with @arg and the address; anything but 0 ends the walk. Must not sleep
+ * @arg: for @fn
+ *
+ * None is found in the kernel proper without kallsyms_on_each_match_symbol() (base/ksyms.h).
+ *
+ * Context: any task.
+ */
+void tramp_text_each_match(const struct module *mod, const char *name,
+			   int (*fn)(void *arg, unsigned long addr), void *arg);
+
+/**
+ * tramp_text_unique() - whether a name means one symbol of the kernel proper, or of a module
+ * @mod: the module, NULL: the kernel proper; see tramp_text_each_match()
  * @name: the name
  * @addr: what kallsyms found first
  * @why: AMBIGUOUS
  *
  * Return: 0 or a negative errno.
  */
-int tramp_text_unique(const char *name, unsigned long addr, struct tramp_refusal *why);
+int tramp_text_unique(const struct module *mod, const char *name, unsigned long addr,
+		      struct tramp_refusal *why);
 
 /**
  * tramp_text_each_symbol() - look at each symbol of the kernel proper

@@ -204,6 +204,10 @@ static void test_names(void)
 	twice = ambiguous_symbol();
 	a = refused(twice, prog, at_symbol(twice, 0), EINVAL, TRAMP_REASON_AMBIGUOUS);
 	CHECK(a.refusal.detail[0], "ambiguous, without a word");
+	refused("two in a module", prog, in_module("trampoline_test", "tt_twin"), EINVAL,
+		TRAMP_REASON_AMBIGUOUS);
+	refused("the same by its name alone", prog, at_symbol("tt_twin", 0), EINVAL,
+		TRAMP_REASON_AMBIGUOUS);
 	free(twice);
 	done();
 }
