@@ -209,7 +209,8 @@ static int get_links(struct tramp_link **links, const s32 __user *fds, u32 count
 int tramp_link_detach_batch(const s32 __user *fds, u32 count, u32 *failed,
 			    struct tramp_refusal *why)
 {
-	struct tramp_link **links = kvmalloc_array(count, sizeof(*links), GFP_KERNEL);
+	/* Held while descriptors are read, which the caller's memory may delay. */
+	struct tramp_link **links = kvmalloc_array(count, sizeof(*links), GFP_KERNEL_ACCOUNT);
 	struct tramp_parting p;
 	u32 i, got;
 	int err;

@@ -266,9 +266,13 @@ u64 tramp_hooked_misses(const struct tramp_hooked *hooked)
 
 void tramp_hooked_detach(struct tramp_hooked *h)
 {
+	u64 before = tramp_hooked_misses(h);
+
 	lockdep_assert_held(&tramp_mutex);
 	tramp_set_clear(&h->set);
+	/* First: whoever asks while that drops the mutex finds them in the hook no more. */
+	tramp_counts_add_misses(h->member.slot->counts, before);
 	tramp_multi_detach(&h->entry);
-	tramp_counts_add_misses(h->member.slot->counts, tramp_hooked_misses(h));
+	tramp_counts_add_misses(h->member.slot->counts, tramp_hooked_misses(h) - before);
 	put_hooked(h);
 }

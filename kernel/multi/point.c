@@ -182,9 +182,11 @@ static int fill_link_info(const struct tramp_member *member, struct bpf_link_inf
 	}
 	room = min(room, nr);
 	if (room) {
-		addrs = kvmalloc_array(room, sizeof(*addrs), GFP_KERNEL);
-		cookies = kvmalloc_array(room, sizeof(*cookies), GFP_KERNEL);
-		if (addrs && cookies)
+		/* Held while they are copied out, which the caller's memory may delay. */
+		addrs = kvmalloc_array(room, sizeof(*addrs), GFP_KERNEL_ACCOUNT);
+		if (to_cookies)
+			cookies = kvmalloc_array(room, sizeof(*cookies), GFP_KERNEL_ACCOUNT);
+		if (addrs && (cookies || !to_cookies))
 			copy_funcs(addrs, cookies, room, &multi->funcs, hooked_of(multi),
 				   tramp_may_see_addresses(current_cred()));
 		else
