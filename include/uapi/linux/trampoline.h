@@ -209,7 +209,8 @@ enum tramp_mode {
  * @missing_len: in: bytes at @missing; out: bytes needed for all names
  * @features: (out) TRAMP_FEAT_*
  * @links: (out) links that are attached now
- * @targets: (out) functions with at least one program of tracing type
+ * @targets: (out) functions with at least one program of tracing type, or return programs or
+ *	sessions in an exit image
  * @images: (out) images that exist, those waiting to be freed included
  * @retiring: (out) images waiting to be freed
  * @image_bytes: (out) executable memory of all images
@@ -449,7 +450,7 @@ struct tramp_explain {
  * @region_len: (out) a probe in mode JUMP: bytes that the jump covers
  * @reason_addr: (out) the address @mode_reason is about, 0 if hidden or none
  * @nr_funcs: (out) many functions: how many; @func_name is the first, without an address
- * @__reserved: 0
+ * @__reserved: (out) 0
  *
  * Errors: ENOENT (LINK_GONE) if there is no such link or no further one.
  */

@@ -111,7 +111,7 @@ static bool run_input(const uint8_t *bytes, uint32_t len)
 			print_input("FUZZ_INPUT=", bytes, len);
 		}
 	}
-	/* What detaches belongs to it. */
+	/* Detaching belongs to it. */
 	world_drop_links();
 	return coverage_stop(&all->coverage) || fresh;
 }
