@@ -67,9 +67,9 @@ static bool shadows(const struct tramp_place *place)
  * far returns, too. Its kprobe_emulate_call() has a call return 5 bytes on, also if it has a prefix
  * and is longer. Then its last byte is executed. Compilers put such a prefix (cs) before calls of
  * retpolines for r8 to r15. Its kprobe_emulate_loop() asks whether rcx is 0 before it counts down,
- * so loop, loope and loopne jump once too often. All else it executes as a copy, with interrupts off
- * (setup_singlestep()): a CPU that waits for one there waits for ever. The copy of xbegin keeps its
- * distance, and so leads elsewhere.
+ * so loop, loope and loopne jump once too often. All else it executes as a copy, with interrupts
+ * off (setup_singlestep()): a CPU that waits for one there waits for ever. The copy of xbegin keeps
+ * its distance, and so leads elsewhere.
  */
 const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn)
 {
@@ -124,7 +124,7 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	if (place->insn.bytes[0] == 0xcc)
 		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr, NULL);
 
-	/* First what no kprobe may be optimised at, not even one that is there (attach_kprobe()). */
+	/* First where no kprobe may be optimised, not even one that is there (attach_kprobe()). */
 	if (place->denied)
 		place->reason = place->denied;
 	else if (tramp_text_has_kprobe(addr, last + 1) && !tramp_probe_lookup(addr))
