@@ -137,24 +137,64 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 }
 
 #if TRAMP_LINK_INFO_MULTI
+/* What a question gets: as many functions as there is room for. @cookies: NULL: not asked for */
+struct listing {
+	u64 *addrs, *cookies;
+	u32 room;
+};
+
 /*
- * Functions and cookies for user space, which is written without tramp_mutex: the first @room of
+ * Functions and cookies for user space, which is written without tramp_mutex: the first @nr of
  * two lists, in order. Without @see there are zeroes for addresses.
  */
-static void copy_funcs(u64 *addrs, u64 *cookies, u32 room, const struct tramp_funcs *a,
+static void copy_funcs(struct listing *l, u32 nr, const struct tramp_funcs *a,
 		       const struct tramp_funcs *b, bool see)
 {
 	u32 i, from_a = 0, from_b = 0;
 
-	for (i = 0; i < room; i++) {
+	for (i = 0; i < nr; i++) {
 		bool first = from_b == b->nr ||
 			     (from_a < a->nr && a->addrs[from_a] < b->addrs[from_b]);
 		const struct tramp_funcs *funcs = first ? a : b;
 		u32 at = first ? from_a++ : from_b++;
 
-		addrs[i] = see ? funcs->addrs[at] : 0;
-		cookies[i] = funcs->cookies ? funcs->cookies[at] : 0;
+		l->addrs[i] = see ? funcs->addrs[at] : 0;
+		if (l->cookies)
+			l->cookies[i] = funcs->cookies ? funcs->cookies[at] : 0;
 	}
+}
+
+/*
+ * Without tramp_mutex: the caller's memory cgroup may have it wait, and so may the memory that it
+ * is copied to.
+ */
+static int make_room(struct listing *l, bool want_cookies)
+{
+	l->addrs = kvmalloc_array(l->room, sizeof(*l->addrs), GFP_KERNEL_ACCOUNT);
+	if (want_cookies)
+		l->cookies = kvmalloc_array(l->room, sizeof(*l->cookies), GFP_KERNEL_ACCOUNT);
+	return l->addrs && (l->cookies || !want_cookies) ? 0 : -ENOMEM;
+}
+
+/* How many functions there are now; as many as there is room for are in @l, if it is not NULL. */
+static u32 list_funcs(const struct tramp_member *member, struct listing *l, u64 *missed)
+{
+	const struct tramp_multi *multi;
+	u64 hits;
+	u32 nr = 0;
+
+	mutex_lock(&tramp_mutex);
+	tramp_counts_sum(member->counts, &hits, missed);
+	multi = tramp_multi_of(member);
+	if (multi) {
+		nr = multi->funcs.nr + hooked_of(multi)->nr;
+		*missed += misses(member);
+		if (l)
+			copy_funcs(l, min(l->room, nr), &multi->funcs, hooked_of(multi),
+				   tramp_may_see_addresses(current_cred()));
+	}
+	mutex_unlock(&tramp_mutex);
+	return nr;
 }
 
 /*
@@ -166,45 +206,32 @@ static int fill_link_info(const struct tramp_member *member, struct bpf_link_inf
 {
 	u64 __user *to_cookies = u64_to_user_ptr(tramp_link_info_cookies(info));
 	u64 __user *to_addrs = u64_to_user_ptr(info->kprobe_multi.addrs);
-	u64 hits, missed, *addrs = NULL, *cookies = NULL;
-	u32 room = info->kprobe_multi.count, nr = 0;
-	const struct tramp_multi *multi;
+	u32 wanted = info->kprobe_multi.count, nr;
+	struct listing l = {};
+	u64 missed;
 	int err = 0;
 
-	if (!to_addrs != !room || (to_cookies && !room))
+	if (!to_addrs != !wanted || (to_cookies && !wanted))
 		return -EINVAL;
-	mutex_lock(&tramp_mutex);
-	tramp_counts_sum(member->counts, &hits, &missed);
-	multi = tramp_multi_of(member);
-	if (multi) {
-		nr = multi->funcs.nr + hooked_of(multi)->nr;
-		missed += misses(member);
+	nr = list_funcs(member, NULL, &missed);
+	l.room = min(wanted, nr);
+	if (l.room)
+		err = make_room(&l, to_cookies);
+	if (l.room && !err) {
+		nr = list_funcs(member, &l, &missed);
+		l.room = min(l.room, nr);
 	}
-	room = min(room, nr);
-	if (room) {
-		/* Held while they are copied out, which the caller's memory may delay. */
-		addrs = kvmalloc_array(room, sizeof(*addrs), GFP_KERNEL_ACCOUNT);
-		if (to_cookies)
-			cookies = kvmalloc_array(room, sizeof(*cookies), GFP_KERNEL_ACCOUNT);
-		if (addrs && (cookies || !to_cookies))
-			copy_funcs(addrs, cookies, room, &multi->funcs, hooked_of(multi),
-				   tramp_may_see_addresses(current_cred()));
-		else
-			err = -ENOMEM;
-	}
-	mutex_unlock(&tramp_mutex);
-
 	info->kprobe_multi.count = nr;
 	info->kprobe_multi.flags =
 		member->kind == TRAMP_KIND_KRETPROBE_MULTI ? BPF_F_KPROBE_MULTI_RETURN : 0;
 	tramp_link_info_missed(info, missed);
-	if (!err && room && (copy_to_user(to_addrs, addrs, room * sizeof(*addrs)) ||
-			     (to_cookies && copy_to_user(to_cookies, cookies,
-							 room * sizeof(*cookies)))))
+	if (!err && l.room && (copy_to_user(to_addrs, l.addrs, l.room * sizeof(*l.addrs)) ||
+			       (to_cookies && copy_to_user(to_cookies, l.cookies,
+							   l.room * sizeof(*l.cookies)))))
 		err = -EFAULT;
-	kvfree(addrs);
-	kvfree(cookies);
-	return err ?: to_addrs && room < nr ? -ENOSPC : 0;
+	kvfree(l.addrs);
+	kvfree(l.cookies);
+	return err ?: to_addrs && wanted < nr ? -ENOSPC : 0;
 }
 #else
 static int fill_link_info(const struct tramp_member *member, struct bpf_link_info *info)
