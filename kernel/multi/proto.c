@@ -4,7 +4,8 @@
  *
  * Such an image calls the original from its own frame. A function that takes arguments on the
  * stack would not find them. So a function must be known to have all of them in registers. BTF
- * must describe its name, and no other symbol of the kernel may have that name. Of several names
+ * must describe its name, and no other symbol of the kernel, or of its module, may have that name.
+ * (BTF may have the prototype of another one even so: docs/limits.md.) Of several names
  * for one address each that BTF knows must say so.
  *
  * BTF goes by names. Looking 40,000 of them up one by one takes minutes. So we go
@@ -14,8 +15,8 @@
  * of 64 bits count as ambiguous, which is on the safe side.
  *
  * The BTF of a module is a table of its own, whose names mean that module's symbols. There are
- * few such functions, so kallsyms is asked for the name of each, and whether that name leads
- * back to it.
+ * few such functions, so kallsyms is asked for the name of each, whether that name leads back to
+ * it, and to nothing else.
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -180,7 +181,8 @@ static int take_module_names(struct protos *p, bool *any)
 			return -EINTR;
 		cond_resched();
 		snprintf(full, sizeof(full), "%s:%s", mod->name, name);
-		if (tramp_ksym_lookup(full) == p->items[i].addr)
+		if (tramp_ksym_lookup(full) == p->items[i].addr &&
+		    !tramp_text_unique(mod, name, p->items[i].addr, NULL))
 			err = take_name(p, name, p->items[i].addr);
 		else
 			refuse(p, i, TRAMP_REASON_AMBIGUOUS);
