@@ -171,32 +171,40 @@ static bool is_optimised(uint64_t addr)
 	return yes;
 }
 
-/* An instruction of an idle function at which the kernel makes a jump of its kprobe. */
+/* Whether the kernel makes a jump of its kprobe at @addr, which it does a moment later. */
+static bool becomes_jump(uint64_t addr, uint64_t until)
+{
+	uint64_t start = now_ns();
+
+	do {
+		if (is_optimised(addr))
+			return true;
+		usleep(20000);
+	} while (now_ns() < until && now_ns() - start < 3000000000);
+	return false;
+}
+
+/* An instruction of an idle function at which it does; 0: none of those tried in 30 seconds. */
 static uint64_t find_optimised(void)
 {
 	static const char *const funcs[] = {
-		"default_idle_call", "cpuidle_enter_state", "arch_cpu_idle", "default_idle",
+		"default_idle_call", "arch_cpu_idle", "default_idle", "cpuidle_enter_state",
 	};
-	uint64_t addr, hits, missed;
+	uint64_t addr, hits, missed, until = now_ns() + 30000000000;
 	struct probe_func f;
 	int32_t err;
 	size_t i;
-	uint32_t k, tries;
+	uint32_t k;
 
 	for (i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++) {
 		if (probe_explain(&f, 0, funcs[i], false))
 			continue;
-		for (k = 0; k < f.nr; k++) {
+		for (k = 0; k < f.nr && now_ns() < until; k++) {
 			if (f.insns[k].reason != TRAMP_REASON_RCU_IDLE)
 				continue;
 			addr = f.addr + f.insns[k].offset;
 			kprobes_on(dev, TT_KPROBE_COUNT, &addr, &err, 1);
-			for (tries = 0; !err && tries < 50; tries++) {
-				usleep(20000);
-				if (is_optimised(addr))
-					break;
-			}
-			if (!err && tries < 50) {
+			if (!err && becomes_jump(addr, until)) {
 				ktap_note("%s+%u", funcs[i], f.insns[k].offset);
 				probe_func_free(&f);
 				return addr;
