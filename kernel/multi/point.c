@@ -137,7 +137,7 @@ static void describe(const struct tramp_member *member, struct tramp_described *
 }
 
 #if TRAMP_LINK_INFO_MULTI
-/* What a question gets: as many functions as there is room for. @cookies: NULL: not asked for */
+/* As many functions as there is room for. @cookies: NULL: nobody asks */
 struct listing {
 	u64 *addrs, *cookies;
 	u32 room;

@@ -184,7 +184,7 @@ static bool becomes_jump(uint64_t addr, uint64_t until)
 	return false;
 }
 
-/* An instruction of an idle function at which it does; 0: none of those tried in 30 seconds. */
+/* An instruction of an idle function where it does, or 0 after 30 seconds. */
 static uint64_t find_optimised(void)
 {
 	static const char *const funcs[] = {
