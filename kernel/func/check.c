@@ -58,6 +58,7 @@ int tramp_target_check(const struct tramp_func *func, const struct tramp_target 
 		       struct tramp_refusal *why)
 {
 	struct tramp_refusal held = {};
+	u32 reason;
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
@@ -65,8 +66,9 @@ int tramp_target_check(const struct tramp_func *func, const struct tramp_target 
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func->addr, "%s", func->name);
 	if (!func->key)
 		return tramp_refuse(why, TRAMP_REASON_NO_BTF, func->addr, "%s", func->name);
-	if (tramp_text_unsafe_for(func->unsafe, sleeps))
-		return tramp_refuse(why, func->unsafe, func->addr, "%s", func->name);
+	reason = tramp_text_unsafe_for(func->unsafe, sleeps);
+	if (reason)
+		return tramp_refuse(why, reason, func->addr, "%s", func->name);
 	if (list > TRAMP_LIST_FENTRY && func->exit_reason)
 		return tramp_refuse(why, func->exit_reason, func->addr, "%s", func->name);
 	err = target ? check_room(target, why) : 0;

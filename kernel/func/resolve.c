@@ -51,7 +51,8 @@ static const char * const noreturns[] = {
 
 	"acpi_enter_sleep_state", "acpi_hw_extended_sleep", "acpi_hw_legacy_sleep",
 	"acpi_hw_register_write", "acpi_hw_write", "acpi_hw_write_multiple",
-	"acpi_hw_write_pm1_control", "acpi_hw_write_port", "acpi_os_write_port", "bpf_throw",
+	"acpi_hw_write_pm1_control", "acpi_hw_write_port", "acpi_os_write_memory",
+	"acpi_os_write_port", "acpi_write", "bpf_throw",
 	"do_idle", "swsusp_save", "x86_acpi_enter_sleep_state",
 };
 

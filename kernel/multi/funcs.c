@@ -104,7 +104,7 @@ static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
 {
 	unsigned long site, offset;
 	char name[KSYM_NAME_LEN];
-	u32 before;
+	u32 before, unsafe;
 	int err;
 
 	if (!KSYM(kernel_text_address)(addr) || !tramp_text_name(addr, name, &offset) || offset)
@@ -123,8 +123,10 @@ static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
 				    "%s begins where the text does", name);
 	if (tramp_text_idle(addr, name))
 		return tramp_refuse(why, TRAMP_REASON_RCU_IDLE, addr, "%s", name);
-	if (tramp_text_unsafe_for(tramp_text_unsafe(name, !KSYM(core_kernel_text)(addr)), false))
-		return tramp_refuse(why, TRAMP_REASON_BLACKLISTED, addr, "%s", name);
+	unsafe = tramp_text_unsafe(name, !KSYM(core_kernel_text)(addr));
+	unsafe = tramp_text_unsafe_for(unsafe, false);
+	if (unsafe)
+		return tramp_refuse(why, unsafe, addr, "%s", name);
 	if (returns && tramp_func_noreturn(name))
 		return tramp_refuse(why, TRAMP_REASON_NORETURN, addr, "%s", name);
 	err = check_site(funcs, addr, site, why);
@@ -161,7 +163,7 @@ static int check_each(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 
 		if (i % 256 == 0) {
 			if (signal_pending(current))
-				return -EINTR;
+				return -ERESTARTSYS;
 			cond_resched();
 		}
 		memset(&one, 0, sizeof(one));

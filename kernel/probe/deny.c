@@ -123,6 +123,14 @@ static const struct tramp_name_rule denied[] = {
 	{ "machine_kexec", TRAMP_MATCH_EXACT, REFUSE },
 	{ "idt_invalidate", TRAMP_MATCH_EXACT, REFUSE },
 	{ "native_gdt_invalidate", TRAMP_MATCH_EXACT, REFUSE },
+	/*
+	 * Out of hibernation: behind swsusp_arch_suspend(), which create_image() calls, the other
+	 * kernel's per-CPU base is in GS until restore_processor_state() has run.
+	 */
+	{ "create_image", TRAMP_MATCH_EXACT, REFUSE },
+	{ "hibernation_snapshot", TRAMP_MATCH_EXACT, REFUSE },
+	/* It copies all memory: text/unsafe.c. */
+	{ "swsusp_save", TRAMP_MATCH_EXACT, REFUSE },
 	/* native_write_msr()'s tracepoint: it is called there, too. */
 	{ "do_trace_write_msr", TRAMP_MATCH_EXACT, REFUSE },
 	{ "__traceiter_write_msr", TRAMP_MATCH_EXACT, REFUSE },
@@ -170,7 +178,7 @@ void tramp_place_deny(struct tramp_place *place)
 	tramp_text_name(place->sym.start, name, NULL);
 	place->unsafe = tramp_text_unsafe(name, place->module);
 	if (place->unsafe) {
-		place->denied = place->unsafe;
+		place->denied = tramp_text_unsafe_for(place->unsafe, true);
 		place->refuse = true;
 		return;
 	}

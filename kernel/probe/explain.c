@@ -118,7 +118,7 @@ static int breathe(struct explained *e, struct tramp_refusal *why)
 	cond_resched();
 	mutex_lock(&tramp_mutex);
 	if (fatal_signal_pending(current))
-		return -EINTR;
+		return -ERESTARTSYS;
 	err = tramp_place_locate(&at, &e->place, false, why);
 	if (err)
 		return err;

@@ -33,7 +33,7 @@ struct tramp_place {
 	bool entry;			/* it is the start of its symbol, but for an ENDBR */
 	bool untraced;			/* its symbol may hold no probe: no ftrace site */
 	bool refuse;			/* @denied refuses every probe, a kernel kprobe, too */
-	u32 unsafe;			/* tramp_text_unsafe() of its symbol */
+	u8 unsafe;			/* tramp_text_unsafe() of its symbol */
 	bool searched;			/* its symbol was searched for indirect jumps, */
 	bool indirect;			/* and has one */
 	u32 denied;			/* why its symbol may hold no int3 probe; 0 if it may */

@@ -90,6 +90,7 @@ const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn)
 int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 {
 	unsigned long at, addr = place->addr, last = addr + place->insn.len - 1;
+	u32 reason;
 
 	tramp_text_assert_locked();
 	place->reason = 0;
@@ -101,9 +102,8 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 		return tramp_refuse(why, TRAMP_REASON_NOTRACE, addr, NULL);
 	place->ftrace = tramp_place_is_site(addr);
 	if (place->ftrace) {
-		if (tramp_text_unsafe_for(place->unsafe, false))
-			return tramp_refuse(why, place->unsafe, addr, NULL);
-		return 0;
+		reason = tramp_text_unsafe_for(place->unsafe, false);
+		return reason ? tramp_refuse(why, reason, addr, NULL) : 0;
 	}
 	if (place->refuse)
 		return tramp_refuse(why, place->denied, addr, "listed by the trampoline module");

@@ -91,7 +91,7 @@ struct each {
 static int each_symbol(struct each *e, const char *name, unsigned long addr)
 {
 	if (++e->calls % 1024 == 0 && signal_pending(current))
-		return -EINTR;
+		return -ERESTARTSYS;
 	return e->fn(e->arg, name, addr);
 }
 

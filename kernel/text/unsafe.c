@@ -15,6 +15,12 @@
  * whether the program runs already (kernel/bpf/trampoline.c: __bpf_prog_enter_recur()), and undoes
  * them after it has forgotten. A program at one of these functions would come to itself without
  * end. 6.12's verifier has most of them in btf_id_deny, 6.1's some.
+ *
+ * Hibernation copies page after page of memory with one CPU and interrupts off, and calls some
+ * functions in between (kernel/power/snapshot.c: copy_data_pages()). A program there may change
+ * what is in two pages when one of them has been copied, as an update of a hash does. After the
+ * machine has come back, the map is neither the old one nor the new one, and a lookup in it may
+ * never end.
  */
 #include <linux/kernel.h>
 #include "symbol.h"
@@ -37,12 +43,21 @@ static const struct tramp_name_rule leaving[] = {
 	{ "__rcu_read_unlock", TRAMP_MATCH_EXACT },
 	{ "rcu_read_unlock_special", TRAMP_MATCH_EXACT },
 	{ "rcu_lockdep_", TRAMP_MATCH_PREFIX },
+}, copying[] = {
+	{ "memory_bm_next_pfn", TRAMP_MATCH_EXACT },
+	{ "memory_bm_set_bit", TRAMP_MATCH_EXACT },
+	{ "kernel_page_present", TRAMP_MATCH_EXACT },
 };
 
-u32 tramp_text_unsafe(const char *name, bool in_module)
+u8 tramp_text_unsafe(const char *name, bool in_module)
 {
 	if (tramp_name_find(leaving, ARRAY_SIZE(leaving), name))
 		return TRAMP_REASON_RCU_IDLE;
-	return !in_module && tramp_name_find(guards, ARRAY_SIZE(guards), name) ?
-	       TRAMP_REASON_BLACKLISTED : 0;
+	if (in_module)
+		return 0;
+	if (tramp_name_find(copying, ARRAY_SIZE(copying), name))
+		return TRAMP_REASON_BLACKLISTED;
+	static_assert(TRAMP_REASON_COUNT <= TRAMP_UNSAFE_GUARD);
+	return tramp_name_find(guards, ARRAY_SIZE(guards), name) ?
+	       TRAMP_REASON_BLACKLISTED | TRAMP_UNSAFE_GUARD : 0;
 }

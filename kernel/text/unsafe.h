@@ -7,25 +7,28 @@
 
 #include "base/tramp.h"
 
+/* With a reason: it is about the kernel's own guard alone, which calls the function. */
+#define TRAMP_UNSAFE_GUARD	0x80
+
 /**
  * tramp_text_unsafe() - whether a function can have programs at its site
  * @name: as kallsyms calls it
  * @in_module: it is in a module, which no guard calls
  *
  * Context: any.
- * Return: 0, RCU_IDLE (no program at all), or BLACKLISTED: none whose guard calls it, see
- * tramp_text_unsafe_for().
+ * Return: 0, or why not: RCU_IDLE or BLACKLISTED, the latter perhaps with TRAMP_UNSAFE_GUARD.
  */
-u32 tramp_text_unsafe(const char *name, bool in_module);
+u8 tramp_text_unsafe(const char *name, bool in_module);
 
 /*
- * Whether that keeps a program away. @guarded: the kernel's own guard is around it
- * (TRAMP_X86_CALL_GUARDED). With lock debugging it is around our guards as well.
+ * The reason why that keeps a program away, 0 if it does not. @guarded: the kernel's own guard is
+ * around it (TRAMP_X86_CALL_GUARDED). With lock debugging it is around our guards as well.
  */
-static inline bool tramp_text_unsafe_for(u32 reason, bool guarded)
+static inline u32 tramp_text_unsafe_for(u8 unsafe, bool guarded)
 {
-	return reason == TRAMP_REASON_RCU_IDLE ||
-	       (reason && (guarded || IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC)));
+	if ((unsafe & TRAMP_UNSAFE_GUARD) && !guarded && !IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC))
+		return 0;
+	return unsafe & ~TRAMP_UNSAFE_GUARD;
 }
 
 #endif /* TRAMP_UNSAFE_H */

@@ -653,7 +653,8 @@ struct tramp_session_words {
  *  EINVAL      NORETURN; AMBIGUOUS*, VARIADIC*, ARG_TYPE*
  *  ENOENT      NO_BTF*
  *  EOPNOTSUPP  TOO_MANY_ARGS*
- * EINTR: a signal came before all was attached. Nothing is left.
+ * EINTR: a signal came before all was attached. Nothing is left. (With SA_RESTART, or without a
+ * handler, it begins anew.)
  */
 struct tramp_attach_multi {
 	__u32 size;

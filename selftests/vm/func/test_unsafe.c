@@ -148,11 +148,48 @@ static void test_guards(void)
 		ktap_skip("this kernel's readers of RCU call nothing");
 }
 
+/* Hibernation calls them while it copies memory, and runs the others without a per-CPU base. */
+static void test_snapshot(void)
+{
+	static const char *const funcs[] = {
+		"memory_bm_next_pfn", "memory_bm_set_bit", "kernel_page_present",
+	};
+	static const char *const inside[] = {
+		"create_image", "hibernation_snapshot", "swsusp_save",
+	};
+	uint32_t entry, exit;
+	struct probe_func f;
+	unsigned int i, k;
+
+	setup();
+	for (i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++) {
+		if (!is_there(funcs[i]))
+			continue;
+		explain(funcs[i], &entry, &exit);
+		EXPECT(entry, TRAMP_REASON_BLACKLISTED, funcs[i], "fentry");
+		EXPECT(reason_at(ksym_addr(funcs[i])), TRAMP_REASON_BLACKLISTED, funcs[i], "entry");
+		EXPECT(reason_at_return(funcs[i]), TRAMP_REASON_BLACKLISTED, funcs[i], "return");
+		EXPECT(reason_of_many(funcs[i]), TRAMP_REASON_BLACKLISTED, funcs[i], "many");
+	}
+	for (i = 0; i < sizeof(inside) / sizeof(inside[0]); i++) {
+		if (!is_there(inside[i]) || probe_explain(&f, 0, inside[i], false))
+			continue;
+		for (k = 0; k < f.nr; k++)
+			CHECK(f.insns[k].mode == TRAMP_MODE_NONE || probe_is_entry(f.insns[k].mode),
+			      "%s+%#x: %s", inside[i], f.insns[k].offset,
+			      tramp_mode_name(f.insns[k].mode));
+		probe_func_free(&f);
+	}
+	if (!nr_found)
+		ktap_skip("this kernel does not hibernate");
+}
+
 static void test_abandoned(void)
 {
 	static const char *const funcs[] = {
 		"do_idle", "bpf_throw", "x86_acpi_enter_sleep_state", "acpi_enter_sleep_state",
-		"acpi_hw_legacy_sleep", "swsusp_save",
+		"acpi_hw_legacy_sleep", "swsusp_save", "acpi_write",
+		"acpi_os_write_memory",
 	};
 	uint32_t entry, exit;
 	unsigned int i;
@@ -181,6 +218,7 @@ static void test_fork(void)
 static const struct ktap_test tests[] = {
 	{ "leaving", test_leaving, 60 },
 	{ "guards", test_guards, 60 },
+	{ "snapshot", test_snapshot, 100 },
 	{ "abandoned", test_abandoned, 60 },
 	{ "fork", test_fork, 60 },
 };
