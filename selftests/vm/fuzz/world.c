@@ -262,12 +262,21 @@ static void read_fdinfo(int fd)
 	close(f);
 }
 
-static void link_info(int fd)
+/* As for a link of many functions, whatever it is: with room for some, none, or bad room. */
+static void link_info(struct input *in, int fd)
 {
-	struct bpf_link_info info = {};
+	struct many_info info = {};
 	uint32_t len = sizeof(info);
 
-	bpf_obj_get_info_by_fd(fd, &info, &len);
+	if (input_odds(in, 200))
+		info.count = input_below(in, 32);
+	if (input_odds(in, 128))
+		info.addrs = (uintptr_t)world_memory(0, 32 * 8);
+	if (input_odds(in, 96))
+		info.cookies = (uintptr_t)world_memory(1, 32 * 8);
+	if (input_odds(in, 8))
+		info.addrs = world_bad_memory(in, 32 * 8);
+	bpf_obj_get_info_by_fd(fd, (void *)&info, &len);
 }
 
 static void run_functions(void)
@@ -310,7 +319,7 @@ void world_act(struct input *in)
 		read_fdinfo(world.links[i]);
 		break;
 	case 4:
-		link_info(world.links[i]);
+		link_info(in, world.links[i]);
 		break;
 	default:
 		run_functions();
