@@ -34,7 +34,7 @@
  *  - bpf_throw(): a program's exception callback takes over its frame.
  *  - On the way into sleep (S3) and into an image of memory (hibernation): the machine comes back
  *    in front of them, in do_suspend_lowlevel() and swsusp_arch_suspend(). The list also has the
- *    functions that they call last, as far as it is known.
+ *    functions that they call last, and those they wait in for the power to go.
  */
 static const char * const noreturns[] = {
 	"__fortify_panic", "__ia32_sys_exit", "__ia32_sys_exit_group", "__invalid_creds",
@@ -49,11 +49,16 @@ static const char * const noreturns[] = {
 	"rewind_stack_and_make_dead", "sev_es_terminate", "snp_abort", "stop_this_cpu",
 	"usercopy_abort", "xen_cpu_bringup_again",
 
-	"acpi_enter_sleep_state", "acpi_hw_extended_sleep", "acpi_hw_legacy_sleep",
-	"acpi_hw_register_write", "acpi_hw_write", "acpi_hw_write_multiple",
-	"acpi_hw_write_pm1_control", "acpi_hw_write_port", "acpi_os_write_memory",
-	"acpi_os_write_port", "acpi_write", "bpf_throw",
-	"do_idle", "swsusp_save", "x86_acpi_enter_sleep_state",
+	"acpi_enter_sleep_state", "acpi_hw_extended_sleep", "acpi_hw_get_access_bit_width",
+	"acpi_hw_get_bit_register_info", "acpi_hw_legacy_sleep", "acpi_hw_read",
+	"acpi_hw_read_port", "acpi_hw_register_read", "acpi_hw_register_write",
+	"acpi_hw_validate_io_request", "acpi_hw_validate_register", "acpi_hw_write",
+	"acpi_hw_write_multiple", "acpi_hw_write_pm1_control", "acpi_hw_write_port",
+	"acpi_os_enter_sleep", "acpi_os_prepare_extended_sleep", "acpi_os_prepare_sleep",
+	"acpi_os_read_memory", "acpi_os_read_port", "acpi_os_write_memory",
+	"acpi_os_write_port", "acpi_read", "acpi_read_bit_register", "acpi_write", "bpf_throw",
+	"do_idle", "swsusp_save", "tboot_extended_sleep", "tboot_sleep",
+	"x86_acpi_enter_sleep_state",
 };
 
 bool tramp_func_noreturn(const char *name)

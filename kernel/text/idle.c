@@ -19,6 +19,9 @@ static const struct tramp_name_rule idle[] = {
 	{ "arch_cpu_idle", TRAMP_MATCH_EXACT },
 	{ "amd_e400_idle", TRAMP_MATCH_EXACT },
 	{ "cpuidle_poll_time", TRAMP_MATCH_EXACT },
+	{ "tick_check_broadcast_expired", TRAMP_MATCH_EXACT },
+	/* enter_s2idle_proper() is inlined there. */
+	{ "cpuidle_enter_s2idle", TRAMP_MATCH_EXACT },
 	{ "local_clock", TRAMP_MATCH_EXACT },
 	{ "native_io_delay", TRAMP_MATCH_EXACT },
 	{ "__const_udelay", TRAMP_MATCH_EXACT },

@@ -34,15 +34,39 @@ bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym)
 	return offset < sym->size;
 }
 
+/* Whether it is no data, of which there may be some of the same name (CONFIG_KALLSYMS_ALL). */
+static bool is_text(unsigned long addr)
+{
+	bool yes;
+
+	preempt_disable();
+	yes = KSYM(core_kernel_text)(addr) || KSYM(__module_text_address)(addr);
+	preempt_enable();
+	return yes;
+}
+
+struct match {
+	int (*fn)(void *arg, unsigned long addr);
+	void *arg;
+};
+
+static int each_match(void *arg, unsigned long addr)
+{
+	struct match *m = arg;
+
+	return is_text(addr) ? m->fn(m->arg, addr) : 0;
+}
+
 void tramp_text_each_match(const struct module *mod, const char *name,
 			   int (*fn)(void *arg, unsigned long addr), void *arg)
 {
+	struct match m = { .fn = fn, .arg = arg };
 	const struct mod_kallsyms *k;
 	u32 i;
 
 	if (!mod) {
 		if (tramp_ksyms.has_kallsyms_on_each_match_symbol)
-			KSYM(kallsyms_on_each_match_symbol)(fn, name, arg);
+			KSYM(kallsyms_on_each_match_symbol)(each_match, name, &m);
 		return;
 	}
 	/* While it is coming it has others, which go behind a grace period. */
@@ -52,7 +76,7 @@ void tramp_text_each_match(const struct module *mod, const char *name,
 		const Elf_Sym *s = &k->symtab[i];
 
 		if (s->st_shndx != SHN_UNDEF && !strcmp(k->strtab + s->st_name, name) &&
-		    fn(arg, s->st_value))
+		    each_match(&m, s->st_value))
 			break;
 	}
 	rcu_read_unlock();
@@ -90,6 +114,9 @@ struct each {
 
 static int each_symbol(struct each *e, const char *name, unsigned long addr)
 {
+	/* There is data of the same names, with CONFIG_KALLSYMS_ALL. */
+	if (!KSYM(core_kernel_text)(addr))
+		return 0;
 	if (++e->calls % 1024 == 0 && signal_pending(current))
 		return -ERESTARTSYS;
 	return e->fn(e->arg, name, addr);

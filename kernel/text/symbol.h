@@ -30,7 +30,7 @@ bool tramp_text_name(unsigned long addr, char *name, unsigned long *offset);
 bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym);
 
 /**
- * tramp_text_each_match() - look at each symbol with a name
+ * tramp_text_each_match() - look at each symbol of text with a name
  * @mod: the module that has it; NULL: the kernel proper. The caller has a reference to the module,
  *	or keeps it from going otherwise
  * @name: the name
@@ -57,7 +57,7 @@ int tramp_text_unique(const struct module *mod, const char *name, unsigned long 
 		      struct tramp_refusal *why);
 
 /**
- * tramp_text_each_symbol() - look at each symbol of the kernel proper
+ * tramp_text_each_symbol() - look at each symbol of text of the kernel proper
  * @fn: called with @arg, the name, and the address; anything but 0 ends the walk
  * @arg: for @fn
  *

@@ -380,6 +380,22 @@ static void test_refused(void)
 		       TRAMP_REASON_VARIADIC);
 }
 
+/* Data of the same name makes no function ambiguous: set_root is of fs/namei.c, and of sysctls. */
+static void test_data_namesake(void)
+{
+	int fd;
+	struct attachment a;
+
+	setup();
+	fd = prog_clone_try(skel->progs.count_entry, "set_root", BPF_TRACE_FENTRY);
+	if (fd < 0)
+		ktap_skip("no set_root() here");
+	a = attach_func_try(OURS, fd, NULL);
+	CHECK(!a.err, "set_root: %s", tramp_reason_name(a.reply.refusal.reason));
+	detach(&a);
+	close(fd);
+}
+
 /*
  * BTF describes a function of that name in another file, which is inlined: one argument, where the
  * one that has the symbol takes six and returns 16 bytes. All arrive. (A later pahole describes
@@ -526,6 +542,7 @@ static const struct ktap_test tests[] = {
 	{ "refused", test_refused, 60 },
 	{ "packed_struct", test_packed_struct, 60 },
 	{ "namesake", test_namesake, 60 },
+	{ "data_namesake", test_data_namesake, 60 },
 	{ "overlapping_calls", test_overlapping_calls, 300 },
 };
 

@@ -119,11 +119,18 @@ static size_t first_named(const char *name)
 
 int graph_named(const char *name, void (*fn)(size_t func, void *arg), void *arg)
 {
-	size_t i = first_named(name);
+	size_t i = first_named(name), len = strlen(name);
 	int n = 0;
 
-	for (; i < nr_syms && !strcmp(by_name[i]->name, name); i++, n++)
+	for (; i < nr_syms && !strncmp(by_name[i]->name, name, len); i++) {
+		const char *rest = by_name[i]->name + len;
+
+		/* Also what the compiler has made of it: foo.isra.0, but no part of it. */
+		if (*rest && (*rest != '.' || strstr(rest, ".cold")))
+			continue;
 		fn(graph_at(by_name[i]->addr), arg);
+		n++;
+	}
 	return n;
 }
 

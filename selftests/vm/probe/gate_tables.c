@@ -100,7 +100,7 @@ const struct gate gate_trap = {
 
 static const char *const idle_roots[] = {
 	"default_idle_call", "arch_cpu_idle", "default_idle", "cpuidle_enter_state",
-	"enter_s2idle_proper", "default_enter_idle", "amd_e400_idle", "mwait_idle",
+	"enter_s2idle_proper", "cpuidle_enter_s2idle", "default_enter_idle", "amd_e400_idle", "mwait_idle",
 	"xen_safe_halt", "native_safe_halt", "poll_idle", "cpu_idle_poll", "tdx_safe_halt",
 	"intel_idle", "intel_idle_irq", "intel_idle_ibrs", "intel_idle_xstate", "intel_idle_s2idle",
 	"intel_idle_hlt", "intel_idle_hlt_irq_on",
@@ -125,6 +125,8 @@ static const struct gate_cut idle_cuts[] = {
 	{ "cpuidle_enter_state", "sched_clock_idle_wakeup_event", WATCHING },
 	{ "enter_s2idle_proper", "tick_freeze", WATCHING },
 	{ "enter_s2idle_proper", "tick_unfreeze", WATCHING },
+	{ "cpuidle_enter_s2idle", "tick_freeze", WATCHING },
+	{ "cpuidle_enter_s2idle", "tick_unfreeze", WATCHING },
 	{ "acpi_idle_enter_bm", "_raw_spin_lock", WATCHING },
 	{ "acpi_idle_enter_bm", "_raw_spin_unlock", WATCHING },
 	{ "acpi_idle_enter_bm", "acpi_read_bit_register", WATCHING },
@@ -151,6 +153,7 @@ static const struct gate_indirect idle_indirect[] = {
 	{ "arch_cpu_idle", "x86_idle: roots" },
 	{ "cpuidle_enter_state", "drivers' states: roots" },
 	{ "enter_s2idle_proper", "drivers' states: roots" },
+	{ "cpuidle_enter_s2idle", "drivers' states: roots" },
 	{ "arch_cpu_idle_dead", "smp_ops: roots" },
 	{ "cpuidle_play_dead", "drivers: roots" },
 	{ "__traceiter_cpu_idle", "called where RCU watches" },
