@@ -3,7 +3,7 @@
  * Functions that must not be traced wholesale.
  *
  * The kernel module refuses what would harm, and a program that runs already is not run again.
- * So this list is about what such a trace is worth, with one exception (idle, below). A function
+ * So this list is about what such a trace is worth, with two exceptions (the last). A function
  * is on it for one of these reasons:
  *
  * - The way to a program leads through it, before anything can tell that a program runs.
@@ -15,6 +15,7 @@
  * - It may run while RCU does not watch the CPU. A map that the program uses may be freed
  *   meanwhile. The names are those of kernel/text/idle.c and unsafe.c, and what was in
  *   .cpuidle.text when that could be traced (before 6.3).
+ * - Hibernation calls it between two pages that it copies. The module refuses it.
  *
  * No entry is here for being called often: how much is too much, the user knows. Nor is what
  * ftrace leaves alone on its own: kernel/trace, irq_work, the entry code, the idle loop from 6.3
@@ -37,6 +38,7 @@
 #define WAKEUP	"it wakes the reader of an event; the event of that would wake him again"
 #define PROBE	"it runs in each hit of a probe, before the program"
 #define IDLE	"RCU may not watch the CPU while it runs"
+#define COPYING	"hibernation calls it while it copies memory, also that of maps"
 #define DEAD	"a CPU on its way out runs it, which RCU does not watch any more"
 
 static const struct tramp_deny list[] = {
@@ -100,7 +102,9 @@ static const struct tramp_deny list[] = {
 	{ "acpi_idle_*", IDLE },
 	{ "acpi_processor_ffh_*_enter", IDLE },
 	{ "cpuidle_enter_state", IDLE },
+	{ "cpuidle_enter_s2idle", IDLE },
 	{ "cpuidle_poll_time", IDLE },
+	{ "tick_check_broadcast_expired", IDLE },
 	{ "local_clock", IDLE },
 	{ "*tick_broadcast_oneshot_control", IDLE },
 	{ "native_io_delay", IDLE },
@@ -108,6 +112,9 @@ static const struct tramp_deny list[] = {
 	{ "delay_[hlt]*", IDLE },
 	{ "cpuidle_get_cpu_driver", IDLE },
 	{ "ret_from_fork", IDLE },
+	{ "memory_bm_next_pfn", COPYING },
+	{ "memory_bm_set_bit", COPYING },
+	{ "kernel_page_present", COPYING },
 	{ "*_play_dead*", DEAD },
 	{ "play_dead_common", DEAD },
 	{ "arch_cpu_idle_dead", DEAD },
