@@ -151,7 +151,6 @@ long tramp_run_attach_multi(union tramp_arg *arg, const struct tramp_user *user)
 	struct tramp_func_item *items;
 	int err;
 
-	multi->failed = multi->nr;
 	err = check(multi, user->why);
 	if (err)
 		return tramp_reply(user, arg, err);

@@ -80,7 +80,6 @@ long tramp_run_attach_batch(union tramp_arg *arg, const struct tramp_user *user)
 	};
 	int err;
 
-	cmd->failed = cmd->count;
 	err = check_count(cmd->flags, cmd->count, user->why);
 	if (!err && cmd->__reserved)
 		err = tramp_refuse(user->why, TRAMP_REASON_SYNTAX, 0, "a reserved member is not 0");
@@ -99,7 +98,6 @@ long tramp_run_detach_batch(union tramp_arg *arg, const struct tramp_user *user)
 	struct tramp_detach_batch *cmd = &arg->detach_batch;
 	int err;
 
-	cmd->failed = cmd->count;
 	err = check_count(cmd->flags, cmd->count, user->why) ?:
 	      tramp_link_detach_batch(u64_to_user_ptr(cmd->fds), cmd->count, &cmd->failed,
 				      user->why);
