@@ -147,10 +147,14 @@ static struct many *many_sleepers(void)
 	return m;
 }
 
-/* A function has ten nodes, if there are few CPUs: what comes when all are taken is missed. */
+/*
+ * A function has ten nodes, if there are few CPUs: what comes when all are taken is missed. It
+ * stays counted when the link is detached, and its functions are no more.
+ */
 static void test_missed(void)
 {
 	static struct ownmod_sleeper sleepers[80];
+	char path[64], *fdinfo;
 	const int nodes = nr_cpus() > 5 ? 2 * nr_cpus() : 10, nr = nodes + 3;
 	struct many *m;
 	int i;
@@ -168,6 +172,12 @@ static void test_missed(void)
 	CHECK_EQ(skel->bss->seen[0].returns, nodes, "returns");
 	CHECK_EQ(tramp_query_link(m->cmd.link_id).hits, nodes, "hits");
 	CHECK_EQ(tramp_query_link(m->cmd.link_id).misses, nr - nodes, "misses");
+	REQUIRE(!bpf_link_detach(m->cmd.link_fd), "%s", strerror(errno));
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", m->cmd.link_fd);
+	fdinfo = read_file(path);
+	CHECK_EQ(number_after(fdinfo, "hits:", 0), nodes, "%s", fdinfo);
+	CHECK_EQ(number_after(fdinfo, "misses:", 0), nr - nodes, "%s", fdinfo);
+	free(fdinfo);
 	many_detach(m);
 }
 
