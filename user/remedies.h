@@ -66,6 +66,8 @@
 	X(REASON_LINK_GONE, NOT_FOUND, "trampctl list shows all links") \
 	X(REASON_HIDDEN_ADDRESS, PERMISSION, \
 	  "run as root with kernel.kptr_restrict below 2, or write FUNCTION+OFFSET in place of an address") \
+	X(REASON_LSM, PERMISSION, \
+	  "have the policy of SELinux, of the BPF LSM or of another one allow bpf(2) to do the same") \
 	X(REASON_PROG_NOT_JITED, REFUSED, \
 	  "sysctl net.core.bpf_jit_enable=1, then load the program again") \
 	X(REASON_AMBIGUOUS, USAGE, \

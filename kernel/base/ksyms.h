@@ -23,6 +23,7 @@
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/rethook.h>
+#include <linux/security.h>
 #include <linux/static_call.h>
 #include <linux/task_work.h>
 #include <asm/alternative.h>
@@ -33,8 +34,15 @@
 /* Static in some kernels, so that no header has them. */
 s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 
+#ifdef CONFIG_SECURITY
+#define TRAMP_KSYM_SECURITY(X)	X(security_bpf)
+#else
+#define TRAMP_KSYM_SECURITY(X)
+#endif
+
 /* X(name): required functions. Without any of them the module does not load. */
 #define TRAMP_KSYM_REQUIRED(X) \
+	TRAMP_KSYM_SECURITY(X) \
 	X(bpf_link_get_from_fd) \
 	X(bpf_link_init) \
 	X(bpf_link_prime) \

@@ -23,6 +23,32 @@ bool tramp_may_use(void);
 int tramp_may_attach(struct tramp_refusal *why);
 
 /**
+ * tramp_lsm_permits_link() - whether a security module lets it make a link with a program
+ * @prog: the program
+ * @prog_fd: its descriptor
+ * @why: LSM
+ *
+ * A policy hears of bpf(2) and not of our device, so it is asked what bpf(2) asks it about the
+ * same act (__sys_bpf(), kernel/bpf/syscall.c): BPF_LINK_CREATE with this program. Members of
+ * the request that only the kernel's own links have, as what they are attached to, are 0. The
+ * core asks about BPF_LINK_UPDATE and BPF_LINK_DETACH, which come by bpf(2).
+ *
+ * Context: may sleep; without tramp_mutex, as a policy may be anybody's BPF program.
+ * Return: 0 or -EPERM.
+ */
+int tramp_lsm_permits_link(const struct bpf_prog *prog, u32 prog_fd, struct tramp_refusal *why);
+
+/**
+ * tramp_lsm_permits_detach() - likewise: whether it may detach a link
+ * @link_fd: the link's descriptor
+ * @why: LSM
+ *
+ * Asked about each link of DETACH_BATCH, as BPF_LINK_DETACH of one.
+ * Return: 0 or -EPERM.
+ */
+int tramp_lsm_permits_detach(u32 link_fd, struct tramp_refusal *why);
+
+/**
  * tramp_may_name_address() - whether it may ask about an address
  * @addr: the address that it gave, 0 if it gave a symbol
  * @why: HIDDEN_ADDRESS

@@ -356,6 +356,9 @@ struct tramp_link *tramp_link_open(const struct tramp_point_ops *ops,
 	if (IS_ERR(prog))
 		return ERR_PTR(tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0, "fd %d",
 					    req->prog_fd));
+	err = tramp_lsm_permits_link(prog, req->prog_fd, why);
+	if (err)
+		goto put_prog;
 	link = alloc_link(ops, prog, req, why);
 	if (IS_ERR(link)) {
 		err = PTR_ERR(link);

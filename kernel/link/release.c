@@ -34,6 +34,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include "base/ksyms.h"
+#include "base/rights.h"
 #include "internal.h"
 
 /* Together ---------------------------------------------------------------------- */
@@ -187,11 +188,15 @@ static int get_links(struct tramp_link **links, const s32 __user *fds, u32 count
 		     struct tramp_refusal *why)
 {
 	struct bpf_link *link;
+	int err;
 	s32 fd;
 
 	for (*got = 0; *got < count; links[(*got)++] = tramp_to_link(link)) {
 		if (get_user(fd, fds + *got))
 			return -EFAULT;
+		err = tramp_lsm_permits_detach(fd, why);
+		if (err)
+			return err;
 		link = KSYM(bpf_link_get_from_fd)(fd);
 		if (IS_ERR(link) && PTR_ERR(link) != -EINVAL)
 			return PTR_ERR(link);

@@ -125,7 +125,8 @@
 	X(55, REGION_INSN, "region-insn", EOPNOTSUPP, "an instruction that a jump would cover cannot run anywhere else") \
 	X(56, FOREIGN_BYTES, "foreign-bytes", EBUSY, "another tool has patched the instruction") \
 	X(57, FUNC_IP, "func-ip", EOPNOTSUPP, "the program asks for the function's address, which at an entry only the kernel's kprobe knows") \
-	X(58, NOTRACE, "notrace", EINVAL, "ftrace does not cover the function: a tracer may call it before it can detect recursion")
+	X(58, NOTRACE, "notrace", EINVAL, "ftrace does not cover the function: a tracer may call it before it can detect recursion") \
+	X(59, LSM, "lsm", EPERM, "a security module of the kernel forbids it")
 
 enum tramp_reason {
 #define TRAMP_REASON_ENUM(value, NAME, name, error, sentence) TRAMP_REASON_##NAME = value,
@@ -320,7 +321,7 @@ struct tramp_info {
  *  ENOMEM      NO_MEMORY, NO_EXEC_MEMORY
  *  EMFILE, ENFILE, ENOSPC  no more file descriptors, or ids of links; without a reason
  *  ERANGE      OUT_OF_REACH
- *  EPERM       PERMISSION, LOCKDOWN; HIDDEN_ADDRESS: @addr from a caller from whom
+ *  EPERM       PERMISSION, LOCKDOWN, LSM; HIDDEN_ADDRESS: @addr from a caller from whom
  *              addresses are hidden
  */
 struct tramp_attach {
@@ -735,7 +736,8 @@ struct tramp_attach_batch {
  * of this module, nothing is detached.
  *
  * Needs an open /dev/trampoline and no more: who has a link's fd may detach it. Errors besides
- * those in the file's head: EBADF, EINVAL (SYNTAX): no link of ours, or @count out of its range.
+ * those in the file's head: EBADF, EINVAL (SYNTAX): no link of ours, or @count out of its range;
+ * EPERM (LSM). After an EFAULT that is about this struct itself they may be detached.
  */
 struct tramp_detach_batch {
 	__u32 size;
