@@ -20,7 +20,10 @@
  * functions in between (kernel/power/snapshot.c: copy_data_pages()). A program there may change
  * what is in two pages when one of them has been copied, as an update of a hash does. After the
  * machine has come back, the map is neither the old one nor the new one, and a lookup in it may
- * never end.
+ * never end. Before that it marks pages that are free, and does not copy them (mark_free_pages()):
+ * memory that a program takes from then on is lost. So nothing that is called from there on has a
+ * program. Exceptions are spin locks, and what is called about a page that is not mapped
+ * (docs/limits.md). test_probe_gate.copying computes the functions.
  */
 #include <linux/kernel.h>
 #include "symbol.h"
@@ -44,9 +47,21 @@ static const struct tramp_name_rule leaving[] = {
 	{ "rcu_read_unlock_special", TRAMP_MATCH_EXACT },
 	{ "rcu_lockdep_", TRAMP_MATCH_PREFIX },
 }, copying[] = {
-	{ "memory_bm_next_pfn", TRAMP_MATCH_EXACT },
-	{ "memory_bm_set_bit", TRAMP_MATCH_EXACT },
+	{ "copy_data_page", TRAMP_MATCH_PREFIX },
+	{ "do_copy_page", TRAMP_MATCH_EXACT },
 	{ "kernel_page_present", TRAMP_MATCH_EXACT },
+	{ "lookup_address", TRAMP_MATCH_PREFIX },
+	{ "mark_free_pages", TRAMP_MATCH_EXACT },
+	{ "memory_bm_", TRAMP_MATCH_PREFIX },
+	{ "next_zone", TRAMP_MATCH_EXACT },
+	{ "pfn_is_nosave", TRAMP_MATCH_EXACT },
+	{ "pfn_to_online_page", TRAMP_MATCH_EXACT },
+	{ "rtree_next_node", TRAMP_MATCH_EXACT },
+	{ "safe_copy_page", TRAMP_MATCH_EXACT },
+	{ "saveable_", TRAMP_MATCH_PREFIX },
+	{ "swsusp_page_is_", TRAMP_MATCH_PREFIX },
+	{ "swsusp_set_page_", TRAMP_MATCH_PREFIX },
+	{ "swsusp_unset_page_", TRAMP_MATCH_PREFIX },
 };
 
 u8 tramp_text_unsafe(const char *name, bool in_module)

@@ -218,6 +218,41 @@ const struct gate gate_idt = {
 	.indirect = idt_indirect,
 };
 
+static const char *const copying_roots[] = { "swsusp_save", NULL };
+
+#define BEFORE	"before it marks free pages, and copies"
+/* docs/limits.md names them. */
+#define OPEN	"general code that is open on purpose"
+
+static const struct gate_cut copying_cuts[] = {
+	EVERYWHERE,
+	{ "swsusp_save", "drain_local_pages", BEFORE },
+	{ "swsusp_save", "count_data_pages", BEFORE },
+	{ "swsusp_save", "first_online_pgdat", BEFORE },
+	{ "swsusp_save", "alloc_pages", BEFORE },
+	{ "swsusp_save", "alloc_pages_noprof", BEFORE },
+	{ "swsusp_save", "alloc_image_page", BEFORE },
+	{ "swsusp_save", "swsusp_free", "it has failed before" },
+	{ NULL, "__dynamic_pr_debug", "for whoever has asked for that message" },
+	{ "swsusp_save", "set_direct_map_default_noflush", "a page that is not mapped" },
+	{ "swsusp_save", "set_direct_map_invalid_noflush", "a page that is not mapped" },
+	{ "swsusp_save", "flush_tlb_kernel_range", "a page that is not mapped" },
+	{ "pfn_to_online_page", "*", "a device's memory: " OPEN },
+	{ NULL, "_raw_spin_lock_irqsave", OPEN },
+	{ NULL, "_raw_spin_unlock_irqrestore", OPEN },
+	{}
+};
+
+static const struct gate_indirect copying_indirect[] = {
+	{ "pfn_to_online_page", "the end of a reference to a device's memory" },
+	{}
+};
+
+const struct gate gate_copying = {
+	.name = "copying", .roots = copying_roots, .cuts = copying_cuts,
+	.indirect = copying_indirect, .no_image = true,
+};
+
 const char *const gate_copied[] = {
 	"relocate_kernel", "identity_mapped", "virtual_mapped", "swap_pages", NULL
 };

@@ -33,9 +33,10 @@ struct gate {
 	const struct gate_until *until;
 	const struct gate_indirect *indirect;
 	bool kprobe_will_do;	/* a kernel kprobe is no harm there, an int3 of ours is */
+	bool no_image;		/* nor may there be an image, but at the roots' entries */
 };
 
-extern const struct gate gate_trap, gate_idle, gate_idt;
+extern const struct gate gate_trap, gate_idle, gate_idt, gate_copying;
 
 /*
  * The symbols that run on kexec's control page, the entry first. They lie together, in any

@@ -9,6 +9,7 @@
  * - trap: from the int3's entry to our handler, with what tracers hang into it.
  * - idle: while RCU does not watch the CPU.
  * - idt: while the CPU has no IDT.
+ * - copying: while hibernation copies memory. An image is as bad there.
  * - copied: text that is copied and runs elsewhere.
  * - planted: a name that is taken from the deny list must be found.
  *
@@ -119,7 +120,7 @@ static bool assumed(const char *name)
 static bool is_refused(const struct walk *w, size_t func)
 {
 	struct probe_func f;
-	bool refused = true;
+	bool refused = true, image = !w->gate->no_image || w->from[func] - 1 == func;
 	uint32_t i;
 
 	if (planted && graph_is(func, planted))
@@ -128,7 +129,7 @@ static bool is_refused(const struct walk *w, size_t func)
 		return true;	/* text of init, our own module */
 	for (i = 0; i < f.nr && refused; i++)
 		refused = f.insns[i].mode == TRAMP_MODE_NONE ||
-			  probe_is_entry(f.insns[i].mode) ||
+			  (image && probe_is_entry(f.insns[i].mode)) ||
 			  (f.insns[i].mode == TRAMP_MODE_KPROBE && w->gate->kprobe_will_do &&
 			   (f.insns[i].reason == TRAMP_REASON_BLACKLISTED ||
 			    f.insns[i].reason == TRAMP_REASON_RCU_IDLE));
@@ -197,6 +198,7 @@ static void check(const struct gate *g)
 static void test_trap(void) { check(&gate_trap); }
 static void test_idle(void) { check(&gate_idle); }
 static void test_idt(void) { check(&gate_idt); }
+static void test_copying(void) { check(&gate_copying); }
 
 static void take_range(size_t func, void *arg)
 {
@@ -244,12 +246,14 @@ static void test_planted(void)
 	plant(&gate_trap, "__rcu_read_lock");
 	plant(&gate_idt, "load_current_idt");
 	plant(&gate_idle, "native_play_dead");
+	plant(&gate_copying, "memory_bm_find_bit");
 }
 
 static const struct ktap_test tests[] = {
 	{ "trap", test_trap, 200 },
 	{ "idle", test_idle, 200 },
 	{ "idt", test_idt, 200 },
+	{ "copying", test_copying, 200 },
 	{ "copied", test_copied, 60 },
 	{ "planted", test_planted, 400 },
 };
