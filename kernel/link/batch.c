@@ -64,7 +64,7 @@ static int open_part(struct work *w, struct tramp_refusal *why)
 	w->first = w->nr;
 	for (; w->nr < end; w->nr++, req++, join++) {
 		if (signal_pending(current))
-			return -ERESTARTSYS;
+			return -ERESTARTNOHAND;
 		err = w->b->fetch(w->b->arg, w->nr, req, why);
 		link = err ? ERR_PTR(err) :
 			     tramp_link_open(NULL, req, &w->born[w->nr].primer, why);
@@ -129,7 +129,7 @@ static int attach_part(struct work *w, struct tramp_refusal *why)
 		for (; nr--; at++)
 			note(w, at);
 		if (signal_pending(current))
-			err = -ERESTARTSYS;
+			err = -ERESTARTNOHAND;
 		tramp_turn_pass(&turn);
 	}
 	mutex_unlock(&tramp_mutex);

@@ -60,7 +60,7 @@ struct tramp_batch {
  * @why: why not
  *
  * Context: process, no locks, may sleep.
- * Return: 0 or a negative errno, see the UAPI header; -ERESTARTSYS if a signal came.
+ * Return: 0 or a negative errno, see the UAPI header; -ERESTARTNOHAND if a signal came.
  */
 int tramp_link_attach_batch(struct tramp_batch *b, struct tramp_refusal *why);
 

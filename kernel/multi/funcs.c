@@ -163,7 +163,7 @@ static int check_each(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 
 		if (i % 256 == 0) {
 			if (signal_pending(current))
-				return -ERESTARTSYS;
+				return -ERESTARTNOHAND;
 			cond_resched();
 		}
 		memset(&one, 0, sizeof(one));

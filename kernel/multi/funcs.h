@@ -75,7 +75,7 @@ struct tramp_funcs_req {
  * later ones are left out with ALREADY_ATTACHED, without @skip refused.
  *
  * Context: process, may sleep, without tramp_mutex: it may take seconds. A signal ends it.
- * Return: 0, -ERESTARTSYS, or another negative errno with its reason.
+ * Return: 0, -ERESTARTNOHAND, or another negative errno with its reason.
  */
 int tramp_funcs_create(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 		       struct tramp_funcs *hooked, struct tramp_refusal *why);

@@ -344,7 +344,7 @@ static int attach_chunk(struct tramp_multi *multi, unsigned long *sites, bool *e
 	for (i = 0; !err && joins && i < len; i++) {
 		if (!test_bit(first + i, multi->gate.foreign))
 			continue;
-		err = signal_pending(current) ? -ERESTARTSYS : join(multi, funcs[i], why);
+		err = signal_pending(current) ? -ERESTARTNOHAND : join(multi, funcs[i], why);
 		if (--joins % PARTS_AT_ONCE == 0)
 			breathe();
 	}
@@ -360,7 +360,7 @@ static int attach_chunks(struct tramp_multi *multi, bool *entered, struct tramp_
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	while (!err && multi->gate.nr_ready < multi->funcs.nr) {
 		if (signal_pending(current))
-			err = -ERESTARTSYS;
+			err = -ERESTARTNOHAND;
 		else
 			err = attach_chunk(multi, sites, entered, why);
 		breathe();

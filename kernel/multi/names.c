@@ -100,7 +100,7 @@ static int find_in_modules(struct search *s, u32 nr)
 		if (item->addr)
 			continue;
 		if (signal_pending(current))
-			return -ERESTARTSYS;
+			return -ERESTARTNOHAND;
 		/* It walks all symbols of the modules; before 6.2 those of the kernel, too. */
 		cond_resched();
 		item->addr = tramp_ksym_lookup(s->names->name[i]);

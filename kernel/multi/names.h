@@ -40,7 +40,7 @@ void tramp_func_names_free(struct tramp_func_names *names);
  * @why: MISSING_SYMBOL, NO_MEMORY
  *
  * Context: process, may sleep, without tramp_mutex: it goes through all symbols. A signal ends it.
- * Return: 0, -ERESTARTSYS, or another negative errno with its reason.
+ * Return: 0, -ERESTARTNOHAND, or another negative errno with its reason.
  */
 int tramp_func_names_find(const struct tramp_func_names *names, struct tramp_func_item *items,
 			  u32 nr, struct tramp_refusal *why);

@@ -151,7 +151,7 @@ static int read_btf(struct protos *p, struct btf *btf, const struct module *mod)
 
 	for (id = mod ? p->nr_types : 1; (t = btf_type_by_id(btf, id)); id++) {
 		if (interrupted(p))
-			return -ERESTARTSYS;
+			return -ERESTARTNOHAND;
 		if (id % 1024 == 0)
 			cond_resched();
 		if (BTF_INFO_KIND(t->info) == BTF_KIND_FUNC)
@@ -178,7 +178,7 @@ static int take_module_names(struct protos *p, bool *any)
 		*any = true;
 		/* A lookup may take milliseconds: see find_in_modules() in names.c. */
 		if (signal_pending(current))
-			return -ERESTARTSYS;
+			return -ERESTARTNOHAND;
 		cond_resched();
 		snprintf(full, sizeof(full), "%s:%s", mod->name, name);
 		if (tramp_ksym_lookup(full) == p->items[i].addr &&

@@ -18,7 +18,7 @@
  * (NO_BTF, AMBIGUOUS) or that may take arguments on the stack (TOO_MANY_ARGS, VARIADIC).
  *
  * Context: process, may sleep, without tramp_mutex. A signal ends it.
- * Return: 0, -ERESTARTSYS, or another negative errno with its reason.
+ * Return: 0, -ERESTARTNOHAND, or another negative errno with its reason.
  */
 int tramp_protos_check(struct tramp_func_item *items, u32 nr, struct tramp_refusal *why);
 

@@ -118,7 +118,7 @@ static int each_symbol(struct each *e, const char *name, unsigned long addr)
 	if (!KSYM(core_kernel_text)(addr))
 		return 0;
 	if (++e->calls % 1024 == 0 && signal_pending(current))
-		return -ERESTARTSYS;
+		return -ERESTARTNOHAND;
 	return e->fn(e->arg, name, addr);
 }
 

@@ -63,7 +63,7 @@ int tramp_text_unique(const struct module *mod, const char *name, unsigned long 
  *
  * There are some 150,000. The kernel must have kallsyms_on_each_symbol() (base/ksyms.h).
  * Context: process, may sleep. A signal ends it.
- * Return: 0, what @fn returned, or -ERESTARTSYS.
+ * Return: 0, what @fn returned, or -ERESTARTNOHAND.
  */
 int tramp_text_each_symbol(int (*fn)(void *arg, const char *name, unsigned long addr), void *arg);
 

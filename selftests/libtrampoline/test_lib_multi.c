@@ -153,17 +153,25 @@ static void on_tick(int sig)
 	ticks++;
 }
 
-/* A profiler's timer, quicker than the attach: it begins anew once, and the signals wait. */
+/*
+ * A profiler's timer, quicker than the attach. The handler has SA_RESTART. tramp_attach() begins
+ * anew once, and the signals wait. tramp_attach_multi() ends: it looks for the name among all
+ * symbols, which takes longer than a tick.
+ */
 static void test_signals(void)
 {
 	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
 	struct sigaction sa = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
+	const char *name = "do_unlinkat";
+	TRAMP_OPTS(tramp_multi_opts, opts, .names = &name, .cnt = 1);
 	struct sections *skel = need_sections(false);
 	struct tramp_link *link;
 	sigset_t blocked;
 
 	REQUIRE(!sigaction(SIGALRM, &sa, NULL), "%s", strerror(errno));
 	REQUIRE(!setitimer(ITIMER_REAL, &often, NULL), "%s", strerror(errno));
+	link = tramp_attach_multi(skel->progs.on_entry, &opts);
+	CHECK(!link && errno == EINTR, "by name: %s", strerror(link ? 0 : errno));
 	link = tramp_attach(skel->progs.on_entry, NULL);
 	setitimer(ITIMER_REAL, &never, NULL);
 	REQUIRE(link, "%s", tramp_last_error()->message);

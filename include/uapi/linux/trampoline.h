@@ -654,8 +654,8 @@ struct tramp_session_words {
  *  EINVAL      NORETURN; AMBIGUOUS*, VARIADIC*, ARG_TYPE*
  *  ENOENT      NO_BTF*
  *  EOPNOTSUPP  TOO_MANY_ARGS*
- * EINTR: a signal came before all was attached. Nothing is left. (With SA_RESTART, or without a
- * handler, it begins anew.)
+ * EINTR: a signal that has a handler came before all was attached, with SA_RESTART as well. Nothing
+ * is left. (Where none has run, as after a stop or a freeze, it begins anew.)
  */
 struct tramp_attach_multi {
 	__u32 size;
@@ -700,8 +700,8 @@ struct tramp_attach_multi {
  * may be at the place of another one. The links' file descriptors become valid all together. On
  * failure nothing is left behind and no fd was handed out.
  *
- * A signal ends it: EINTR, and nothing is left behind. (With SA_RESTART, or without a handler, it
- * begins anew.) Other callers of the module wait for a part of the batch at most, for less than a
+ * A signal that has a handler ends it, with SA_RESTART as well: EINTR, and nothing is left behind.
+ * (Where none has run, as after a stop or a freeze, it begins anew.) Other callers of the module wait for a part of the batch at most, for less than a
  * second.
  *
  * Errors besides those of ATTACH: EINTR. EINVAL (SYNTAX): @count or @item_size out of its range,

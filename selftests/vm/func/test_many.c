@@ -255,10 +255,10 @@ static void noticed(int sig)
 	(void)sig;
 }
 
-/* A signal ends it, at whatever moment, and nothing is left. */
+/* A signal ends it, at whatever moment and with SA_RESTART as well, and nothing is left. */
 static void test_signals(void)
 {
-	const struct sigaction act = { .sa_handler = noticed };
+	const struct sigaction act = { .sa_handler = noticed, .sa_flags = SA_RESTART };
 	struct itimerval timer = {};
 	int us, err, ended = 0;
 	uint32_t i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Signals at random moments of an attach to many functions, deadly ones and one that has a
- * handler: it is whole, or nothing is left. Afterwards the kernel's text, the functions that
+ * Signals at random moments of an attach to many functions, deadly ones, one that has a handler,
+ * and stops: it is whole, or nothing is left. Afterwards the kernel's text, the functions that
  * ftrace has patched, the images and the memory are as before.
  *
  * Environment: MULTI_KILLS, how many signals, default 8; MULTI_KILLED, functions in an attach,
@@ -42,7 +42,7 @@ static void ignore(int sig)
 /* Attach, until a signal comes. One that has a handler lets it say what came of it. */
 static void child(struct many *m)
 {
-	const struct sigaction handler = { .sa_handler = ignore };
+	const struct sigaction handler = { .sa_handler = ignore, .sa_flags = SA_RESTART };
 	uint64_t start;
 	int err;
 
@@ -148,8 +148,51 @@ static void test_killed(void)
 	free(m);
 }
 
+/* A task that is stopped inside, and goes on, has its attachment: it is no EINTR. */
+static void test_stopped(void)
+{
+	struct many *m = many_new();
+	uint64_t state = rnd_seed(), longest;
+	int i, status, stops = 0;
+	pid_t pid;
+
+	dev = fixture_open("about attachments of many functions, which 6.1 has not");
+	skel = FIXTURE_LOAD(multi);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	REQUIRE(shared != MAP_FAILED, "mmap: %s", strerror(errno));
+	many_fill(m, 4096);
+	longest = time_of_attach(m);
+	for (i = 0; i < 4 && ktap_failures() < 5; i++) {
+		shared->stage = BEFORE;
+		pid = fork();
+		REQUIRE(pid >= 0, "fork: %s", strerror(errno));
+		if (!pid)
+			child(m);
+		while (shared->stage == BEFORE)
+			usleep(100);
+		usleep(rnd(&state) % longest / 1000);
+		stops += shared->stage == INSIDE;
+		kill(pid, SIGSTOP);
+		REQUIRE(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status),
+			"status %#x", status);
+		kill(pid, SIGCONT);
+		while (shared->stage == INSIDE && !waitpid(pid, &status, WNOHANG))
+			usleep(1000);
+		CHECK_EQ(shared->stage, ATTACHED, "round %d", i);
+		CHECK_EQ(tramp_module().links, 1, "links in round %d", i);
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+	}
+	ktap_note("%d stops inside", stops);
+	CHECK(stops, "no stop came inside");
+	check_nothing_left();
+	free(m);
+}
+
 static const struct ktap_test tests[] = {
 	{ "killed", test_killed, 240 },
+	{ "stopped", test_stopped, 120 },
 };
 
 KTAP_MAIN(tests)
