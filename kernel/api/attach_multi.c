@@ -154,7 +154,7 @@ long tramp_run_attach_multi(union tramp_arg *arg, const struct tramp_user *user)
 	err = check(multi, user->why);
 	if (err)
 		return tramp_reply(user, arg, err);
-	items = kvcalloc(multi->nr, sizeof(*items), GFP_KERNEL);
+	items = kvcalloc(multi->nr, sizeof(*items), GFP_KERNEL_ACCOUNT);
 	err = items ? attach(multi, items, user) :
 		      tramp_refuse(user->why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	kvfree(items);

@@ -199,9 +199,10 @@ int tramp_link_attach_batch(struct tramp_batch *b, struct tramp_refusal *why)
 	int err = 0;
 
 	b->failed = b->count;
-	w.born = kvcalloc(b->count, sizeof(*w.born), GFP_KERNEL);
-	w.reqs = kvmalloc_array(part, sizeof(*w.reqs), GFP_KERNEL);
-	w.joins = kvmalloc_array(part, sizeof(*w.joins), GFP_KERNEL);
+	/* Held while requests are read, which the caller's memory may delay. */
+	w.born = kvcalloc(b->count, sizeof(*w.born), GFP_KERNEL_ACCOUNT);
+	w.reqs = kvmalloc_array(part, sizeof(*w.reqs), GFP_KERNEL_ACCOUNT);
+	w.joins = kvmalloc_array(part, sizeof(*w.joins), GFP_KERNEL_ACCOUNT);
 	if (!w.born || !w.reqs || !w.joins)
 		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	while (!err && w.nr < b->count)

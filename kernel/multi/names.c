@@ -49,8 +49,9 @@ int tramp_func_names_copy(struct tramp_func_names *names, u64 from, u32 len, u32
 	if (len > TRAMP_MULTI_NAMES_MAX)
 		return tramp_refuse(why, TRAMP_REASON_SYNTAX, 0, "%u bytes of names, at most %u",
 				    len, TRAMP_MULTI_NAMES_MAX);
-	names->text = kvmalloc(len ?: 1, GFP_KERNEL);
-	names->name = kvmalloc_array(nr, sizeof(*names->name), GFP_KERNEL);
+	/* Held while the caller's memory is read, which may delay that. */
+	names->text = kvmalloc(len ?: 1, GFP_KERNEL_ACCOUNT);
+	names->name = kvmalloc_array(nr, sizeof(*names->name), GFP_KERNEL_ACCOUNT);
 	if (!names->text || !names->name)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	if (copy_from_user(names->text, u64_to_user_ptr(from), len))
