@@ -66,6 +66,6 @@ long tramp_run_attach(union tramp_arg *arg, const struct tramp_user *user)
 	/* reply() has copied it already: from then on the fd can be used. */
 	if (!err)
 		return 0;
-	arg->attach.link_fd = -1;
+	tramp_fill_attach(&arg->attach, &(struct tramp_described){}, -1);
 	return tramp_reply(user, arg, err);
 }

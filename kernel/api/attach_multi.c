@@ -109,6 +109,18 @@ static int take_functions(const struct tramp_attach_multi *multi, struct tramp_f
 	return err;
 }
 
+/* The number of the item that has a function; @nr if there is none. */
+static u32 find_item(const struct tramp_func_item *items, u32 nr, unsigned long func)
+{
+	u32 i;
+
+	for (i = 0; func && i < nr; i++) {
+		if (items[i].addr == func)
+			return items[i].index;
+	}
+	return nr;
+}
+
 static int attach(struct tramp_attach_multi *multi, struct tramp_func_item *items,
 		  const struct tramp_user *user)
 {
@@ -138,8 +150,11 @@ static int attach(struct tramp_attach_multi *multi, struct tramp_func_item *item
 		multi->failed = funcs.failed;
 	}
 	tramp_func_names_free(&names);
-	if (!err)
+	if (!err) {
 		err = tramp_link_attach(&tramp_multi_ops, &req.attach, reply, &to, user->why);
+		if (err)
+			multi->failed = find_item(items, multi->nr, req.blamed);
+	}
 	tramp_funcs_free(&req.funcs);
 	tramp_funcs_free(&req.hooked);
 	return err;
@@ -162,5 +177,7 @@ long tramp_run_attach_multi(union tramp_arg *arg, const struct tramp_user *user)
 	if (!err)
 		return 0;
 	multi->link_fd = -1;
+	multi->link_id = multi->nr_attached = multi->kind = 0;
+	multi->key = 0;
 	return tramp_reply(user, arg, err);
 }

@@ -13,7 +13,8 @@
  *    to ftrace. A call that enters while the bytes change sees the NOP or the CALL.
  *  - switch: modify_ftrace_direct() first sends hits through its entry code, then
  *    changes the address in the table, then makes the bytes call the new image. So
- *    each hit takes the old image or the new one. The old one is retired
+ *    each hit takes the old image or the new one, but for those that ftrace takes for a
+ *    recursion (docs/limits.md). The old one is retired
  *    (base/retire.c); until then it stays complete.
  *  - detach: the bytes become a NOP. Tasks may still be on their way into the image
  *    or into ftrace's entry code with our ops in hand: both are retired.
@@ -199,26 +200,32 @@ static bool any_calls(const unsigned long *funcs, u32 nr, unsigned long code)
 	return false;
 }
 
-static int check_many(const unsigned long *ips, u32 nr, struct tramp_refusal *why)
+static int check_many(const unsigned long *ips, u32 nr, unsigned long *blamed,
+		      struct tramp_refusal *why)
 {
 	int err = 0;
 	u32 i;
 
-	for (i = 0; !err && i < nr; i++)
+	for (i = 0; !err && i < nr; i++) {
 		err = tramp_site_check(ips[i], why);
+		if (err == -EBUSY)
+			*blamed = ips[i];
+	}
 	return err;
 }
 
 int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
-			   struct tramp_site **out, bool *entered, struct tramp_refusal *why)
+			   struct tramp_site **out, bool *entered, unsigned long *blamed,
+			   struct tramp_refusal *why)
 {
 	struct tramp_site *site;
-	unsigned long blamed;
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
 	*entered = false;
-	err = check_many(ips, nr, why) ?: tramp_ftrace_room(nr, why) ?: tramp_ftrace_hold(why);
+	*blamed = 0;
+	err = check_many(ips, nr, blamed, why) ?: tramp_ftrace_room(nr, why) ?:
+	      tramp_ftrace_hold(why);
 	if (err)
 		return err;
 	site = alloc_many(ips, nr, sizeof(*site), why);
@@ -233,10 +240,11 @@ int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
 	if (err && !any_calls(ips, nr, code)) {
 		/* For a moment the ops may have been on ftrace's list: free nothing here. */
 		if (err == -EBUSY)
-			check_many(ips, nr, why);
+			check_many(ips, nr, blamed, why);
 		/* If the patch has gone by now, nobody knows whose it was. */
-		blamed = nr == 1 || err != -EBUSY ? ips[0] : tramp_ipmodify_among(ips, nr);
-		err = tramp_site_error(err, blamed, why);
+		if (err == -EBUSY && !*blamed)
+			*blamed = nr == 1 ? ips[0] : tramp_ipmodify_among(ips, nr);
+		err = tramp_site_error(err, err == -EBUSY ? *blamed : ips[0], why);
 		tramp_site_retire(site);
 		*entered = true;
 		return err;
@@ -255,7 +263,8 @@ static u32 alone;	/* tramp_mutex */
 int tramp_site_attach_alone(unsigned long ip, unsigned long code, struct tramp_site **out,
 			    bool *entered, struct tramp_refusal *why)
 {
-	int err = tramp_site_attach_many(&ip, 1, code, out, entered, why);
+	unsigned long blamed;
+	int err = tramp_site_attach_many(&ip, 1, code, out, entered, &blamed, why);
 
 	alone += !err;
 	return err;

@@ -92,6 +92,7 @@ int tramp_site_attach_alone(unsigned long ip, unsigned long code, struct tramp_s
  * @code: the image's address
  * @site: (out) all of them as one
  * @entered: as above
+ * @blamed: (out) on failure: the site that @why is about, 0 if it is about none
  * @why: why not; its address is that of who holds a function, or of the site that is live-patched
  *
  * One update of ftrace for all of them, and all of them or none.
@@ -99,7 +100,8 @@ int tramp_site_attach_alone(unsigned long ip, unsigned long code, struct tramp_s
  * Return: 0 or a negative errno.
  */
 int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
-			   struct tramp_site **site, bool *entered, struct tramp_refusal *why);
+			   struct tramp_site **site, bool *entered, unsigned long *blamed,
+			   struct tramp_refusal *why);
 
 /**
  * tramp_site_attach_each() - make many functions call an image each

@@ -177,23 +177,23 @@ int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tra
 	int err = 0;
 
 	lockdep_assert_held(&tramp_mutex);
-	if (!c)
-		err = tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	tramp_turn_begin(&turn);
 	for (; !err && at < *nr && (!at || !tramp_turn_over(&turn)); at++) {
 		later = NULL;
-		err = tramp_target_enlist(items[at].member, items[at].req, &later, why);
+		/* One by one where there is no memory for more. */
+		err = tramp_target_enlist(items[at].member, items[at].req, c ? &later : NULL, why);
 		if (err == -EAGAIN && !c->nr)
 			err = tramp_target_enlist(items[at].member, items[at].req, NULL, why);
 		if (err)
 			break;
-		tramp_coming_note(c, later, at);
+		if (c)
+			tramp_coming_note(c, later, at);
 	}
 	/* The next part begins with it. */
 	if (err == -EAGAIN)
 		err = 0;
 	done = at;
-	if (!err)
+	if (!err && c)
 		err = attach_coming(c, &done, why);
 	*nr = done;
 	while (at-- > (err ? 0 : done))

@@ -136,7 +136,7 @@ static int attach_part(struct work *w, struct tramp_refusal *why)
 	return err;
 }
 
-static int reply_all(const struct work *w)
+static int reply_all(struct work *w)
 {
 	const struct tramp_member *member;
 	struct tramp_described d = {};
@@ -154,6 +154,8 @@ static int reply_all(const struct work *w)
 		d.reason = born->reason;
 		d.addr = born->addr;
 		err = w->b->reply(w->b->arg, i, &d, born->primer.fd);
+		if (err)
+			w->b->failed = i;
 		cond_resched();
 	}
 	return err;

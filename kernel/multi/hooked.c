@@ -222,7 +222,8 @@ static int make_set(struct tramp_hooked *h, const struct tramp_member *member,
 }
 
 struct tramp_hooked *tramp_hooked_attach(const struct tramp_member *member,
-					 struct tramp_funcs *funcs, struct tramp_refusal *why)
+					 struct tramp_funcs *funcs, unsigned long *blamed,
+					 struct tramp_refusal *why)
 {
 	struct tramp_multi_req req = {};
 	struct tramp_hooked *h;
@@ -235,6 +236,7 @@ struct tramp_hooked *tramp_hooked_attach(const struct tramp_member *member,
 	if (!err) {
 		swap(req.funcs, *funcs);
 		err = tramp_multi_attach(&h->entry, &req.attach, why);
+		*blamed = req.blamed;
 		tramp_funcs_free(&req.funcs);
 	}
 	if (!err) {

@@ -177,6 +177,8 @@ static int join(struct tramp_multi *multi, unsigned long func, struct tramp_refu
 	err = tramp_target_join(member, func, why);
 	if (err)
 		gate_leave(&multi->gate, member);
+	if (err && err != -ENOMEM)
+		multi->blamed = func;
 	return err;
 }
 
@@ -323,6 +325,7 @@ static int attach_chunk(struct tramp_multi *multi, unsigned long *sites, bool *e
 	u32 i, nr = 0, joins = 0, first = multi->gate.nr_ready, chunk = first / TRAMP_MULTI_CHUNK;
 	const unsigned long *funcs = chunk_funcs(multi, chunk);
 	u32 len = chunk_len(multi, chunk);
+	unsigned long blamed = 0;
 	bool maybe = false;
 	int err = 0;
 
@@ -336,8 +339,12 @@ static int attach_chunk(struct tramp_multi *multi, unsigned long *sites, bool *e
 	}
 	if (nr)
 		err = tramp_site_attach_many(sites, nr, tramp_gate_code(&multi->gate),
-					     &multi->sites[chunk], &maybe, why);
+					     &multi->sites[chunk], &maybe, &blamed, why);
 	*entered |= maybe || !err;
+	for (i = 0; blamed && i < len; i++) {
+		if (tramp_site_of(funcs[i]) == blamed)
+			multi->blamed = funcs[i];
+	}
 	if (err)
 		return err;
 	multi->gate.nr_ready += len;
@@ -480,7 +487,7 @@ int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *a
 	tramp_multi_get(multi);
 	err = make_slot(multi, member->slot, why);
 	if (!err && req->hooked.nr) {
-		multi->hooked = tramp_hooked_attach(member, &req->hooked, why);
+		multi->hooked = tramp_hooked_attach(member, &req->hooked, &multi->blamed, why);
 		err = PTR_ERR_OR_ZERO(multi->hooked);
 		if (err)
 			multi->hooked = NULL;
@@ -488,6 +495,7 @@ int tramp_multi_attach(struct tramp_member *member, const struct tramp_attach *a
 	if (!err)
 		err = attach(multi, list_of(member), &gone, why);
 	if (err) {
+		req->blamed = multi->blamed;
 		if (multi->hooked)
 			tramp_hooked_detach(multi->hooked);
 		list_del(&member->node);

@@ -24,6 +24,7 @@ struct tramp_hooked;
  * @returns: the program runs when they return
  * @by_map: it runs at both, if it is a plain kprobe program (prog/session.c)
  * @session: it runs at both; set by tramp_multi_check_prog()
+ * @blamed: (out) on failure: the function that it failed at, 0 if it was at none
  */
 struct tramp_multi_req {
 	struct tramp_attach attach;
@@ -32,6 +33,7 @@ struct tramp_multi_req {
 	bool returns;
 	bool by_map;
 	bool session;
+	unsigned long blamed;
 };
 
 /**
@@ -68,6 +70,7 @@ int tramp_multi_check_prog(struct tramp_multi_req *req, struct tramp_refusal *wh
  * @stays: ftrace has shut down and has left calls
  * @link: struct bpf_kprobe_multi_link as far as helpers read it; NULL for a program that
  *	has other helpers
+ * @blamed: the function that attaching has failed at, or 0
  * @sites: the sites, each for TRAMP_MULTI_CHUNK functions in the order of @funcs, the last for
  *	the rest; NULL where no function calls the gate
  *
@@ -92,6 +95,7 @@ struct tramp_multi {
 	bool keeps_modules;
 	bool stays;
 	void *link;
+	unsigned long blamed;
 	struct tramp_site *sites[];
 };
 

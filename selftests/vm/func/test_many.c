@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -250,6 +251,31 @@ static void test_refused(void)
 	check_nothing_left();
 }
 
+/* The second page of requests can be read and not be answered to: the item at its start is named. */
+static void test_unanswered(void)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	const uint32_t nr = 2 * page / sizeof(item[0]);
+	char *pages;
+	int err;
+
+	setup();
+	pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(pages != MAP_FAILED, "mmap: %s", strerror(errno));
+	memcpy(pages, item, nr * sizeof(item[0]));
+	REQUIRE(!mprotect(pages + page, page, PROT_READ), "mprotect: %s", strerror(errno));
+	cmd = (struct tramp_attach_batch){ .size = sizeof(cmd), .count = nr,
+					   .item_size = sizeof(item[0]),
+					   .items = (uintptr_t)pages };
+	err = ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd) ? -errno : 0;
+	CHECK_EQ(err, -EFAULT, "%u items", nr);
+	CHECK_EQ(cmd.failed, page / sizeof(item[0]), "the item");
+	CHECK_EQ(tramp_module().links, 0, "links");
+	CHECK_EQ(tramp_module().targets, 0, "functions");
+	munmap(pages, 2 * page);
+	check_nothing_left();
+}
+
 static void noticed(int sig)
 {
 	(void)sig;
@@ -465,6 +491,7 @@ static const struct ktap_test tests[] = {
 	{ "exit", test_exit, 60 },
 	{ "pairs", test_pairs, 120 },
 	{ "refused", test_refused, 60 },
+	{ "unanswered", test_unanswered, 60 },
 	{ "signals", test_signals, 60 },
 	{ "leaves", test_leaves, 60 },
 	{ "changed", test_changed, 60 },
