@@ -144,8 +144,11 @@ static void release_work(struct work_struct *work)
 void tramp_stay_loaded(void)
 {
 	pr_err("ftrace has shut down: this module cannot be unloaded any more\n");
-	for (;;)
-		schedule_timeout_idle(HZ);
+	for (;;) {
+		/* The machine may still be suspended. */
+		set_current_state(TASK_IDLE | TASK_FREEZABLE);
+		schedule_timeout(HZ);
+	}
 }
 
 void tramp_ftrace_on_exit(void)

@@ -355,16 +355,19 @@ int __init tramp_probe_opt_init(void)
 
 void tramp_probe_opt_drain(void)
 {
-	bool empty;
+	u32 left, optimised;
 
 	do {
 		flush();
 		mutex_lock(&tramp_mutex);
-		empty = list_empty(&queue) && list_empty(&again);
+		/* Also those that the worker has in hand while it lets others have the mutex. */
+		tramp_probe_totals(&left, &optimised);
 		mutex_unlock(&tramp_mutex);
-		if (!empty)
-			schedule_timeout_idle(RETRY_DELAY);
-	} while (!empty);
+		if (left) {
+			set_current_state(TASK_IDLE | TASK_FREEZABLE);
+			schedule_timeout(RETRY_DELAY);
+		}
+	} while (left);
 }
 
 void tramp_probe_opt_exit(void)
