@@ -126,15 +126,16 @@ static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
 #endif
 
 /*
- * rcu_is_watching() without a call, and without its look at preemption: where RCU does not watch,
- * no task moves to another CPU. The names of its parts changed in 6.12.
+ * rcu_is_watching() without a call, for any context. The count is read in one instruction: a task
+ * that is moved to another CPU meanwhile has read that of a CPU that it was on. The names of its
+ * parts changed in 6.12.
  */
 static __always_inline bool tramp_rcu_watching(void)
 {
 #if defined(CT_RCU_WATCHING)
-	return ct_rcu_watching() & CT_RCU_WATCHING;
+	return raw_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
 #elif defined(RCU_DYNTICKS_IDX)
-	return ct_dynticks() & RCU_DYNTICKS_IDX;
+	return raw_cpu_read(context_tracking.state.counter) & RCU_DYNTICKS_IDX;
 #else
 	return rcu_is_watching();
 #endif
