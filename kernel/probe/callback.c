@@ -9,8 +9,14 @@
  *
  * Execution. A callback runs with preemption off and reads the set once. A set that was replaced
  * is retired (base/retire.c). One ftrace_ops serves all entries, by its filter: its callback looks
- * the probe up in the table under RCU, and ignores what is not there. unregister_kprobe() waits
- * for the handlers.
+ * the probe up in the table under RCU, and ignores what is not there.
+ *
+ * unregister_kprobe() waits for handlers, by synchronize_rcu(). Before 6.3 that is not all of
+ * them: a kprobe at an idle function's entry is called by ftrace where RCU does not watch. So a
+ * kprobe is retired as well, like the set that it runs. Where ftrace has shut down, that function
+ * may fail, without a word (before 6.12). It leaves the kprobe in the kernel's table, with an
+ * address of NULL. Such a kprobe is never freed, and runs nothing any more. As part of an
+ * aggregate it may still be called, so this module stays.
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
@@ -25,7 +31,8 @@
 
 struct tramp_probe_kp {
 	struct kprobe kp;
-	struct tramp_probe *probe;
+	struct tramp_probe *probe;	/* NULL: it could not be unregistered */
+	struct tramp_retire retire;
 };
 
 /*
@@ -46,7 +53,10 @@ static notrace void run_probe(struct tramp_probe *probe, struct pt_regs *regs)
 
 static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
 {
-	run_probe(container_of(kp, struct tramp_probe_kp, kp)->probe, regs);
+	struct tramp_probe *probe = READ_ONCE(container_of(kp, struct tramp_probe_kp, kp)->probe);
+
+	if (probe)
+		run_probe(probe, regs);
 	return 0;
 }
 
@@ -78,6 +88,8 @@ static int attach_kprobe(struct tramp_probe *probe, struct tramp_refusal *why)
 	err = register_kprobe(&kp->kp);
 	if (err) {
 		kfree(kp);
+		if (err == -ENOMEM)
+			return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 		/* The reason why it had to be a kprobe says more than the refusal. */
 		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_KPROBE_REFUSED,
 				    probe->addr, "register_kprobe: error %d", err);
@@ -86,11 +98,35 @@ static int attach_kprobe(struct tramp_probe *probe, struct tramp_refusal *why)
 	return 0;
 }
 
-static void detach_kprobe(struct tramp_probe *probe)
+u64 tramp_probe_callback_missed(const struct tramp_probe *probe)
 {
-	unregister_kprobe(&probe->kp->kp);
-	kfree(probe->kp);
+	lockdep_assert_held(&tramp_mutex);
+	/* data_race(): the kernel counts by a plain ++, on any CPU. */
+	return probe->kp ? data_race(READ_ONCE(probe->kp->kp.nmissed)) : 0;
+}
+
+static void kp_retired(struct tramp_retire *r)
+{
+	kfree(container_of(r, struct tramp_probe_kp, retire));
+}
+
+/* Return: its misses, those while it was unregistered among them. */
+static u64 detach_kprobe(struct tramp_probe *probe)
+{
+	static const struct tramp_retire_ops ops = { .free = kp_retired };
+	struct tramp_probe_kp *kp = probe->kp;
+	u64 missed;
+
+	unregister_kprobe(&kp->kp);
+	missed = tramp_probe_callback_missed(probe);
 	probe->kp = NULL;
+	if (kp->kp.addr) {
+		tramp_retire_add(&kp->retire, &ops);
+	} else {
+		WRITE_ONCE(kp->probe, NULL);
+		__module_get(THIS_MODULE);
+	}
+	return missed;
 }
 
 /* Through ftrace ------------------------------------------------------------- */
@@ -106,7 +142,7 @@ static notrace void on_ftrace(unsigned long ip, unsigned long parent_ip, struct 
 	preempt_disable_notrace();
 	probe = tramp_probe_lookup(ip);
 	/* The filter keeps an entry that was to go when there was no memory to change it. */
-	if (!probe || probe->mode != TRAMP_MODE_FTRACE_OPS)
+	if (!probe || READ_ONCE(probe->mode) != TRAMP_MODE_FTRACE_OPS)
 		goto out;
 	bit = ftrace_test_recursion_trylock(ip, parent_ip);
 	if (bit < 0 || !regs) {
@@ -133,7 +169,8 @@ static int attach_ftrace(struct tramp_probe *probe, struct tramp_refusal *why)
 {
 	int err;
 
-	err = ftrace_set_filter_ip(&entry_ops, probe->addr, 0, 0);
+	/* The first resets the filter: there may have been no memory to take the last one out. */
+	err = ftrace_set_filter_ip(&entry_ops, probe->addr, 0, !nr_entries);
 	if (!err && !nr_entries) {
 		err = register_ftrace_function(&entry_ops);
 		if (err)
@@ -160,13 +197,6 @@ static void detach_ftrace(struct tramp_probe *probe)
 	ftrace_set_filter_ip(&entry_ops, probe->addr, 1, 0);
 }
 
-u64 tramp_probe_callback_missed(const struct tramp_probe *probe)
-{
-	lockdep_assert_held(&tramp_mutex);
-	/* data_race(): the kernel counts by a plain ++, on any CPU. */
-	return probe->kp ? data_race(READ_ONCE(probe->kp->kp.nmissed)) : 0;
-}
-
 int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why)
 {
 	lockdep_assert_held(&tramp_mutex);
@@ -175,11 +205,18 @@ int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal 
 	return attach_kprobe(probe, why);
 }
 
-void tramp_probe_callback_detach(struct tramp_probe *probe)
+u64 tramp_probe_callback_detach(struct tramp_probe *probe)
 {
 	lockdep_assert_held(&tramp_mutex);
-	if (probe->mode == TRAMP_MODE_FTRACE_OPS)
-		detach_ftrace(probe);
-	else
-		detach_kprobe(probe);
+	if (probe->mode != TRAMP_MODE_FTRACE_OPS)
+		return detach_kprobe(probe);
+	detach_ftrace(probe);
+	return 0;
+}
+
+void tramp_probe_callback_exit(void)
+{
+	/* Otherwise ftrace has it for ever, and this module does not go. */
+	if (!nr_entries)
+		ftrace_free_filter(&entry_ops);
 }

@@ -153,8 +153,14 @@ void tramp_probe_opt_exit(void);
  */
 int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why);
 
-/* No hit reaches it when this returned; its set may still be in use. */
-void tramp_probe_callback_detach(struct tramp_probe *probe);
+/*
+ * No hit reaches it when this returned; its set may still be in use. Return: what
+ * tramp_probe_callback_missed() would say at the end.
+ */
+u64 tramp_probe_callback_detach(struct tramp_probe *probe);
+
+/* Module exit: no probe is left. */
+void tramp_probe_callback_exit(void);
 
 /*
  * Hits that a kernel kprobe has skipped since it was registered: another one was running

@@ -134,7 +134,10 @@ static int hook(struct tramp_refusal *why)
 		filtered = true;
 		err = register_ftrace_function(&hook_ops);
 	}
-	if (err == -EBUSY && !READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
+	if (err == -ENOMEM)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	if (err == -ENODEV ||
+	    (err == -EBUSY && !READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled)))
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	if (err)
 		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, func,

@@ -169,7 +169,7 @@ static void abandon(struct tramp_probe *probe)
 	list_del_init(&probe->opt);
 	drop_image(probe);
 	tramp_set_clear(&probe->set);
-	probe->mode = TRAMP_MODE_NONE;
+	WRITE_ONCE(probe->mode, TRAMP_MODE_NONE);
 }
 
 void tramp_probe_remove(struct tramp_probe *probe)
@@ -221,14 +221,14 @@ static int start_as(struct tramp_probe *probe, struct tramp_place *place,
 {
 	int err;
 
-	probe->mode = mode;
+	WRITE_ONCE(probe->mode, mode);
 	err = clear_regions(probe->addr, why);
 	if (!err && mode == TRAMP_MODE_INT3)
 		err = start_int3(probe, place, arm, why);
 	else if (!err)
 		err = update(probe, why) ?: tramp_probe_callback_attach(probe, why);
 	if (err)
-		probe->mode = TRAMP_MODE_NONE;
+		WRITE_ONCE(probe->mode, TRAMP_MODE_NONE);
 	return err;
 }
 
@@ -272,6 +272,8 @@ static int start(struct tramp_probe *probe, struct tramp_place *place,
 	/* Without the hook (a live patch holds it, say) only a kernel kprobe is left. */
 	if (mode == TRAMP_MODE_INT3) {
 		probe->hooked = !tramp_probe_hook_get(&first);
+		if (first.reason == TRAMP_REASON_NO_MEMORY)
+			return tramp_refuse(why, first.reason, 0, NULL);
 		if (!probe->hooked) {
 			mode = TRAMP_MODE_KPROBE;
 			probe->reason = first.reason;
@@ -427,7 +429,8 @@ int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req
 	}
 	member->point = &probe->point;
 	/* Less the misses of a kernel kprobe so far: they come in again with the later ones. */
-	tramp_counts_add_misses(member->counts, -tramp_probe_callback_missed(probe));
+	if (!fresh)
+		tramp_counts_add_misses(member->counts, -tramp_probe_callback_missed(probe));
 	member->no_jump = no_jump;
 	member->key = probe->key;
 	return 0;
@@ -472,15 +475,10 @@ static void stop(struct tramp_probe *probe, struct tramp_member *member)
 		tramp_retire_add(&probe->retire, &probe_retire_ops);
 		break;
 	default:
-		tramp_probe_callback_detach(probe);
+		/* The kernel kprobe goes; the member keeps the misses that it counted. */
+		tramp_counts_add_misses(member->counts, tramp_probe_callback_detach(probe));
 		tramp_probe_remove(probe);
 	}
-}
-
-/* The kernel kprobe goes; the member keeps the misses that it counted. */
-static void keep_misses(struct tramp_probe *probe, struct tramp_member *member)
-{
-	tramp_counts_add_misses(member->counts, tramp_probe_callback_missed(probe));
 }
 
 void tramp_probe_detach(struct tramp_member *member)
@@ -488,7 +486,8 @@ void tramp_probe_detach(struct tramp_member *member)
 	struct tramp_probe *probe = tramp_probe_of(member);
 
 	lockdep_assert_held(&tramp_mutex);
-	keep_misses(probe, member);
+	if (probe->nr > 1)
+		tramp_counts_add_misses(member->counts, tramp_probe_callback_missed(probe));
 	list_del(&member->node);
 	probe->nr--;
 	probe->no_jump -= member->no_jump;
@@ -568,6 +567,7 @@ static void forget_in(struct tramp_probe *probe, void *arg)
 {
 	const struct going *going = arg;
 	struct tramp_member *member;
+	u64 missed;
 
 	if (probe->module != going->mod)
 		return;
@@ -575,9 +575,9 @@ static void forget_in(struct tramp_probe *probe, void *arg)
 		/* Other bytes may stand there by now: nobody executes them any more. */
 		WRITE_ONCE(probe->text, TRAMP_TEXT_ORIGINAL);
 	} else {
+		missed = tramp_probe_callback_detach(probe);
 		list_for_each_entry(member, &probe->members, node)
-			keep_misses(probe, member);
-		tramp_probe_callback_detach(probe);
+			tramp_counts_add_misses(member->counts, missed);
 	}
 	abandon(probe);
 	probe->reason = TRAMP_REASON_MODULE_GONE;
@@ -624,6 +624,7 @@ void tramp_probe_exit(void)
 	tramp_probe_hook_exit();
 	tramp_probe_opt_exit();
 	tramp_probe_trap_exit();
+	tramp_probe_callback_exit();
 	/* Modules still go. */
 	mutex_lock(&tramp_mutex);
 	tramp_map_forget(NULL);

@@ -21,7 +21,10 @@ enum tramp_probe_text {
 	TRAMP_TEXT_JUMP,	/* jmp to the image, and int3s for the rest of the region */
 };
 
-/* One probed address. tramp_mutex protects everything but @hash, @go and @set. */
+/*
+ * One probed address. tramp_mutex protects everything but @hash, @go and @set. @mode, @text and
+ * @intruded are written under it, and read without it as well, marked.
+ */
 struct tramp_probe {
 	struct tramp_point point;	/* as its members see it */
 	struct hlist_node hash;		/* in the table; read by the int3 handler under RCU */
