@@ -192,7 +192,7 @@ static int resolve_type(struct btf *btf, u32 btf_id, struct tramp_func *func,
 			return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, 0, "%s", func->name);
 	}
 	/* In that very module, not in the first that has such a name. */
-	func->addr = lookup(mod ? mod->name : "", func->name);
+	func->addr = mod ? tramp_text_in_module(mod, func->name) : tramp_ksym_lookup(func->name);
 	if (!func->addr)
 		err = tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", func->name);
 	else

@@ -165,7 +165,7 @@ static int read_btf(struct protos *p, struct btf *btf, const struct module *mod)
 /* Take down the names of the functions in modules. Return: whether there are any. */
 static int take_module_names(struct protos *p, bool *any)
 {
-	char full[MODULE_NAME_LEN + KSYM_NAME_LEN], name[KSYM_NAME_LEN];
+	char name[KSYM_NAME_LEN];
 	struct module *mod;
 	int err = 0;
 	u32 i;
@@ -180,8 +180,7 @@ static int take_module_names(struct protos *p, bool *any)
 		if (signal_pending(current))
 			return -ERESTARTNOHAND;
 		cond_resched();
-		snprintf(full, sizeof(full), "%s:%s", mod->name, name);
-		if (tramp_ksym_lookup(full) == p->items[i].addr &&
+		if (tramp_text_in_module(mod, name) == p->items[i].addr &&
 		    !tramp_text_unique(mod, name, p->items[i].addr, NULL))
 			err = take_name(p, name, p->items[i].addr);
 		else

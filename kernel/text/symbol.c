@@ -34,13 +34,23 @@ bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym)
 	return offset < sym->size;
 }
 
+/*
+ * Text of the kernel proper, also that of the start-up: it is gone, but BTF has its functions'
+ * prototypes.
+ */
+static bool is_core_text(unsigned long addr)
+{
+	return KSYM(core_kernel_text)(addr) ||
+	       (addr >= tramp_ksyms._sinittext && addr < tramp_ksyms._einittext);
+}
+
 /* Whether it is no data, of which there may be some of the same name (CONFIG_KALLSYMS_ALL). */
 static bool is_text(unsigned long addr)
 {
 	bool yes;
 
 	preempt_disable();
-	yes = KSYM(core_kernel_text)(addr) || KSYM(__module_text_address)(addr);
+	yes = is_core_text(addr) || KSYM(__module_text_address)(addr);
 	preempt_enable();
 	return yes;
 }
@@ -82,6 +92,20 @@ void tramp_text_each_match(const struct module *mod, const char *name,
 	rcu_read_unlock();
 }
 
+static int take_first(void *first, unsigned long addr)
+{
+	*(unsigned long *)first = addr;
+	return 1;
+}
+
+unsigned long tramp_text_in_module(const struct module *mod, const char *name)
+{
+	unsigned long addr = 0;
+
+	tramp_text_each_match(mod, name, take_first, &addr);
+	return addr;
+}
+
 static int count_one(void *count, unsigned long addr)
 {
 	(*(u32 *)count)++;
@@ -115,7 +139,7 @@ struct each {
 static int each_symbol(struct each *e, const char *name, unsigned long addr)
 {
 	/* There is data of the same names, with CONFIG_KALLSYMS_ALL. */
-	if (!KSYM(core_kernel_text)(addr))
+	if (!is_core_text(addr))
 		return 0;
 	if (++e->calls % 1024 == 0 && signal_pending(current))
 		return -ERESTARTNOHAND;

@@ -44,6 +44,12 @@ bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym);
 void tramp_text_each_match(const struct module *mod, const char *name,
 			   int (*fn)(void *arg, unsigned long addr), void *arg);
 
+/*
+ * The first symbol of text with a name in a module, 0 if there is none: kallsyms would take data
+ * as well. As tramp_text_each_match().
+ */
+unsigned long tramp_text_in_module(const struct module *mod, const char *name);
+
 /**
  * tramp_text_unique() - whether a name means one symbol of the kernel proper, or of a module
  * @mod: the module, NULL: the kernel proper; see tramp_text_each_match()
