@@ -59,11 +59,14 @@ check_json() {
 	*" $reason "*) return ;;
 	esac
 	seen="$seen $reason"
-	as_prompted "trampctl -j ${cmd#trampctl }" 2>&1 >/dev/null |
-		jq -r '.error | "trampctl\(if .command then " " + .command else "" end): \(.message) [\(.reason)]",
-			"  remedy: \(.remedy)", "exit \(.exit_code)"' >"$W/json" 2>&1
-	while read -r line; do
-		grep -qF -e "$line" "$W/found" || {
+	as_prompted "trampctl -j ${cmd#trampctl }" 2>"$W/json-err" >/dev/null
+	json_rc=$?
+	jq -r '.error | "trampctl\(if .command then " " + .command else "" end): \(.message) [\(.reason)]",
+		"  remedy: \(.remedy)", "exit \(.exit_code)"' "$W/json-err" >"$W/json" 2>&1
+	[ -s "$W/json" ] || echo 'nothing on standard error' >"$W/json"
+	echo "exit $json_rc" >>"$W/json"
+	while IFS= read -r line; do
+		grep -qxF -e "$line" "$W/found" || {
 			echo "# $prompt"
 			echo "#   as JSON it is different: $line"
 			differs=1
