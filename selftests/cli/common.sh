@@ -134,12 +134,23 @@ bad() {
 }
 in_words=
 
+# nr_links: how many links there are; no number if that cannot be listed
 nr_links() {
-	trampctl list | awk 'NR > 1 { n++ } END { print n + 0 }'
+	if list=$(trampctl list); then
+		echo "$list" | awk 'NR > 1 { n++ } END { print n + 0 }'
+	else
+		echo unlisted
+	fi
 }
 
 links_are() {
 	[ "$(nr_links)" = "$1" ]
+}
+
+# none_loaded RE: no program and no map has such a name. Not so if they cannot be listed.
+none_loaded() {
+	{ bpftool prog show && bpftool map show; } >"$W/loaded" || return 1
+	! grep -qE -e "name ($1)( |$)" "$W/loaded"
 }
 
 # id_of PROG: the id of the link of a program
