@@ -153,6 +153,15 @@ none_loaded() {
 	! grep -qE -e "name ($1)( |$)" "$W/loaded"
 }
 
+# sleepers_are N: as many calls of tt_sleep are asleep
+sleepers_are() {
+	exec 5<>/dev/trampoline_test
+	echo sleepers >&5
+	read -r reply <&5
+	exec 5>&-
+	[ "$reply" = "sleepers=$1" ]
+}
+
 # id_of PROG: the id of the link of a program
 id_of() {
 	trampctl list | awk -v prog="$1" '$5 == prog { print $1 }'
