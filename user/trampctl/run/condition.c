@@ -121,8 +121,8 @@ static int parse_escape(const char **p)
 	return byte ? (int)byte : -1;
 }
 
-/* "TEXT", with the escapes that texts are shown with. */
-static int parse_text(const char **p, struct condition *c)
+/* "TEXT", with the escapes that texts are shown with. Errors show @whole, all that --if has. */
+static int parse_text(const char **p, struct condition *c, const char *whole)
 {
 	const char *s = *p + 1;
 	size_t len = 0;
@@ -147,18 +147,18 @@ static int parse_text(const char **p, struct condition *c)
 	c->is_text = true;
 	*p = s + 1;
 	if (c->op != MANY_EQ && c->op != MANY_NE)
-		return usage_error("--if compares a text by == and != only: %s", c->member.text);
+		return usage_error("--if compares a text by == and != only, unlike in: %s", whole);
 	return 0;
 }
 
-/* The right side of a comparison. */
-static int parse_constant(const char **p, struct condition *c)
+/* The right side of a comparison, one of those in @whole. */
+static int parse_constant(const char **p, struct condition *c, const char *whole)
 {
 	const char *s = *p;
 	size_t len = 0;
 
 	if (*s == '"')
-		return parse_text(p, c);
+		return parse_text(p, c, whole);
 	while (isalnum((unsigned char)s[len]) || s[len] == '_')
 		len++;
 	if ((len == 4 && !strncmp(s, "true", 4)) || (len == 5 && !strncmp(s, "false", 5))) {
@@ -173,8 +173,8 @@ static int parse_constant(const char **p, struct condition *c)
 		return 0;
 	}
 	if (parse_value(p, c))
-		return usage_error("--if needs a number of at most 64 bits (12, -1, 0x1f, 4K), a name of an enum, or a \"TEXT\", not \"%s\"",
-				   s);
+		return usage_error("--if needs a number of at most 64 bits (12, -1, 0x1f, 4K), a name of an enum, or a \"TEXT\", not \"%s\", in: %s",
+				   s, whole);
 	return 0;
 }
 
@@ -183,7 +183,7 @@ static int parse_constant(const char **p, struct condition *c)
 /* A condition that is being read, and the outcomes of comparisons of which it holds. */
 struct parse {
 	struct conditions *c;
-	const char *p;
+	const char *whole, *p;
 	int depth;
 };
 
@@ -232,7 +232,7 @@ static int parse_comparison(struct parse *in, struct many_outcomes *holds)
 		return usage_error("--if needs one of == != < <= > >= & behind %s, not \"%s\"",
 				   t->member.text, in->p);
 	in->p = skip_blanks(in->p);
-	rc = parse_constant(&in->p, t);
+	rc = parse_constant(&in->p, t, in->whole);
 	if (rc)
 		return rc;
 	*holds = holds_of(c->nr++);
@@ -303,7 +303,7 @@ static int parse_any(struct parse *in, struct many_outcomes *holds)
  */
 int conditions_parse(struct conditions *c, const char *text)
 {
-	struct parse in = { .c = c, .p = text };
+	struct parse in = { .c = c, .whole = text, .p = text };
 	struct many_outcomes holds;
 	const bool first = !c->nr;
 	int rc;
