@@ -33,9 +33,6 @@ static const struct cmd *const cmds[] = {
 };
 #define NR_CMDS ((int)(sizeof(cmds) / sizeof(cmds[0])))
 
-/* Commands the documentation of later versions will have. */
-static const char *const later_cmds[] = { "run" };
-
 static const struct cmd_opt global_opts[] = {
 	{ "json", 'j', NULL, "print JSON, errors included" },
 	{ "pretty", 'p', NULL, "print JSON, indented" },
@@ -221,16 +218,6 @@ const struct cmd *cmd_find(const char *word, int *exit_code)
 
 		fail(&p, "\"%s\" can mean several commands", word);
 		return NULL;
-	}
-	for (i = 0; i < sizeof(later_cmds) / sizeof(later_cmds[0]); i++) {
-		struct problem p = { .exit_code = EXIT_USAGE, .err = EOPNOTSUPP,
-				     .reason = "not-in-this-version",
-				     .remedy = "trampctl help shows all commands" };
-
-		if (!strcmp(word, later_cmds[i])) {
-			fail(&p, "the command \"%s\" is not part of this version", word);
-			return NULL;
-		}
 	}
 	{
 		struct problem p = { .exit_code = EXIT_USAGE, .err = EINVAL,
