@@ -110,7 +110,7 @@ TRAMP_API const struct tramp_sym *tramp_syms__get(const struct tramp_syms *syms,
  * is known: that the compiler split or renamed it, or the nearest names.
  * -ENOENT (TRAMP_LIB_INLINED) if BTF describes it all the same.
  * -EINVAL (AMBIGUOUS) if several functions have the name and @spec does not
- * tell them apart. -EINVAL (BAD_PATTERN) if @spec is malformed.
+ * tell them apart. -EINVAL (BAD_PATTERN) if @spec is malformed, or a pattern.
  * Return: NULL and errno on failure.
  */
 TRAMP_API const struct tramp_sym *tramp_syms__find(const struct tramp_syms *syms,

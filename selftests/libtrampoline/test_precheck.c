@@ -208,7 +208,7 @@ static void test_sections(void)
 	passes(skel->obj, NULL);
 	sorts__destroy(skel);
 	skel = need_sorts(pattern);
-	refuses(skel->obj, skel->progs.on_pattern, -ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION,
+	refuses(skel->obj, skel->progs.on_pattern, -EINVAL, TRAMP_LIB_BAD_PATTERN,
 		"it is a pattern, where the name of one function is needed (2 functions match it)");
 	sorts__destroy(skel);
 }

@@ -191,9 +191,6 @@ static void test_unknown(void)
 		{ "xt4:absent", "the module 'xt4' is not loaded; the nearest: ext4" },
 		{ "nosuch:absent", "the module 'nosuch' is not loaded" },
 		{ "nosuch:absent", "modprobe nosuch" },
-		{ "vfs_*", "it is a pattern, where the name of one function is needed" },
-		{ "vfs_*", "name one of them, as vfs_" },
-		{ "absent*", "no function matches it" },
 		{ "some_data", "no function of that name" },
 	};
 	struct tramp_syms *syms = fixture_syms(kallsyms, filter);
@@ -209,6 +206,42 @@ static void test_unknown(void)
 	}
 	CHECK(!tramp_syms__find(syms, "zzzzzzzz"), "nothing like it");
 	CHECK(!tramp_last_error()->detail[0], "%s", tramp_last_error()->detail);
+	tramp_syms__free(syms);
+}
+
+/* The example can be traced, if one of them can. Otherwise it is no static call, if one is none. */
+static void test_find_pattern(void)
+{
+	static const char symbols[] =
+		"ffffffff81000100 T __SCT__a_unlink\n"
+		"ffffffff81000200 T a_unlink\n"
+		"ffffffff81000300 t do_unlink\n"
+		"ffffffff81000400 T __SCT__b_rmdir\n"
+		"ffffffff81000500 T b_rmdir\n"
+		"ffffffff81000600 T __SCT__alone\n"
+		"ffffffffc0000100 t m_unlink\t[ext4]\n";
+	static const struct {
+		const char *pattern, *says, *remedy;
+	} cases[] = {
+		{ "*_unlink", "4 functions match it", "name one of them, as do_unlink" },
+		{ "*_rmdir", "2 functions match it", "name one of them, as b_rmdir" },
+		{ "*alone", "1 function matches it", "name one of them, as __SCT__alone" },
+		{ "m_*", "1 function matches it", "name one of them, as ext4:m_unlink" },
+		{ "absent*", "no function matches it", "name one function; none matches" },
+	};
+	struct tramp_syms *syms = fixture_syms(symbols, "do_unlink\nm_unlink [ext4]\n");
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		errno = 0;
+		CHECK(!tramp_syms__find(syms, cases[i].pattern), "%s", cases[i].pattern);
+		CHECK_EQ(errno, EINVAL, "%s", cases[i].pattern);
+		CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_PATTERN);
+		CHECK(last_error_says("it is a pattern, where the name of one function is needed"),
+		      "%s", cases[i].pattern);
+		CHECK(last_error_says(cases[i].says), "%s", cases[i].pattern);
+		CHECK(last_error_says(cases[i].remedy), "%s", cases[i].pattern);
+	}
 	tramp_syms__free(syms);
 }
 
@@ -448,6 +481,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "find-ambiguous", .run = test_ambiguous },
 	{ .name = "find-malformed", .run = test_malformed },
 	{ .name = "find-unknown", .run = test_unknown },
+	{ .name = "find-pattern", .run = test_find_pattern },
 	{ .name = "find-address", .run = test_find_addr },
 	{ .name = "hidden-addresses", .run = test_hidden_addresses },
 	{ .name = "traceable-by-address", .run = test_traceable_by_address },

@@ -34,31 +34,45 @@ int libtramp_spec_parse(const char *spec, struct libtramp_spec *out)
 	return 0;
 }
 
+/*
+ * How good an example a function is: 2 if it can be traced. Where that is not known, a static call
+ * is none: it is a jump that the kernel patches itself.
+ */
+static int example_rank(const struct tramp_sym *sym)
+{
+	if (sym->flags & TRAMP_SYM_TRACEABLE)
+		return 2;
+	return !!strncmp(sym->name, "__SCT__", 7);
+}
+
 /* A pattern in the place of a name: say how many functions it matches, and name one. */
 static int fail_pattern(const struct tramp_syms *syms, const char *text, const char *subject)
 {
 	struct libtramp_failure f = {
-		.err = -ENOENT, .reason = TRAMP_REASON_NO_SUCH_FUNCTION, .subject = subject,
+		.err = -EINVAL, .reason = TRAMP_LIB_BAD_PATTERN, .subject = subject,
 		.sentence = "it is a pattern, where the name of one function is needed",
 	};
 	char remedy[TRAMP_SYM_LEN * 2 + 64];
-	const struct tramp_sym *first = NULL;
+	const struct tramp_sym *sym, *as = NULL;
 	struct libtramp_pattern p;
 	size_t i, nr = 0;
 
 	if (libtramp_pattern_parse(text, &p))
 		return tramp_last_error()->err;
+	/* It marks them, if it can. */
+	tramp_syms__knows_traceable(syms);
 	for (i = libtramp_pattern_next(syms, &p, 0); i < syms->nr;
 	     i = libtramp_pattern_next(syms, &p, i + 1)) {
-		if (!nr++)
-			first = &syms->syms[i];
+		sym = &syms->syms[i];
+		if (!nr++ || example_rank(sym) > example_rank(as))
+			as = sym;
 	}
 	if (!nr) {
 		f.remedy = "name one function; none matches the pattern";
 		return libtramp_fail(&f, "no function matches it");
 	}
-	snprintf(remedy, sizeof(remedy), "name one of them, as %s%s%s", first->module,
-		 first->module[0] ? ":" : "", first->name);
+	snprintf(remedy, sizeof(remedy), "name one of them, as %s%s%s", as->module,
+		 as->module[0] ? ":" : "", as->name);
 	f.remedy = remedy;
 	return libtramp_fail(&f, "%zu function%s match%s it", nr, nr == 1 ? "" : "s",
 			     nr == 1 ? "es" : "");
