@@ -283,6 +283,36 @@ static int global_option(int i, const struct cmd *cmd)
 	return -1;
 }
 
+/* Has the command been given -p? */
+static bool short_pretty;
+
+/*
+ * -p PID means a process in other tracers. No function has a number for a name, so a number behind
+ * our -p is one. Returns 0 or EXIT_USAGE.
+ */
+static int check_pretty(const struct cmd *cmd, int argc, char **argv)
+{
+	struct problem p = { .exit_code = EXIT_USAGE, .err = EINVAL, .reason = "usage" };
+	const struct cmd_opt *o;
+	char *remedy;
+	int i;
+
+	for (o = cmd->opts; o && o->name && strcmp(o->name, "pid"); o++)
+		;
+	if (!short_pretty || !o || !o->name)
+		return 0;
+	for (i = 0; i < argc; i++) {
+		if (!argv[i][0] || argv[i][strspn(argv[i], "0123456789")])
+			continue;
+		remedy = xasprintf("write --pid %s to choose the process", argv[i]);
+		p.remedy = remedy;
+		fail(&p, "-p means --pretty, and the number %s is no function", argv[i]);
+		free(remedy);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
 /* A long option that getopt_long() does not take. */
 static int no_such_option(const struct cmd_opt *own, const char *word)
 {
@@ -334,6 +364,7 @@ static int take_options(const struct cmd *cmd, int argc, char **argv)
 			return no_such_option(own, argv[optind - 1]);
 		}
 		if (c < VAL_GLOBAL) {
+			short_pretty |= cmd && c == 'p';
 			i = by_letter(own, c);
 			c = i >= 0 ? VAL_OWN + i : VAL_GLOBAL + by_letter(global_opts, c);
 		}
@@ -363,6 +394,9 @@ static int run_cmd(const struct cmd *cmd, int argc, char **argv)
 	if (cmd->max_args >= 0 && argc > cmd->max_args)
 		return usage_error("%s takes no argument \"%s\"", cmd->name,
 				   argv[cmd->max_args]);
+	rc = check_pretty(cmd, argc, argv);
+	if (rc)
+		return rc;
 	log_capture_init();
 	return cmd->run(argc, argv);
 }
