@@ -118,6 +118,12 @@ void ftrace_switch(bool on);
 bool kernel_is_rt(void);
 /* One of Debian's own builds: tables of what is in a kernel's text are about those. */
 bool kernel_is_debian(void);
+/* Skip the test, and say what it wants of the kernel. Debian's have it: there it fails. */
+#define KERNEL_LACKS(...)							\
+	do {									\
+		REQUIRE(!kernel_is_debian(), __VA_ARGS__);			\
+		ktap_skip(__VA_ARGS__);						\
+	} while (0)
 /* uname -r as 6 * 1000 + 12. */
 int kernel_version(void);
 /* A task's stack as the kernel prints it, to be freed. It leaves out functions of the scheduler. */

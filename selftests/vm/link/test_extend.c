@@ -267,15 +267,19 @@ static void test_fmod_ret(void)
 	static const char *const orders[] = { "MAam", "MAma", "AMam", "AMma", "MmAa", "AaMm" };
 	struct extend *victim, *with;
 	unsigned int i;
+	int err;
 
 	close(fixture_open("it is our images that leave things out"));
 	for (i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
 		/* Both anew: an extension is loaded for being attached once. */
 		victim = load("modify");
 		with = load_extension("modify_extension", victim->progs.modify, "modify");
+		err = errno;
+		REQUIRE(with || kernel_version() >= 6012, "6.1 extends fmod_ret programs: %s",
+			strerror(err));
 		if (!with)
 			ktap_skip("the kernel does not extend fmod_ret programs: %s",
-				  strerror(errno));
+				  strerror(err));
 		fmod_ret_order(victim, with, orders[i]);
 		extend__destroy(with);
 		extend__destroy(victim);

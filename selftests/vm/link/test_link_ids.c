@@ -230,9 +230,9 @@ static void uffd_open(void)
 
 	uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
 	if (uffd < 0)
-		ktap_skip("userfaultfd: %s", strerror(errno));
+		KERNEL_LACKS("userfaultfd: %s", strerror(errno));
 	if (ioctl(uffd, UFFDIO_API, &api) || ioctl(uffd, UFFDIO_REGISTER, &reg))
-		ktap_skip("userfaultfd does not protect from writing: %s", strerror(errno));
+		KERNEL_LACKS("userfaultfd does not protect from writing: %s", strerror(errno));
 }
 
 static void *asker(void *arg)

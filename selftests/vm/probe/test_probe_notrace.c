@@ -95,7 +95,7 @@ static void test_tracers(void)
 
 	setup();
 	if (write_file(TRACING "current_tracer", "nop"))
-		ktap_skip("no tracers");
+		KERNEL_LACKS("no tracers");
 	for (i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++)
 		found += expect_refused(names[i], got, sizeof(got) / sizeof(got[0]), &nr);
 	CHECK(found >= 8, "only %d of the functions exist", found);
@@ -121,7 +121,7 @@ static void test_copied(void)
 
 	setup();
 	if (!ksym_addr("machine_kexec"))
-		ktap_skip("this kernel starts no other one");
+		KERNEL_LACKS("this kernel starts no other one");
 	for (i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++)
 		found += expect_refused(names[i], NULL, 0, &none);
 	CHECK(found >= 4, "only %d of the functions exist", found);

@@ -106,7 +106,7 @@ static void test_lockdown(void)
 	int i, err;
 
 	if (access(LOCKDOWN, F_OK))
-		ktap_skip("this kernel has no lockdown");
+		KERNEL_LACKS("this kernel has no lockdown");
 	dev = tt_open();
 	skel = FIXTURE_LOAD(record);
 	for (i = 0; i < 4; i++)
