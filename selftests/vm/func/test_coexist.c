@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <linux/types.h>
@@ -92,8 +94,8 @@ static void function_tracer(bool on)
 	}
 }
 
-/* Lines of the trace that are about the function. */
-static int traced_calls(void)
+/* Call the function. Return: how often the trace has @line of it then. */
+static int traced_as(const char *line)
 {
 	char *trace, *p;
 	int n = 0;
@@ -101,10 +103,22 @@ static int traced_calls(void)
 	write_file(TRACING "trace", "\n");
 	tt_call(dev, FUNC " n=%d 41", CALLS);
 	trace = read_file(TRACING "trace");
-	for (p = trace; (p = strstr(p, ": " FUNC " <-")); p++)
+	for (p = trace; (p = strstr(p, line)); p++)
 		n++;
 	free(trace);
 	return n;
+}
+
+/* The function tracer's. */
+static int traced_calls(void)
+{
+	return traced_as(": " FUNC " <-");
+}
+
+/* The function graph tracer's. At a return it names a function in a comment, if at all. */
+static int graph_calls(void)
+{
+	return traced_as("  " FUNC " [trampoline_test](");
 }
 
 static void test_function_tracer(void)
@@ -148,17 +162,21 @@ static void test_graph_tracer(void)
 	REQUIRE(!write_file(TRACING "set_graph_function", FUNC), "set_graph_function");
 	err = write_file(TRACING "current_tracer", "function_graph");
 	if (err)
-		ktap_skip("no function_graph tracer: %s", strerror(-err));
+		KERNEL_LACKS("no function_graph tracer: %s", strerror(-err));
+	CHECK_EQ(graph_calls(), CALLS, "the graph tracer alone");
 	a = put(OURS, entry_prog(), OUR_ENTRY);
 	b = put(OURS, exit_prog(), OUR_EXIT);
 	expect("graph tracer first", 1, 1, 0, 0);
+	CHECK_EQ(graph_calls(), CALLS, "graph tracer first");
 	write_file(TRACING "current_tracer", "nop");
 	expect("graph tracer gone", 1, 1, 0, 0);
 	REQUIRE(!write_file(TRACING "current_tracer", "function_graph"), "function_graph");
 	expect("graph tracer second", 1, 1, 0, 0);
+	CHECK_EQ(graph_calls(), CALLS, "graph tracer second");
 	detach(&a);
 	detach(&b);
 	expect("ours gone", 0, 0, 0, 0);
+	CHECK_EQ(graph_calls(), CALLS, "graph tracer stays");
 	write_file(TRACING "current_tracer", "nop");
 	write_file(TRACING "set_graph_function", "\n");
 }
@@ -410,6 +428,23 @@ static void test_explain_holder(void)
 	detach(&k);
 }
 
+/* How often ftrace was switched: both processes have it. */
+struct toggles {
+	unsigned int off, not_on;
+};
+
+static void toggle_ftrace(struct toggles *toggles)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		/* Refused while something is attached. */
+		toggles->off += !write_file("/proc/sys/kernel/ftrace_enabled", "0");
+		usleep(30000);
+		toggles->not_on += !!write_file("/proc/sys/kernel/ftrace_enabled", "1");
+		usleep(rand() % 20000);
+	}
+}
+
 /*
  * Somebody switches ftrace off and on while programs come and go, each on a function of
  * its own: what one leaves behind, the next shall not tidy up. Attaching may be refused
@@ -418,20 +453,20 @@ static void test_explain_holder(void)
 static void test_ftrace_toggled(void)
 {
 	unsigned int attached = 0, refused = 0, nr;
-	pid_t toggler;
+	struct toggles *toggles;
 	struct attachment a;
+	pid_t toggler;
+	int status;
 
 	setup();
+	toggles = mmap(NULL, sizeof(*toggles), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(toggles != MAP_FAILED, "mmap: %s", strerror(errno));
 	fflush(stdout);
 	toggler = fork();
 	REQUIRE(toggler >= 0, "fork");
-	while (!toggler) {
-		/* Refused while something is attached. */
-		write_file("/proc/sys/kernel/ftrace_enabled", "0");
-		usleep(30000);
-		write_file("/proc/sys/kernel/ftrace_enabled", "1");
-		usleep(rand() % 20000);
-	}
+	if (!toggler)
+		toggle_ftrace(toggles);
 	for (nr = 0; nr < 32; nr++) {
 		char func[32];
 		int prog;
@@ -451,10 +486,13 @@ static void test_ftrace_toggled(void)
 			usleep(1100000);
 	}
 	kill(toggler, SIGKILL);
-	waitpid(toggler, NULL, 0);
+	REQUIRE(waitpid(toggler, &status, 0) == toggler, "waitpid");
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %#x", status);
 	ftrace_switch(true);
-	ktap_note("%u attached, %u refused", attached, refused);
+	ktap_note("%u attached, %u refused, %u times off", attached, refused, toggles->off);
 	CHECK(attached, "all were refused");
+	CHECK(toggles->off, "ftrace was never off");
+	CHECK_EQ(toggles->not_on, 0, "it could not be switched on");
 
 	/* It would come out when the last user of all goes. */
 	for (nr = 0; nr < 2; nr++) {
@@ -468,7 +506,7 @@ static void test_ftrace_toggled(void)
 
 static const struct ktap_test tests[] = {
 	{ "function_tracer", test_function_tracer, 120 },
-	{ "graph_tracer", test_graph_tracer, 160 },
+	{ "graph_tracer", test_graph_tracer, 240 },
 	{ "kprobe", test_kprobe, 120 },
 	{ "kretprobe", test_kretprobe, 120 },
 	{ "kernel_fentry_first", test_kernel_fentry_first, 120 },
