@@ -437,6 +437,8 @@ static void test_killed(void)
 		usleep(rand_r(&seed) % 300000);
 		kill(pid, SIGKILL);
 		REQUIRE(waitpid(pid, &status, 0) == pid, "waitpid");
+		/* Or what it was to do failed, and it ended by itself. */
+		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %#x", status);
 		check_all("one was killed");
 	}
 	all_go();

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -469,11 +470,14 @@ static void test_kill(void)
 {
 	uint64_t seed = rnd_seed();
 	uint32_t i;
+	int status;
+	pid_t pid;
 
 	setup();
 	for (i = 0; i < 8; i++) {
-		pid_t pid = fork();
-
+		fflush(stdout);
+		pid = fork();
+		REQUIRE(pid >= 0, "fork");
 		if (!pid) {
 			for (;;) {
 				must_attach(MANY);
@@ -485,7 +489,9 @@ static void test_kill(void)
 		}
 		usleep(rnd(&seed) % 400000);
 		kill(pid, SIGKILL);
-		REQUIRE(waitpid(pid, NULL, 0) == pid, "wait");
+		REQUIRE(waitpid(pid, &status, 0) == pid, "wait");
+		/* Or attaching failed, and it ended by itself. */
+		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %#x", status);
 		CHECK_EQ(tramp_module().links, 0, "links of a process that was killed");
 	}
 	run_long(1);
@@ -511,11 +517,14 @@ static void watch_syncs(void)
 static void test_exit(void)
 {
 	uint64_t n;
+	int status;
 	pid_t pid;
 
 	setup();
 	watch_syncs();
+	fflush(stdout);
 	pid = fork();
+	REQUIRE(pid >= 0, "fork");
 	if (!pid) {
 		must_attach(MANY);
 		probe_flush();
@@ -524,7 +533,8 @@ static void test_exit(void)
 		probe_skel->bss->counted[SYNCS] = 0;
 		_exit(0);
 	}
-	waitpid(pid, NULL, 0);
+	REQUIRE(waitpid(pid, &status, 0) == pid, "wait");
+	CHECK_EQ(status, 0, "the process: 256 says that not all had become jumps");
 	n = syncs();
 	CHECK_EQ(tramp_module().links, 0, "links");
 	ktap_note("%lu syncs at the exit of a process with %d jumps", n, MANY);
