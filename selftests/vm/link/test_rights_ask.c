@@ -80,6 +80,7 @@ static void ask_beside(void *(*what)(void *arg), const struct func_btf *f)
 	stop = true;
 	pthread_join(thread, NULL);
 	ktap_note("%d questions, %lu rounds", asked, rounds);
+	CHECK(asked && rounds, "only one side was there");
 	CHECK_EQ(failed, 0, "of %d questions: %s", asked,
 		 tramp_reason_name(a.explain.refusal.reason));
 }
@@ -116,16 +117,16 @@ static void *load_unload(void *arg)
 {
 	(void)arg;
 	while (!stop) {
-		module_unload("trampoline_test");
-		module_load(TT_KO);
-		rounds++;
+		/* It stays for as long as somebody asks about it. */
+		if (!module_unload("trampoline_test"))
+			rounds += !module_load(TT_KO);
 	}
 	return NULL;
 }
 
 static void test_btf_goes(void)
 {
-	uint64_t end = now_ns() + 5000000000ull;
+	uint64_t begun = now_ns();
 	pthread_t thread;
 	struct func_btf f;
 	uint32_t id;
@@ -138,7 +139,8 @@ static void test_btf_goes(void)
 	close(f.obj_fd);	/* it would stay */
 	stop = false;
 	REQUIRE(!pthread_create(&thread, NULL, load_unload, NULL), "thread");
-	while (now_ns() < end) {
+	/* A busy host has few rounds. */
+	while (now_ns() < begun + (found && rounds ? 5 : 30) * 1000000000ull) {
 		for (id = f.obj_id; id < f.obj_id + 64; id++, asked++) {
 			err = explain_id(id, f.id, &a);
 			found += !err;
@@ -148,7 +150,9 @@ static void test_btf_goes(void)
 	stop = true;
 	pthread_join(thread, NULL);
 	ktap_note("%d questions, %d found, %lu modules", asked, found, rounds);
-	module_load(TT_KO);
+	/* Some when it was there, others when it was not. */
+	CHECK(found && found < asked, "%d of %d questions found the function", found, asked);
+	CHECK(rounds, "the module did not go and come");
 }
 
 /* ---------------------------------------------------------------- addresses --- */
@@ -362,6 +366,7 @@ static void test_padding(void)
 		probe_func_free(&f);
 	}
 	ktap_note("%d symbols of more than %d bytes, %lu ms at most", large, LARGE, most);
+	CHECK(large || !kernel_is_debian(), "no such symbol");
 	free(syms);
 }
 
