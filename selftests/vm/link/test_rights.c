@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "many.h"
 #include "requests.h"
 #include "selftests/vm/lib/errors.skel.h"
 
@@ -27,6 +28,7 @@
 #define OPTIMIZE "/sys/kernel/debug/trampoline/optimize"
 #define PIN_DIR	"/sys/fs/bpf/rights"
 #define PIN	PIN_DIR "/link"
+#define PINNED	PIN_DIR "/pinned"
 
 enum who {
 	ROOT,
@@ -64,8 +66,9 @@ static const struct subject subjects[] = {
 };
 
 /* The things they have: the parent makes them. */
-static int entry_link, probe_link, entry_prog, other_prog, probe_prog;
+static int entry_link, probe_link, many_link, entry_prog, other_prog, probe_prog;
 static uint32_t entry_id, probe_id;
+static uint64_t entry_key;
 static struct func_btf func;
 static uint64_t func_addr, other_addr;
 
@@ -198,13 +201,18 @@ static int do_attach_addr(uint64_t *shown)
 	return attach(&a, shown);
 }
 
+static void good_multi(struct tramp_attach_multi *multi)
+{
+	multi->size = sizeof(*multi);
+	multi->prog_fd = probe_prog;
+	multi->nr = 1;
+}
+
 static int attach_multi(struct tramp_attach_multi *multi, uint64_t *shown)
 {
 	int err;
 
-	multi->size = sizeof(*multi);
-	multi->prog_fd = probe_prog;
-	multi->nr = 1;
+	good_multi(multi);
 	err = call(TRAMP_IOC_ATTACH_MULTI, multi);
 	*shown = multi->refusal.addr;
 	if (!err)
@@ -225,6 +233,18 @@ static int do_attach_multi_addr(uint64_t *shown)
 	struct tramp_attach_multi multi = { .addrs = (uintptr_t)&other_addr };
 
 	return attach_multi(&multi, shown);
+}
+
+/* ftrace has no site there, and the refusal tells the address. */
+static int do_attach_multi_refused(uint64_t *shown)
+{
+	static const char name[] = "notify_die";
+	struct tramp_attach_multi multi = { .names = (uintptr_t)name, .names_len = sizeof(name) };
+	int err = attach_multi(&multi, shown);
+
+	if (!CHECK(err, "notify_die takes a program"))
+		return -EEXIST;
+	return multi.refusal.reason == TRAMP_REASON_NOT_TRACEABLE ? 0 : err;
 }
 
 static int attach_batch(union arg *item, uint64_t *shown)
@@ -339,7 +359,11 @@ static int do_optimize(uint64_t *shown)
 
 static int do_kallsyms(uint64_t *shown)
 {
-	return read_lines("/proc/kallsyms", " trampoline_", shown);
+	char image[64];
+
+	/* Whatever its index is. The kernel has names of its own that begin like that. */
+	snprintf(image, sizeof(image), " trampoline_%lu_", entry_key);
+	return read_lines("/proc/kallsyms", image, shown);
 }
 
 static int do_fdinfo(uint64_t *shown)
@@ -401,6 +425,16 @@ static int do_probe_info(uint64_t *shown)
 	return err;
 }
 
+static int do_many_info(uint64_t *shown)
+{
+	uint64_t addr = 0;
+	struct many_info info = { .addrs = (uintptr_t)&addr, .count = 1 };
+	int err = many_info(many_link, &info);
+
+	*shown = addr;
+	return err;
+}
+
 static int do_by_id(uint64_t *shown)
 {
 	union bpf_attr attr = { .link_id = entry_id };
@@ -416,6 +450,14 @@ static int do_pin(uint64_t *shown)
 	if (bpf_obj_pin(entry_link, PIN))
 		return -errno;
 	return unlink(PIN) ? -errno : 0;
+}
+
+static int do_get(uint64_t *shown)
+{
+	int fd = bpf_obj_get(PINNED);
+
+	*shown = 0;
+	return fd < 0 ? -errno : close(fd);
 }
 
 static int do_detach(uint64_t *shown)
@@ -457,6 +499,7 @@ static const struct row {
 	{ "ATTACH_BATCH to an address", do_attach_batch_addr, CAPS_ADDR, true },
 	{ "ATTACH_MULTI by name", do_attach_multi, CAPS, false },
 	{ "ATTACH_MULTI by address", do_attach_multi_addr, CAPS_ADDR, false },
+	{ "ATTACH_MULTI that is refused", do_attach_multi_refused, CAPS, true },
 	{ "QUERY of a function's link", do_query, CAPS, true },
 	{ "QUERY of a probe's link", do_query_probe, CAPS, true },
 	{ "QUERY with the image", do_query_image, CAPS_ADDR, true },
@@ -467,8 +510,10 @@ static const struct row {
 	{ "BPF_LINK_UPDATE", do_update, CAPS, false },
 	{ "link info of a function's link", do_link_info, NOTHING, false },
 	{ "link info of a probe's link", do_probe_info, NOTHING, true },
+	{ "link info of many functions' link", do_many_info, NOTHING, true },
 	{ "BPF_LINK_GET_FD_BY_ID", do_by_id, ADMIN, false },
 	{ "BPF_OBJ_PIN", do_pin, OWNER, false },
+	{ "BPF_OBJ_GET", do_get, OWNER, false },
 	/* The last: they are gone then. */
 	{ "BPF_LINK_DETACH", do_detach, NOTHING, false },
 	{ "DETACH_BATCH", do_detach_batch, NOTHING, false },
@@ -517,8 +562,9 @@ static void run_rows(const struct subject *s)
 		shown = 0;
 		err = row->run(&shown);
 		CHECK_EQ(err, expected(row, s), "%s: %s", s->name, row->name);
-		/* Link info tells nothing of kprobes before 6.6. */
-		if (row->run == do_probe_info && kernel_version() < 6006)
+		/* Link info tells no addresses before 6.6. */
+		if ((row->run == do_probe_info || row->run == do_many_info) &&
+		    kernel_version() < 6006)
 			CHECK_EQ(shown, 0, "%s: %s", s->name, row->name);
 		else
 			CHECK_EQ(!!shown, !err && row->shows && s->see, "%s: %s, %#lx", s->name,
@@ -528,6 +574,7 @@ static void run_rows(const struct subject *s)
 
 static void make_links(void)
 {
+	struct tramp_attach_multi multi = { .addrs = (uintptr_t)&other_addr };
 	union arg a;
 
 	good_request(&a, TRAMP_IOC_ATTACH);
@@ -535,12 +582,25 @@ static void make_links(void)
 	REQUIRE(!call(TRAMP_IOC_ATTACH, &a), "%s", a.attach.refusal.detail);
 	entry_link = a.attach.link_fd;
 	entry_id = a.attach.link_id;
+	entry_key = a.attach.key;
+	REQUIRE(!bpf_obj_pin(entry_link, PINNED), "%s: %s", PINNED, strerror(errno));
 	good_request(&a, TRAMP_IOC_ATTACH);
 	a.attach.prog_fd = FD(of_kprobe);
 	strcpy(a.attach.symbol, FUNC);
 	REQUIRE(!call(TRAMP_IOC_ATTACH, &a), "%s", a.attach.refusal.detail);
 	probe_link = a.attach.link_fd;
 	probe_id = a.attach.link_id;
+	good_multi(&multi);
+	REQUIRE(!call(TRAMP_IOC_ATTACH_MULTI, &multi), "%s", multi.refusal.detail);
+	many_link = multi.link_fd;
+}
+
+static void drop_links(void)
+{
+	REQUIRE(!unlink(PINNED), "%s: %s", PINNED, strerror(errno));
+	close(entry_link);
+	close(probe_link);
+	close(many_link);
 }
 
 static void set(const char *sysctl, int value)
@@ -592,8 +652,7 @@ static void test_table(void)
 		set(KPTR_RESTRICT, restrict_before);
 		set(PARANOID, paranoid_before);
 		CHECK_EQ(status, 0, "%s", s->name);
-		close(entry_link);
-		close(probe_link);
+		drop_links();
 	}
 	rmdir(PIN_DIR);
 }
