@@ -17,7 +17,18 @@ int cases;
 
 struct state state_now(void)
 {
-	return (struct state){ .info = tramp_module(), .fds = open_fds() };
+	struct state now;
+	int i;
+
+	/* An image that is being freed is one of those that wait for longer than it is there. */
+	for (i = 0; i < 300; i++) {
+		now.info = tramp_module();
+		if (!now.info.retiring)
+			break;
+		usleep(10000);
+	}
+	now.fds = open_fds();
+	return now;
 }
 
 void check_unchanged(const struct state *before, const char *what)
@@ -63,6 +74,12 @@ void expect(const char *what, unsigned int cmd, void *arg, int err, int reason)
 		refusal = &a->query.refusal;
 	else if (cmd == TRAMP_IOC_EXPLAIN_CODE)
 		refusal = &a->code.refusal;
+	else if (cmd == TRAMP_IOC_ATTACH_MULTI)
+		refusal = &a->multi.refusal;
+	else if (cmd == TRAMP_IOC_ATTACH_BATCH)
+		refusal = &a->batch.refusal;
+	else if (cmd == TRAMP_IOC_DETACH_BATCH)
+		refusal = &a->going.refusal;
 	if (reason >= 0 && refusal)
 		CHECK_EQ(refusal->reason, reason, "%s: %s (%s)", what,
 			 tramp_reason_name(refusal->reason), refusal->detail);
@@ -77,6 +94,10 @@ void setup(void)
 
 void good_request(union arg *a, unsigned int cmd)
 {
+	static const char name[] = "bpf_fentry_test2";
+	static struct tramp_attach item;
+	static int32_t no_fd = -1;
+
 	memset(a, 0, sizeof(*a));
 	switch (cmd) {
 	case TRAMP_IOC_INFO:
@@ -97,6 +118,25 @@ void good_request(union arg *a, unsigned int cmd)
 	case TRAMP_IOC_EXPLAIN_CODE:
 		a->size = sizeof(struct tramp_explain_code);
 		strcpy(a->code.symbol, "bpf_fentry_test2");
+		break;
+	case TRAMP_IOC_ATTACH_MULTI:
+		a->size = sizeof(struct tramp_attach_multi);
+		a->multi.prog_fd = FD(of_kprobe);
+		a->multi.nr = 1;
+		a->multi.names = (uintptr_t)name;
+		a->multi.names_len = sizeof(name);
+		break;
+	case TRAMP_IOC_ATTACH_BATCH:
+		item = (struct tramp_attach){ .size = sizeof(item), .prog_fd = FD(good_entry) };
+		a->size = sizeof(struct tramp_attach_batch);
+		a->batch.count = 1;
+		a->batch.item_size = sizeof(item);
+		a->batch.items = (uintptr_t)&item;
+		break;
+	case TRAMP_IOC_DETACH_BATCH:
+		a->size = sizeof(struct tramp_detach_batch);
+		a->going.count = 1;
+		a->going.fds = (uintptr_t)&no_fd;
 		break;
 	}
 }

@@ -19,6 +19,9 @@ union arg {
 	struct tramp_explain explain;
 	struct tramp_query query;
 	struct tramp_explain_code code;
+	struct tramp_attach_multi multi;
+	struct tramp_attach_batch batch;
+	struct tramp_detach_batch going;
 	unsigned char bytes[8192];
 };
 
@@ -48,7 +51,10 @@ void set_caps(uint64_t caps);
 int call(unsigned int cmd, void *arg);
 /* One case: the errno, the reason (-1: none to look at), and nothing left behind. */
 void expect(const char *what, unsigned int cmd, void *arg, int err, int reason);
-/* A request that would be answered: what is wrong with a case is that case alone. */
+/*
+ * A request that would be answered: what is wrong with a case is that case alone. QUERY finds no
+ * link, and DETACH_BATCH is about fd -1.
+ */
 void good_request(union arg *a, unsigned int cmd);
 /* Attach what is no program to attach. */
 void attach_fd_case(const char *what, int fd, int err, int reason);

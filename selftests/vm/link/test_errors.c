@@ -10,27 +10,39 @@
 #include "requests.h"
 #include "selftests/vm/lib/errors.skel.h"
 
+/* @result: of a good request */
 static const struct {
 	const char *name;
 	unsigned int cmd;
 	size_t size, min;
+	int result;
 } commands[] = {
-	{ "INFO", TRAMP_IOC_INFO, sizeof(struct tramp_info), TRAMP_INFO_MIN_SIZE },
-	{ "ATTACH", TRAMP_IOC_ATTACH, sizeof(struct tramp_attach), TRAMP_ATTACH_MIN_SIZE },
-	{ "EXPLAIN", TRAMP_IOC_EXPLAIN, sizeof(struct tramp_explain), TRAMP_EXPLAIN_MIN_SIZE },
-	{ "QUERY", TRAMP_IOC_QUERY, sizeof(struct tramp_query), TRAMP_QUERY_MIN_SIZE },
+	{ "INFO", TRAMP_IOC_INFO, sizeof(struct tramp_info), TRAMP_INFO_MIN_SIZE, 0 },
+	{ "ATTACH", TRAMP_IOC_ATTACH, sizeof(struct tramp_attach), TRAMP_ATTACH_MIN_SIZE, 0 },
+	{ "EXPLAIN", TRAMP_IOC_EXPLAIN, sizeof(struct tramp_explain), TRAMP_EXPLAIN_MIN_SIZE, 0 },
+	{ "QUERY", TRAMP_IOC_QUERY, sizeof(struct tramp_query), TRAMP_QUERY_MIN_SIZE, -ENOENT },
+	{ "EXPLAIN_CODE", TRAMP_IOC_EXPLAIN_CODE, sizeof(struct tramp_explain_code),
+	  TRAMP_EXPLAIN_CODE_MIN_SIZE, 0 },
+	{ "ATTACH_MULTI", TRAMP_IOC_ATTACH_MULTI, sizeof(struct tramp_attach_multi),
+	  TRAMP_ATTACH_MULTI_MIN_SIZE, 0 },
+	{ "ATTACH_BATCH", TRAMP_IOC_ATTACH_BATCH, sizeof(struct tramp_attach_batch),
+	  TRAMP_ATTACH_BATCH_MIN_SIZE, 0 },
+	{ "DETACH_BATCH", TRAMP_IOC_DETACH_BATCH, sizeof(struct tramp_detach_batch),
+	  TRAMP_DETACH_BATCH_MIN_SIZE, -EBADF },
 };
-
-/* The result of a good request: QUERY of the first link finds none. */
-static int good_result(unsigned int cmd)
-{
-	return cmd == TRAMP_IOC_QUERY ? -ENOENT : 0;
-}
 
 static void drop_link(union arg *a, unsigned int cmd)
 {
-	if (cmd == TRAMP_IOC_ATTACH && a->attach.link_fd > 0)
-		close(a->attach.link_fd);
+	int fd = -1;
+
+	if (cmd == TRAMP_IOC_ATTACH)
+		fd = a->attach.link_fd;
+	else if (cmd == TRAMP_IOC_ATTACH_MULTI)
+		fd = a->multi.link_fd;
+	else if (cmd == TRAMP_IOC_ATTACH_BATCH)
+		fd = ((struct tramp_attach *)(uintptr_t)a->batch.items)->link_fd;
+	if (fd > 0)
+		close(fd);
 }
 
 /* ------------------------------------------------------- sizes and pointers --- */
@@ -42,7 +54,7 @@ static void test_sizes(void)
 	size_t i;
 
 	setup();
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		unsigned int cmd = commands[i].cmd;
 		uint32_t small[] = { 0, 1, 4, 8, commands[i].min - 1 };
 		size_t s;
@@ -73,13 +85,14 @@ static void test_sizes(void)
 		/* The struct as it was first published. */
 		good_request(&a, cmd);
 		a.size = commands[i].min;
-		CHECK_EQ(call(cmd, &a), good_result(cmd), "%s of the first size", commands[i].name);
+		CHECK_EQ(call(cmd, &a), commands[i].result, "%s of the first size",
+			 commands[i].name);
 		drop_link(&a, cmd);
 
 		/* A tail of zeroes is a longer struct of a newer caller. */
 		good_request(&a, cmd);
 		a.size = commands[i].size + 64;
-		CHECK_EQ(call(cmd, &a), good_result(cmd), "%s with a tail of zeroes",
+		CHECK_EQ(call(cmd, &a), commands[i].result, "%s with a tail of zeroes",
 			 commands[i].name);
 		CHECK_EQ(a.size, commands[i].size + 64, "%s: size given back", commands[i].name);
 		drop_link(&a, cmd);
@@ -98,7 +111,7 @@ static void test_pointers(void)
 	read_only = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(two != MAP_FAILED && read_only != MAP_FAILED, "mmap: %s", strerror(errno));
 	munmap(two + 4096, 4096);
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		unsigned int cmd = commands[i].cmd;
 		void *bad[] = { NULL, (void *)8, (void *)0xffffffff81000000ULL,
 				(void *)0x8000000000000000ULL, two + 4096, two + 4096 - 16 };
@@ -121,7 +134,7 @@ static void test_pointers(void)
 		mprotect(read_only, 4096, PROT_READ | PROT_WRITE);
 		memcpy(read_only, &a, 4096);
 		mprotect(read_only, 4096, PROT_READ);
-		if (cmd != TRAMP_IOC_QUERY) {
+		if (!commands[i].result) {
 			struct state before = state_now();
 
 			cases++;
@@ -171,6 +184,92 @@ static void test_commands(void)
 }
 
 /* ------------------------------------------------------------------ values --- */
+
+static void flag_case(const char *name, unsigned int cmd, uint32_t flag, int reason)
+{
+	char what[64];
+	union arg a;
+
+	good_request(&a, cmd);
+	/* In every command it is the second member. */
+	((uint32_t *)&a)[1] |= flag;
+	sprintf(what, "%s with flag %#x", name, flag);
+	expect(what, cmd, &a, -EINVAL, reason);
+}
+
+/* Members of the commands about many things, and of EXPLAIN_CODE. */
+static void test_values_many(void)
+{
+	struct tramp_attach *item;
+	uint32_t bit;
+	union arg a;
+
+	setup();
+	for (bit = 0; bit < 32; bit++) {
+		if (bit > 0)
+			flag_case("EXPLAIN_CODE", TRAMP_IOC_EXPLAIN_CODE, 1U << bit,
+				  TRAMP_REASON_SYNTAX);
+		if (bit > 2)
+			flag_case("ATTACH_MULTI", TRAMP_IOC_ATTACH_MULTI, 1U << bit,
+				  TRAMP_REASON_SYNTAX);
+		flag_case("ATTACH_BATCH", TRAMP_IOC_ATTACH_BATCH, 1U << bit, TRAMP_REASON_SYNTAX);
+		flag_case("DETACH_BATCH", TRAMP_IOC_DETACH_BATCH, 1U << bit, TRAMP_REASON_SYNTAX);
+	}
+
+	good_request(&a, TRAMP_IOC_EXPLAIN_CODE);
+	a.code.symbol[0] = '\0';
+	expect("EXPLAIN_CODE of nothing", TRAMP_IOC_EXPLAIN_CODE, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+	good_request(&a, TRAMP_IOC_EXPLAIN_CODE);
+	memset(a.code.symbol, 'x', sizeof(a.code.symbol));
+	expect("EXPLAIN_CODE of a name without end", TRAMP_IOC_EXPLAIN_CODE, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+	good_request(&a, TRAMP_IOC_EXPLAIN_CODE);
+	memset(a.code.module, 'x', sizeof(a.code.module));
+	expect("EXPLAIN_CODE in a module without end", TRAMP_IOC_EXPLAIN_CODE, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+
+	good_request(&a, TRAMP_IOC_ATTACH_MULTI);
+	a.multi.nr = TRAMP_MULTI_MAX + 1;
+	expect("ATTACH_MULTI to too many", TRAMP_IOC_ATTACH_MULTI, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+
+	good_request(&a, TRAMP_IOC_ATTACH_BATCH);
+	a.batch.__reserved = 1;
+	expect("ATTACH_BATCH with a reserved member", TRAMP_IOC_ATTACH_BATCH, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+	good_request(&a, TRAMP_IOC_ATTACH_BATCH);
+	a.batch.count = 0;
+	expect("ATTACH_BATCH of nothing", TRAMP_IOC_ATTACH_BATCH, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+	good_request(&a, TRAMP_IOC_ATTACH_BATCH);
+	a.batch.count = TRAMP_MAX_BATCH + 1;
+	expect("ATTACH_BATCH of too many", TRAMP_IOC_ATTACH_BATCH, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+	good_request(&a, TRAMP_IOC_ATTACH_BATCH);
+	a.batch.item_size = TRAMP_ATTACH_MIN_SIZE - 1;
+	expect("ATTACH_BATCH of small items", TRAMP_IOC_ATTACH_BATCH, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+	good_request(&a, TRAMP_IOC_ATTACH_BATCH);
+	item = (struct tramp_attach *)(uintptr_t)a.batch.items;
+	item->size--;
+	expect("ATTACH_BATCH of an item of another size", TRAMP_IOC_ATTACH_BATCH, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+	good_request(&a, TRAMP_IOC_ATTACH_BATCH);
+	item->flags = 1U << 31;
+	expect("ATTACH_BATCH of an item with a flag", TRAMP_IOC_ATTACH_BATCH, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+
+	good_request(&a, TRAMP_IOC_DETACH_BATCH);
+	a.going.count = 0;
+	expect("DETACH_BATCH of nothing", TRAMP_IOC_DETACH_BATCH, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+	good_request(&a, TRAMP_IOC_DETACH_BATCH);
+	a.going.count = TRAMP_MAX_BATCH + 1;
+	expect("DETACH_BATCH of too many", TRAMP_IOC_DETACH_BATCH, &a, -EINVAL,
+	       TRAMP_REASON_SYNTAX);
+	ktap_note("%d cases", cases);
+}
 
 static void test_values(void)
 {
@@ -268,10 +367,12 @@ static void test_values(void)
 }
 
 static const struct ktap_test tests[] = {
-	{ "sizes", test_sizes, 60 },
-	{ "pointers", test_pointers, 60 },
+	/* The first EXPLAIN_CODE reads all text. */
+	{ "sizes", test_sizes, 120 },
+	{ "pointers", test_pointers, 120 },
 	{ "commands", test_commands, 60 },
 	{ "values", test_values, 60 },
+	{ "values_many", test_values_many, 120 },
 };
 
 KTAP_MAIN(tests)
