@@ -6,6 +6,17 @@
 #ifndef TRAMP_COMPAT_H
 #define TRAMP_COMPAT_H
 
+#include <linux/version.h>
+
+/*
+ * Older kernels lack what we build on, and pcpu_hot is gone in 6.15. An error alone would have the
+ * compiler go on and complain about all that follows from it; the file that is missing ends it.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+#error "trampoline is for Linux 6.1 to 6.12 (docs/limits.md); it builds on none before 6.1 or after 6.14"
+#include "trampoline_is_not_for_this_kernel.h"
+#endif
+
 #include <linux/bpf.h>
 #include <linux/context_tracking_state.h>
 #include <linux/filter.h>
@@ -14,7 +25,6 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/rethook.h>
-#include <linux/version.h>
 #include <asm/current.h>
 
 /* Per-CPU hot variables: loose in 6.1, members of pcpu_hot from 6.2 on. */

@@ -52,7 +52,7 @@ Goals:
   install      library, headers, trampctl, man pages below PREFIX; takes no kernel and no QEMU
   install-dkms sources of the module where dkms finds them; what loads the module at boot, a
                udev rule with a group, a sample for modprobe.d
-  dkms         that, and build it for every kernel here that has its headers
+  dkms         that, and build it for every kernel from 6.1 to 6.12 here that has its headers
   uninstall    remove what install, install-dkms and dkms have put there, folders included
   uninstall-user  of these, what install has put there
   uninstall-dkms  of these, what install-dkms and dkms have put there

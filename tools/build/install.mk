@@ -101,6 +101,7 @@ uninstall-dkms:
 		if [ -z '$(DESTDIR)' ] && [ -d "/var/lib/dkms/trampoline/$${dir##*-}" ]; then \
 			dkms remove "trampoline/$${dir##*-}" --all || exit 1; \
 		fi; \
+		rm -f "$$dir/.built"; \
 		DESTDIR='$(DESTDIR)' MANIFEST="/usr/src/$${dir##*/}/.installed" \
 			tools/install-files remove '$(USER_MANIFEST)' \
 			'/usr/src/trampoline-*/.installed' || exit 1; \
