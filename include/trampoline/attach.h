@@ -44,6 +44,7 @@ struct tramp_attach_opts {
 	uint64_t offset;
 	uint64_t addr;
 	uint32_t maxactive;
+	size_t :0;
 };
 #define tramp_attach_opts__last_field maxactive
 
@@ -156,6 +157,7 @@ struct tramp_object_attach_opts {
 	size_t cookie_cnt;
 	const struct tramp_prog_cookie *cookies;
 	uint32_t maxactive;
+	size_t :0;
 };
 #define tramp_object_attach_opts__last_field maxactive
 
