@@ -19,6 +19,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* All that the library attaches; the first three also have sleepable forms ("fentry.s/FUNC"). */
+#define TRAMP_REMEDY_SECTION \
+	"use a section fentry/FUNC, fexit/FUNC, fmod_ret/FUNC, kprobe/FUNC+OFFSET, kretprobe/FUNC, kprobe.multi/PATTERN, kretprobe.multi/PATTERN or kprobe.session/PATTERN"
+
 #define TRAMP_REMEDIES(X) \
 	X(REASON_NONE, FAILED, "") \
 	X(REASON_SYNTAX, REFUSED, "correct the request as linux/trampoline.h describes it") \
@@ -26,10 +30,8 @@
 	  "run as root, or give the program CAP_BPF and CAP_PERFMON and access to " TRAMP_DEVICE) \
 	X(REASON_LOCKDOWN, PERMISSION, "boot without lockdown (see /sys/kernel/security/lockdown)") \
 	X(REASON_BAD_PROG_FD, REFUSED, "load the program first (bpf_object__load())") \
-	X(REASON_PROG_TYPE, REFUSED, \
-	  "use SEC(\"fentry/FUNC\"), SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") or SEC(\"kprobe/FUNC+OFFSET\")") \
-	X(REASON_ATTACH_TYPE, REFUSED, \
-	  "use SEC(\"fentry/FUNC\"), SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") or SEC(\"kprobe/FUNC+OFFSET\")") \
+	X(REASON_PROG_TYPE, REFUSED, TRAMP_REMEDY_SECTION) \
+	X(REASON_ATTACH_TYPE, REFUSED, TRAMP_REMEDY_SECTION) \
 	X(REASON_PROG_TARGET, REFUSED, "give the program a kernel function as its target") \
 	X(REASON_NO_SUCH_FUNCTION, NOT_FOUND, \
 	  "check the name in /proc/kallsyms; a function missing there was inlined or is not part of this kernel") \
@@ -47,7 +49,7 @@
 	X(REASON_TOO_MANY_PROGS, REFUSED, \
 	  "detach programs that are not needed, or do the work of several in one") \
 	X(REASON_SITE_HELD, REFUSED, \
-	  "detach the other one, or attach only fentry programs, which work beside it") \
+	  "detach the holder (see trampctl explain FUNCTION), permit mode ops if --no-ops forbids it, or choose another place") \
 	X(REASON_SITE_BUSY, REFUSED, \
 	  "look for other tracers of the function in /sys/kernel/tracing/enabled_functions") \
 	X(REASON_LIVEPATCHED, REFUSED, \
@@ -145,8 +147,7 @@
 	  "name it in full, outside of a file, or do without the built-in deny list") \
 	X(LIB_CANCELLED, FAILED, "start again, and let it end") \
 	X(LIB_TOO_MANY, USAGE, "ask for fewer, in several steps") \
-	X(LIB_BAD_SECTION, FAILED, \
-	  "use SEC(\"fentry/FUNC\"), SEC(\"fexit/FUNC\"), SEC(\"fmod_ret/FUNC\") or SEC(\"kprobe/FUNC+OFFSET\")") \
+	X(LIB_BAD_SECTION, FAILED, TRAMP_REMEDY_SECTION) \
 	X(LIB_INLINED, NOT_FOUND, "attach to a function that calls it")
 
 /* Writes @remedy with @func for each FUNCTION in it; NULL or "": the word stays. */
