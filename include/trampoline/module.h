@@ -21,7 +21,8 @@ extern "C" {
  * @symbols_missing: optional ones this kernel lacks
  * @links: attached links
  * @features: TRAMP_FEAT_*
- * @targets: functions with at least one program of tracing type
+ * @targets: functions with at least one program of tracing type, or return programs or
+ *	sessions in an exit image
  * @images: images that exist, those waiting to be freed included
  * @retiring: images waiting to be freed
  * @image_bytes: executable memory of all images

@@ -31,6 +31,9 @@ extern "C" {
  * @slot: first of its slots: ctx[@slot] in a program
  * @nr_slots: slots it takes, (size + 7) / 8
  * @flags: TRAMP_ARG_*
+ *
+ * It is an element of tramp_proto::args and a part of struct tramp_proto, so it never changes its
+ * size. More about an argument would come by a call of its own.
  */
 struct tramp_arg {
 	const char *name;

@@ -5,8 +5,8 @@
  * the kernel and of its modules. Of use on its own, with or without the module.
  *
  * Loading takes some tens of milliseconds and a few MB: load once. BTF, ftrace's list
- * and the order of addresses are made when first asked for, under a lock: a snapshot may
- * be read by several threads.
+ * and the order of addresses are made when first asked for, under a lock. All calls on one
+ * snapshot may run at once, in several threads, but for tramp_syms__free(): it is the last.
  */
 #ifndef TRAMPOLINE_SYMBOLS_H
 #define TRAMPOLINE_SYMBOLS_H
@@ -20,7 +20,11 @@ extern "C" {
 struct tramp_syms;
 
 /* tramp_sym::flags */
-/* ftrace can patch its entry; not set before somebody asks tramp_syms__knows_traceable() */
+/*
+ * ftrace can patch its entry. The first tramp_syms__knows_traceable() sets it in all functions that
+ * it is true of; tramp_syms__match() and tramp_syms__select() make that call when they need to.
+ * A thread that reads flags meanwhile may see it or not.
+ */
 #define TRAMP_SYM_TRACEABLE	(1U << 0)
 #define TRAMP_SYM_LOCAL		(1U << 1)	/* static */
 #define TRAMP_SYM_WEAK		(1U << 2)

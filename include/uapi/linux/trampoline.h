@@ -507,6 +507,8 @@ struct tramp_query {
  *
  * Of the ENDBR that a function may begin with it tells what a probe at the entry would
  * be, which is one behind it.
+ *
+ * It is an element of the caller's array, so it never changes its size.
  */
 struct tramp_insn_info {
 	__u32 offset;
