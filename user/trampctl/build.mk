@@ -33,6 +33,11 @@ INSTALL_DEPS += $(TRAMPCTL)
 # Kept, so that an unchanged program is not compiled again.
 .SECONDARY: $(patsubst %,$(O)/user/trampctl/run/%.bpf.o,calltrace regprobe many children)
 
+# Pages for users, and what they link.
+PAGES = README.md $(addprefix docs/,NEWS.md benchmarks.md limits.md reasons.md recipes.md rights.md \
+	threat-model.md troubleshooting.md user-guide.md)
+PAGE_FILES = $(wildcard docs/benchmarks/*.svg docs/examples/node_exporter/*)
+
 install-hooks:: $(TRAMPCTL)
 	$(call msg,INSTALL,trampctl)
 	$(Q)$(PUT) 755 $(SBINDIR) $(TRAMPCTL)
@@ -40,3 +45,7 @@ install-hooks:: $(TRAMPCTL)
 	$(Q)$(PUT) 644 $(DATADIR)/bash-completion/completions tools/completion/trampctl
 	$(Q)$(PUT) 644 $(TRAMPCTL_DOCDIR)/examples/node_exporter \
 		$(wildcard docs/examples/node_exporter/*)
+	$(Q)$(PUT) 644 $(TRAMPCTL_DOCDIR)/benchmarks $(wildcard docs/benchmarks/*.svg)
+	$(Q)set -o pipefail; for page in $(PAGES); do \
+		tools/installed-page $$page $(PAGES) $(PAGE_FILES) | \
+			$(PUT_AS) 644 $(TRAMPCTL_DOCDIR)/$${page##*/} - || exit 1; done
