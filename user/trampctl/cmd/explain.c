@@ -164,7 +164,7 @@ static void print_answer(const struct findings *f, const char *func)
 		printf("  now       %u program%s of ours\n", ex->nr_progs,
 		       ex->nr_progs == 1 ? "" : "s");
 	if (ex->nr_progs && !ex->holder[0])
-		puts("  others    the kernel's own fentry and fexit (bpftrace: kfunc) get EBUSY meanwhile");
+		puts("  others    the kernel's own fentry and fexit (bpftrace: kfunc or fentry) get EBUSY meanwhile");
 	if (ex->can & TRAMP_CAN_FENTRY)
 		snprintf(mode, sizeof(mode), "%s", ex->mode == TRAMP_MODE_FTRACE_OPS ?
 			 "through ftrace (slower)" : "by a direct call");
