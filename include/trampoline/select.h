@@ -165,12 +165,12 @@ struct tramp_selection;
  * The built-in deny list applies to what wildcards and files choose. A function that one of
  * @patterns names in full is taken.
  *
- * A function that cannot be had goes on the list of what was left out; one that a filter turned
+ * A function that is refused goes on the list of what was left out; one that a filter turned
  * away does not. A pattern goes on that list as a whole if it gave nothing and no function
  * stands there for it. The selection may be empty.
  *
  * With TRAMP_SELECT_ALL_OR_NOTHING the call fails instead: for a pattern without wildcards if
- * its function cannot be had, for one with wildcards if it gives nothing. The caller's own deny
+ * its function is refused, for one with wildcards if it gives nothing. The caller's own deny
  * patterns and the filters leave functions out without failing, as long as one is left.
  *
  * Before Linux 6.5 ftrace's list has no addresses. If it has fewer lines with a name than there

@@ -247,7 +247,7 @@ static void test_all_or_nothing(void)
 		      PATTERNS("vfs_read", "vfs_wriet"), .flags = all);
 	CHECK_REFUSED(-ENOENT, TRAMP_LIB_NO_MATCH, "pattern 'xyz*'", PATTERNS("xyz*", "vfs_*"),
 		      .flags = all);
-	CHECK_REFUSED(-ENOENT, TRAMP_LIB_NO_MATCH, "of 1 that match, 1 cannot be had",
+	CHECK_REFUSED(-ENOENT, TRAMP_LIB_NO_MATCH, "of 1 that match, 1 cannot be attached to",
 		      PATTERNS("vfs_s*", "vfs_read"), .flags = all);
 	CHECK_REFUSED(-ENOENT, TRAMP_REASON_NO_BTF, "vmlinux:piece.part.1",
 		      PATTERNS("piece.part.1"), .flags = all | TRAMP_SELECT_BTF);

@@ -321,7 +321,7 @@ struct tramp_link *libtramp_attach_multi(const struct bpf_program *prog,
 	err = take_functions(opts, pattern, &f, subject);
 	if (!err && r && r->cookie)
 		err = take_cookie(r->cookie, &f, subject);
-	/* A pattern says what is wanted where it can be had. */
+	/* A pattern says what is wanted wherever it is possible. */
 	if (!err)
 		link = attach(fd, f.by_pattern ? flags | TRAMP_MULTI_F_SKIP : flags, &f, opts,
 			      r != NULL, subject, bpf_program__name(prog));

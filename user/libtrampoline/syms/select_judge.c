@@ -153,7 +153,7 @@ static const struct tramp_deny *find_listed(const struct libtramp_select *w,
 	return NULL;
 }
 
-/* Why it cannot be had, whatever its arguments; 0: it can. */
+/* Why it is refused, whatever its arguments; 0: it can. */
 static uint32_t refuse(const struct libtramp_select *w, const struct names *names,
 		       const struct finding *f, const char **detail)
 {

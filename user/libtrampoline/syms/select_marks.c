@@ -128,7 +128,7 @@ static int no_yield(struct libtramp_select *w, uint32_t pattern, const struct yi
 	if (yield->left_out && (p->single || !w->all_or_nothing))
 		return 0;
 	if (yield->left_out)
-		snprintf(text, sizeof(text), "of %zu that match, %zu cannot be had",
+		snprintf(text, sizeof(text), "of %zu that match, %zu cannot be attached to",
 			 yield->left_out + yield->filtered, yield->left_out);
 	else
 		snprintf(text, sizeof(text), "%zu match by name, but not by their arguments",

@@ -23,7 +23,7 @@ enum {
 };
 
 static const struct cmd_opt stats_opts[] = {
-	{ "interval", 'i', "SECONDS", "show it again as often, with rates" },
+	{ "interval", 'i', "SECONDS", "show it again every SECONDS, with rates" },
 	{ "duration", 'd', "SECONDS", "end after so long" },
 	{ "top", 0, "N", "only the N busiest functions" },
 	{ "totals", 0, NULL, "no single functions and links" },

@@ -16,7 +16,7 @@
  * @arg_type: of --arg-type, or NULL
  * @min_args, @max_args: of --args, if @by_args
  * @by_args: there was one
- * @all_or_nothing: a function that cannot be had is an error
+ * @all_or_nothing: a function that is refused is an error
  */
 struct function_options {
 	const char **deny;

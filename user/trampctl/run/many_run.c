@@ -287,7 +287,7 @@ uint64_t many_lost(void *arg)
 /**
  * many_wait() - let the programs run
  * @run: started
- * @interval_ns: call @show as often; 0: never
+ * @interval_ns: call @show each time so long has passed; 0: never
  * @show: returns 0 or an exit code, which ends it
  * @arg: for @show
  *

@@ -61,7 +61,7 @@ enum {
 	TASK_OPTS("calls"),							\
 	MANY_OPTS,								\
 	{ "top", 0, "N", "only the N " what " with most calls" },		\
-	{ "interval", 'i', "SECONDS", "show what was new each time, as often" }, \
+	{ "interval", 'i', "SECONDS", "show what is new, every SECONDS" }, \
 	OUTPUT_OPTS
 
 /**
