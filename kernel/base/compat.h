@@ -14,7 +14,7 @@
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
 #error "trampoline is for Linux 6.1 to 6.12 (docs/limits.md); it builds on none before 6.1 or after 6.14"
-#include "trampoline_is_not_for_this_kernel.h"
+#include <trampoline_is_not_for_this_kernel.h>
 #endif
 
 #include <linux/bpf.h>
