@@ -251,7 +251,7 @@ static void test_refused(void)
 	check_nothing_left();
 }
 
-/* The second page of requests can be read and not be answered to: the item at its start is named. */
+/* The second page can be read, and no answer be written to it: the item at its start is named. */
 static void test_unanswered(void)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
