@@ -703,8 +703,8 @@ struct tramp_attach_multi {
  * failure nothing is left behind and no fd was handed out.
  *
  * A signal that has a handler ends it, with SA_RESTART as well: EINTR, and nothing is left behind.
- * (Where none has run, as after a stop or a freeze, it begins anew.) Other callers of the module wait for a part of the batch at most, for less than a
- * second.
+ * (Where none has run, as after a stop or a freeze, it begins anew.) Other callers of the module
+ * wait for a part of the batch at most, for less than a second.
  *
  * Errors besides those of ATTACH: EINTR. EINVAL (SYNTAX): @count or @item_size out of its range,
  * or an item of another size. EMFILE, ENFILE: no more file descriptors.
