@@ -32,7 +32,8 @@ static atomic64_t image_bytes = ATOMIC64_INIT(0);
 void tramp_image_totals(u32 *images, u32 *retiring, u64 *bytes)
 {
 	*retiring = atomic_read(&nr_retiring);
-	*images = atomic_read(&nr_images);
+	/* One that has just been freed counts as retiring until its programs are released. */
+	*images = max_t(u32, atomic_read(&nr_images), *retiring);
 	*bytes = atomic64_read(&image_bytes);
 }
 

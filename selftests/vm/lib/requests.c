@@ -20,7 +20,7 @@ struct state state_now(void)
 	struct state now;
 	int i;
 
-	/* An image that is being freed is one of those that wait for longer than it is there. */
+	/* Images that wait to be freed go by themselves. */
 	for (i = 0; i < 300; i++) {
 		now.info = tramp_module();
 		if (!now.info.retiring)
