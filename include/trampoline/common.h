@@ -49,7 +49,7 @@ struct btf;
 /* --------------------------------------------------------------- version -- */
 
 #define TRAMP_MAJOR_VERSION 0
-#define TRAMP_MINOR_VERSION 2
+#define TRAMP_MINOR_VERSION 3
 
 /** tramp_major_version() - major version of the library that is running */
 TRAMP_API uint32_t tramp_major_version(void);

@@ -29,7 +29,7 @@
 #include <linux/types.h>
 #include "../../include/uapi/linux/trampoline.h"
 
-#define TRAMP_VERSION "0.2.0"
+#define TRAMP_VERSION "0.3.0"
 
 #undef pr_fmt
 #define pr_fmt(fmt) "trampoline: " fmt
