@@ -182,7 +182,7 @@ int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tra
 		later = NULL;
 		/* One by one where there is no memory for more. */
 		err = tramp_target_enlist(items[at].member, items[at].req, c ? &later : NULL, why);
-		if (err == -EAGAIN && !c->nr)
+		if (err == -EAGAIN && c && !c->nr)
 			err = tramp_target_enlist(items[at].member, items[at].req, NULL, why);
 		if (err)
 			break;

@@ -177,7 +177,7 @@ static int join(struct tramp_multi *multi, unsigned long func, struct tramp_refu
 	err = tramp_target_join(member, func, why);
 	if (err)
 		gate_leave(&multi->gate, member);
-	if (err && err != -ENOMEM)
+	if (err == -EBUSY || err == -E2BIG)
 		multi->blamed = func;
 	return err;
 }

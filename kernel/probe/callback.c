@@ -13,9 +13,9 @@
  *
  * unregister_kprobe() waits for handlers, by synchronize_rcu(). Before 6.3 that is not all of
  * them: a kprobe at an idle function's entry is called by ftrace where RCU does not watch. So a
- * kprobe is retired as well, like the set that it runs. Where ftrace has shut down, that function
- * may fail, without a word (before 6.12). It leaves the kprobe in the kernel's table, with an
- * address of NULL. Such a kprobe is never freed, and runs nothing any more. As part of an
+ * kprobe is retired as well, like the set that it runs. At an entry that function may fail: it needs
+ * memory to change ftrace's filter, or ftrace has shut down (before 6.12). It does not say so, but
+ * leaves the kprobe in the kernel's table, with an address of NULL. Such a kprobe is never freed, and runs nothing any more. As part of an
  * aggregate it may still be called, so this module stays.
  */
 #include <linux/ftrace.h>
@@ -123,6 +123,7 @@ static u64 detach_kprobe(struct tramp_probe *probe)
 	if (kp->kp.addr) {
 		tramp_retire_add(&kp->retire, &ops);
 	} else {
+		pr_err("the kernel keeps a kprobe: this module cannot be unloaded any more\n");
 		WRITE_ONCE(kp->probe, NULL);
 		__module_get(THIS_MODULE);
 	}

@@ -353,15 +353,24 @@ int __init tramp_probe_opt_init(void)
 	return wq ? 0 : -ENOMEM;
 }
 
+static void count(struct tramp_probe *probe, void *left)
+{
+	(*(u32 *)left)++;
+}
+
+/*
+ * Without programs those are left in the table whose text is ours. They are in @queue or @again, or
+ * the worker has them in hand while it lets others have the mutex.
+ */
 void tramp_probe_opt_drain(void)
 {
-	u32 left, optimised;
+	u32 left;
 
 	do {
 		flush();
+		left = 0;
 		mutex_lock(&tramp_mutex);
-		/* Also those that the worker has in hand while it lets others have the mutex. */
-		tramp_probe_totals(&left, &optimised);
+		tramp_probe_for_each(count, &left);
 		mutex_unlock(&tramp_mutex);
 		if (left) {
 			set_current_state(TASK_IDLE | TASK_FREEZABLE);
