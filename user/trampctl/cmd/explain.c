@@ -112,6 +112,7 @@ static uint32_t return_reason(const struct tramp_explanation *ex)
 {
 	switch (ex->fexit_reason) {
 	case TRAMP_REASON_NORETURN:
+	case TRAMP_REASON_TOO_MANY_PROGS:
 	case TRAMP_REASON_NOT_TRACEABLE:
 	case TRAMP_REASON_OWN_MODULE:
 	case TRAMP_REASON_MODULE_GONE:
