@@ -240,6 +240,8 @@ static const struct gate_cut copying_cuts[] = {
 	{ "pfn_to_online_page", "*", "a device's memory: " OPEN },
 	{ NULL, "_raw_spin_lock_irqsave", OPEN },
 	{ NULL, "_raw_spin_unlock_irqrestore", OPEN },
+	{ NULL, "rt_spin_lock", OPEN },
+	{ NULL, "rt_spin_unlock", OPEN },
 	{}
 };
 
