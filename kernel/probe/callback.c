@@ -13,10 +13,12 @@
  *
  * unregister_kprobe() waits for handlers, by synchronize_rcu(). Before 6.3 that is not all of
  * them: a kprobe at an idle function's entry is called by ftrace where RCU does not watch. So a
- * kprobe is retired as well, like the set that it runs. At an entry that function may fail: it needs
- * memory to change ftrace's filter, or ftrace has shut down (before 6.12). It does not say so, but
- * leaves the kprobe in the kernel's table, with an address of NULL. Such a kprobe is never freed, and runs nothing any more. As part of an
- * aggregate it may still be called, so this module stays.
+ * kprobe is retired as well, like the set that it runs.
+ *
+ * At an entry that function may fail: it needs memory to change ftrace's filter, or ftrace has shut
+ * down (before 6.12). It does not say so, but leaves the kprobe in the kernel's table, with an
+ * address of NULL. Such a kprobe is never freed, and runs nothing any more. As part of an aggregate
+ * it may still be called, so this module stays.
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
