@@ -226,7 +226,10 @@ static void test_retiring(void)
 
 	setup();
 	for (round = 0; round < 12; round++) {
-		/* With exit programs it is in use for a moment; without, it is waited for. */
+		/*
+		 * With exit programs it is in use for a moment; without, it is waited for. On -rt
+		 * there may be tasks in any image.
+		 */
 		for (i = 0; i < 8; i++) {
 			exit = round % 2 && i % 2;
 			link[i] = ownmod_must_attach(prog_clone(exit ? skel->progs.count_exit :
@@ -238,7 +241,7 @@ static void test_retiring(void)
 		for (i = 0; i < 8; i++)
 			close(link[i]);
 		err = unload_now("images retiring", &ms);
-		CHECK(!err || (round % 2 && ownmod_busy(err)), "round %d: %s", round,
+		CHECK(!err || ((round % 2 || kernel_is_rt()) && ownmod_busy(err)), "round %d: %s", round,
 		      strerror(-err));
 		if (!err)
 			ownmod_reload();
@@ -250,7 +253,7 @@ static void test_retiring(void)
 			break;
 	}
 	ktap_note("nothing attached: gone after %lu ms", plain);
-	CHECK(gone && gone < allowed, "it is gone after %lu ms (0: never)", gone);
+	CHECK((gone || kernel_is_rt()) && gone < allowed, "it is gone after %lu ms (0: never)", gone);
 	CHECK(in_use && in_use < limit(), "it is in use after %lu ms (0: never)", in_use);
 }
 
