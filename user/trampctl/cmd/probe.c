@@ -255,7 +255,7 @@ static void summarize(const struct probe_run *run, const struct probe_sums *sums
 		json_put_u64(j, "missed", sums->misses);
 		tasks_put(&run->tasks, j);
 		output_put(j);
-		json_print_to(output_for_end(), j);
+		output_end(j);
 		return;
 	}
 	if (lost)

@@ -97,7 +97,10 @@ static void show_json(struct sums *s, const char *type)
 	json_object_object_add(j, s->kind->list, list);
 	if (!strcmp(type, "end"))
 		json_object_object_add(j, "lost", many_lost_json(&s->many, 0));
-	json_print_to(strcmp(type, "end") ? stdout : output_for_end(), j);
+	if (strcmp(type, "end"))
+		json_print(j);
+	else
+		output_end(j);
 	s->since = now;
 }
 

@@ -319,7 +319,7 @@ static void summarize(const struct trace_run *run)
 		json_put_u64(j, "not_returned", inflight);
 		tasks_put(&run->tasks, j);
 		output_put(j);
-		json_print_to(output_for_end(), j);
+		output_end(j);
 		return;
 	}
 	if (sum.lost_ring)

@@ -297,7 +297,7 @@ static void summarize(const struct trace_many *run)
 		json_put_u64(j, "calls", run->shown);
 		json_put_u64(j, "not_returned", inside);
 		output_put(j);
-		json_print_to(output_for_end(), j);
+		output_end(j);
 		return;
 	}
 	many_warn_lost(&run->many, run->events.unread);

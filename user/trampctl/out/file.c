@@ -339,6 +339,18 @@ FILE *output_for_end(void)
 	return out.path && output_failed() ? stderr : stdout;
 }
 
+/* Prints the last JSON object, and frees it. Half of it is no use to anybody. */
+void output_end(json_object *j)
+{
+	FILE *f = output_for_end();
+
+	json_print_to(f, json_object_get(j));
+	fflush(f);
+	if (f != stderr && output_is_blocked())
+		json_print_to(stderr, json_object_get(j));
+	json_object_put(j);
+}
+
 /* Members of an object: what became of full files. */
 void output_put(json_object *j)
 {

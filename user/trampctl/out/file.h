@@ -32,5 +32,6 @@ bool output_is_file(void);
 bool output_can_rotate(void);
 void output_cut(void);
 FILE *output_for_end(void);
+void output_end(json_object *j);
 
 #endif /* TRAMPCTL_FILE_H */

@@ -29,6 +29,36 @@ static volatile sig_atomic_t stops;
 static bool is_blocked;
 
 /*
+ * A signal that comes before the write that blocks would not end it. So once there was one, a timer
+ * goes while we write. A reader that takes nothing from one tick to the next does not read.
+ */
+#define PATIENCE_SECONDS 1
+
+static volatile sig_atomic_t is_writing;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	if (is_writing)
+		alarm(PATIENCE_SECONDS);
+}
+
+static void begin_write(void)
+{
+	/* In this order: output_stop() sees that we write, or we see that there was a signal. */
+	is_writing = true;
+	if (stops)
+		alarm(PATIENCE_SECONDS);
+}
+
+static void end_write(void)
+{
+	is_writing = false;
+	if (stops)
+		alarm(0);
+}
+
+/*
  * For stdio, to which less than @len is an error: it drops the rest, and comes again with the next
  * line. Behind a failure that would be another wait, or a line that follows half a line.
  */
@@ -39,6 +69,7 @@ static ssize_t write_all(void *unused, const char *buf, size_t len)
 	ssize_t n;
 
 	(void)unused;
+	begin_write();
 	while (done < len && !output_errno && !is_blocked) {
 		n = write(STDOUT_FILENO, buf + done, len - done);
 		if (n < 0) {
@@ -50,6 +81,7 @@ static ssize_t write_all(void *unused, const char *buf, size_t len)
 		if (done < len && stops != before)
 			output_set_failed(output_verb, EINTR, NULL);
 	}
+	end_write();
 	return done;
 }
 
@@ -73,7 +105,13 @@ void output_start(void)
 /* A signal has come that ends the command. Called by its handler. */
 void output_stop(void)
 {
-	stops++;
+	/* Not restarting: it ends a write. */
+	const struct sigaction sa = { .sa_handler = on_alarm };
+
+	if (!stops++)
+		sigaction(SIGALRM, &sa, NULL);
+	if (is_writing)
+		alarm(PATIENCE_SECONDS);
 }
 
 /* Has a write to standard output failed, or what was to make room for it? */
