@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "../out/error.h"
+#include "../out/file.h"
 #include "../out/json.h"
 #include "../out/linkinfo.h"
 #include "../out/output.h"
@@ -237,12 +238,23 @@ err:
 	return rc;
 }
 
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stopped = 1;
+	output_stop();
+}
+
 /*
  * Prints the links: what was attached, or with @end what became of it. A link
- * that another process has detached is reported as gone.
+ * that another process has detached is reported as gone. The signals of @set are let in while it
+ * writes: nobody may read it.
  */
-static int report(const struct tramp_links *links, bool end)
+static void report(const struct tramp_links *links, bool end, const sigset_t *set)
 {
+	FILE *f = end ? output_for_end() : stdout;
 	json_object *list = json_object_new_array(), *top;
 	struct table *t = link_table_new();
 	size_t i, gone = 0;
@@ -262,27 +274,32 @@ static int report(const struct tramp_links *links, bool end)
 			json_put_str(j, "pinned", tramp_link__pin_path(link));
 		json_object_array_add(list, j);
 	}
+	sigprocmask(SIG_UNBLOCK, set, NULL);
 	if (json_output) {
 		top = json_object_new_object();
 		json_put_str(top, "type", end ? "end" : "attached");
 		json_object_object_add(top, "links", list);
 		if (end)
 			json_put_u64(top, "detached_meanwhile", gone);
-		json_print(top);
+		if (end)
+			output_end(top);
+		else
+			json_print(top);
 	} else {
 		json_object_put(list);
-		table_print(t, stdout);
+		table_print(t, f);
 		if (gone)
-			printf("%zu link%s already detached\n", gone,
-			       gone == 1 ? " was" : "s were");
+			fprintf(f, "%zu link%s already detached\n", gone,
+				gone == 1 ? " was" : "s were");
 		for (i = 0; !end && pin_dir && i < tramp_links__count(links); i++)
 			printf("pinned %s\n", tramp_link__pin_path(tramp_links__get(links, i)));
 	}
 	table_free(t);
 	fflush(stdout);
-	return 0;
+	sigprocmask(SIG_BLOCK, set, NULL);
 }
 
+/* The signals are blocked, and one of them is taken here. */
 static void wait_for_end(const sigset_t *set)
 {
 	const uint64_t end = now_ns() + duration_ns;
@@ -297,6 +314,8 @@ static void wait_for_end(const sigset_t *set)
 		left = (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
 		sig = duration_ns ? sigtimedwait(set, NULL, &left) : sigwaitinfo(set, NULL);
 	} while (sig < 0 && errno == EINTR);
+	if (sig > 0)
+		on_signal(sig);
 }
 
 /* @what: what was not yet done. Pins outlive us: before them is the last chance to end it. */
@@ -330,6 +349,7 @@ static int attach_run(int argc, char **argv)
 	/* Blocked before anything is attached: a signal cannot be missed. */
 	end_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	end_signals_handle(on_signal);
 	if (end_is_pending()) {
 		rc = fail_interrupted("attached");
 		goto close;
@@ -350,10 +370,11 @@ static int attach_run(int argc, char **argv)
 		rc = fail_lib(NULL, NULL);
 		goto destroy;
 	}
-	report(links, false);
+	report(links, false, &set);
 	if (!pin_dir) {
-		wait_for_end(&set);
-		report(links, true);
+		if (!stopped)
+			wait_for_end(&set);
+		report(links, true, &set);
 	}
 destroy:
 	tramp_links__destroy(links);
