@@ -5,9 +5,10 @@
  *	--if 'WHERE OP CONSTANT [&& or || ...]'
  *
  * WHERE is an argument by its BTF name or argN, or `ret`, or a member that it leads to. Comparisons
- * are those of C on its type: by its sign and size. A negative number is converted to the type
- * of an unsigned argument, so `ret >= -4095` finds the error pointers. `&` holds if the number
- * has one of the bits. As in C && goes before ||, and parentheses before both.
+ * are on its type: by its sign and size. A negative number is converted to the type of an unsigned
+ * argument, so `ret >= -4095` finds the error pointers. One in hexadecimal is converted to a signed
+ * type: 0xffffff9c is -100 as an int. One that has no place in the type is refused. `&` holds if
+ * the number has one of the bits. As in C && goes before ||, and parentheses before both.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,6 +18,7 @@
 
 #include "../out/error.h"
 #include "condition.h"
+#include "member_type.h"
 
 /* Parentheses inside of each other. */
 #define MAX_NESTING	16
@@ -56,12 +58,20 @@ static int parse_op(const char **p, enum many_op *op)
 	return -1;
 }
 
+static const char *op_text(enum many_op op)
+{
+	size_t i;
+
+	for (i = 0; ops[i].op != op; i++)
+		;
+	return ops[i].text;
+}
+
 /* Decimal or 0x hexadecimal, with a sign and with K, M or G for powers of 1024; NULL is 0. */
 static int parse_value(const char **p, struct condition *c)
 {
 	const char *s = *p;
 	unsigned int shift = 0;
-	bool hex;
 	char *end;
 
 	if (!strncmp(s, "NULL", 4)) {
@@ -72,13 +82,13 @@ static int parse_value(const char **p, struct condition *c)
 	s += c->negative;
 	if (!isdigit((unsigned char)*s))
 		return -1;
-	hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
+	c->is_hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
 	/* Nobody means octal. */
-	if (!hex && s[0] == '0' && isdigit((unsigned char)s[1]))
+	if (!c->is_hex && s[0] == '0' && isdigit((unsigned char)s[1]))
 		return -1;
 	errno = 0;
-	c->value = strtoull(s, &end, hex ? 16 : 10);
-	if (errno || (hex && end == s + 2))
+	c->value = strtoull(s, &end, c->is_hex ? 16 : 10);
+	if (errno || (c->is_hex && end == s + 2))
 		return -1;
 	switch (toupper((unsigned char)*end)) {
 	case 'K': shift = 10; break;
@@ -368,15 +378,56 @@ void conditions_configure(const struct conditions *c, struct many_config *cfg)
 
 /* -------------------------------------------------------------- functions -- */
 
+/* The bits of a number as one with that sign. */
+static __u64 extend(__u64 value, unsigned int bits, bool is_signed)
+{
+	const unsigned int unused = 64 - bits;
+
+	value <<= unused;
+	return is_signed ? (__u64)((__s64)value >> unused) : value >> unused;
+}
+
+/* "t->small > 70000 compares with what s16 cannot be: it goes from -32768 to 32767" */
+static int refuse_number(const struct condition *c, const struct tramp_proto *proto,
+			 const struct member *m, const struct many_term *t,
+			 struct member_refusal *no)
+{
+	char number[24], range[64];
+
+	snprintf(number, sizeof(number), c->is_hex ? "%s0x%llx" : "%s%llu", c->negative ? "-" : "",
+		 c->negative ? -c->value : c->value);
+	if (t->is_signed)
+		snprintf(range, sizeof(range), "-%llu to %llu", 1ULL << (t->bits - 1),
+			 (1ULL << (t->bits - 1)) - 1);
+	else
+		snprintf(range, sizeof(range), "0 to %llu", (1ULL << t->bits) - 1);
+	return member_refuse(no, "%s %s %s compares with a number that %s (%u bits) cannot be: it goes from %s",
+			     c->member.text, op_text(c->op), number,
+			     type_text(proto->btf, m->arg.type_id), t->bits, range);
+}
+
+/*
+ * The number as the type has it, in @t. 0xffffff9c is written for an int's bits, and 4294967196 is
+ * not: there is no such int. To & all are bits.
+ */
+static int convert(const struct condition *c, struct many_term *t)
+{
+	const bool is_bits = c->is_hex || c->op == MANY_AND;
+	const __u64 as_signed = extend(c->value, t->bits, true);
+	const __u64 as_unsigned = extend(c->value, t->bits, false);
+
+	t->value = t->is_signed ? as_signed : as_unsigned;
+	if (c->value == (c->negative || t->is_signed ? as_signed : as_unsigned))
+		return 0;
+	return is_bits && t->is_signed && !c->negative && c->value == as_unsigned ? 0 : -1;
+}
+
 static int bind(const struct condition *c, const struct tramp_proto *proto, struct many_term *t,
 		struct many_path *path, struct member_refusal *no)
 {
-	__u64 value = c->value;
 	struct member m;
 
 	if (member_bind(&c->member, proto, c->is_text ? MEMBER_TEXT : MEMBER_NUMBER, &m, no))
-		return -1;
-	if (c->word[0] && member_enumerator(proto, &m, c->word, &value, no))
 		return -1;
 	t->where = m.path.where;
 	t->op = c->op;
@@ -384,9 +435,12 @@ static int bind(const struct condition *c, const struct tramp_proto *proto, stru
 	t->shift = m.shift;
 	t->bits = m.bits;
 	t->is_signed = !!(m.arg.flags & TRAMP_ARG_SIGNED);
-	t->value = value;
-	if (c->negative && !t->is_signed && t->bits < 64)
-		t->value &= (1ULL << t->bits) - 1;
+	if (c->word[0]) {
+		if (member_enumerator(proto, &m, c->word, &t->value, no))
+			return -1;
+	} else if (!c->is_text && convert(c, t)) {
+		return refuse_number(c, proto, &m, t, no);
+	}
 	if (path)
 		*path = m.path;
 	return 0;

@@ -20,6 +20,7 @@
  * @member: what is compared: an argument, the result, or a member
  * @op: enum many_op
  * @negative: there was a minus sign: @value is the number's two's complement
+ * @is_hex: it was written in hexadecimal: as the bits of a number, not as its value
  * @is_text: it is compared with @text
  * @value: the number
  * @text: the text
@@ -28,7 +29,7 @@
 struct condition {
 	struct member_expr member;
 	enum many_op op;
-	bool negative, is_text;
+	bool negative, is_hex, is_text;
 	__u64 value;
 	char text[MANY_TEXT_LEN];
 	char word[MEMBER_NAME_LEN];

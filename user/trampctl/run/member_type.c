@@ -35,6 +35,23 @@ const char *type_name(const struct btf *btf, __u32 off)
 	return name ? name : "";
 }
 
+/* "u8" or "enum tt_colour": the first name of a number's type. */
+const char *type_text(const struct btf *btf, __u32 id)
+{
+	static char text[128];
+	const struct btf_type *t = btf__type_by_id(btf, id);
+	const char *name;
+	int n;
+
+	for (n = 0; n < MAX_CHAIN && t && btf_is_mod(t); n++)
+		t = btf__type_by_id(btf, t->type);
+	name = t ? type_name(btf, t->name_off) : "";
+	if (!name[0])
+		return type_kind_text(btf, t);
+	snprintf(text, sizeof(text), "%s%s", btf_is_any_enum(t) ? "enum " : "", name);
+	return text;
+}
+
 bool type_is_composite(const struct btf_type *t)
 {
 	return t && (btf_is_struct(t) || btf_is_union(t));

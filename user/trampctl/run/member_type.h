@@ -27,6 +27,7 @@ struct type_member {
 const struct btf_type *btf_skip_names(const struct btf *btf, __u32 id);
 const char *type_name(const struct btf *btf, __u32 name_off);
 const char *type_kind_text(const struct btf *btf, const struct btf_type *t);
+const char *type_text(const struct btf *btf, __u32 id);
 bool type_is_composite(const struct btf_type *t);
 const struct btf_type *type_whole(const struct btf *btf, const struct btf_type *t);
 bool type_find_member(const struct btf *btf, const struct btf_type *t, const char *name,
