@@ -65,7 +65,7 @@ static int on_event(void *ctx, void *data, size_t size)
 		p->exits++;
 	}
 	/* Somebody who reads us through a pipe sees lines as they come. */
-	p->write_failed = fflush(stdout) != 0;
+	p->write_failed |= fflush(stdout) || ferror(stdout);
 	return 0;
 }
 
