@@ -6,9 +6,14 @@
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../user/trampctl/run/elf_names.h"
@@ -188,11 +193,50 @@ static void test_no_program(void)
 	}
 }
 
+/* @path is opened if, and only if, it is a regular file. */
+static void open_one(const char *path, bool regular)
+{
+	const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	struct inotify_event e;
+	struct stat st;
+	int fd;
+
+	REQUIRE(watch >= 0 && inotify_add_watch(watch, path, IN_OPEN) >= 0, "inotify: %s",
+		strerror(errno));
+	fd = elf_names_open(path, &st);
+	CHECK_EQ(fd >= 0, regular, "%s", path);
+	CHECK_EQ(read(watch, &e, sizeof(e)) > 0, regular, "%s was opened", path);
+	if (fd >= 0)
+		close(fd);
+	close(watch);
+}
+
+/* Others may map what does something when it is opened or read. */
+static void test_open(void)
+{
+	char folder[] = "/tmp/elf_names.XXXXXX", fifo[64], file[64];
+	int fd;
+
+	REQUIRE(mkdtemp(folder), "%s", strerror(errno));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
+	snprintf(file, sizeof(file), "%s/file", folder);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	REQUIRE(fd >= 0 && !mkfifo(fifo, 0600), "%s", strerror(errno));
+	close(fd);
+	open_one(file, true);
+	open_one(fifo, false);
+	open_one("/dev/zero", false);
+	unlink(file);
+	unlink(fifo);
+	rmdir(folder);
+}
+
 static const struct ktap_test tests[] = {
 	{ "names", test_names, 10 },
 	{ "long_names", test_long_names, 60 },
 	{ "large_numbers", test_large_numbers, 60 },
 	{ "no_program", test_no_program, 10 },
+	{ "open", test_open, 10 },
 };
 
 KTAP_MAIN(tests)

@@ -9,10 +9,12 @@
  * The file is a stranger's. It is read, not mapped: he may truncate it meanwhile. It says itself
  * how large its tables are, so there is a limit to what is read.
  */
+#include <fcntl.h>
 #include <gelf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../out/text.h"
@@ -173,6 +175,30 @@ static Elf_Scn *find_table(Elf *elf, GElf_Word type, GElf_Shdr *shdr)
 		if (gelf_getshdr(scn, shdr) && shdr->sh_type == type)
 			return scn;
 	return NULL;
+}
+
+/**
+ * elf_names_open() - open what a process has mapped, if it is a file
+ * @path: its path, or a link of /proc
+ * @st: (out) what it is
+ *
+ * Strangers choose what they map, and to open or to read a device may do something.
+ *
+ * Return: for elf_names_load(), or -1.
+ */
+int elf_names_open(const char *path, struct stat *st)
+{
+	int fd;
+
+	if (stat(path, st) || !S_ISREG(st->st_mode))
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	/* It may be another one by now. */
+	if (fd >= 0 && (fstat(fd, st) || !S_ISREG(st->st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 /**

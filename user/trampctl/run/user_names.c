@@ -15,7 +15,6 @@
  * if it was removed, or is in another mount namespace. Files are known by device and inode, so a
  * library is read once for all processes.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/types.h>
 #include <stdio.h>
@@ -205,15 +204,15 @@ static struct mapping *find_mapping(struct process *p, uint64_t addr)
 static int open_mapped(uint32_t tgid, const struct mapping *m)
 {
 	char *link = xasprintf("/proc/%u/map_files/%" PRIx64 "-%" PRIx64, tgid, m->start, m->end);
-	int fd = open(link, O_RDONLY | O_CLOEXEC);
 	struct stat st;
+	int fd = elf_names_open(link, &st);
 
 	free(link);
 	if (fd >= 0)
 		return fd;
 	/* The process may have gone, or is not ours to look into. */
-	fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode || !S_ISREG(st.st_mode))) {
+	fd = elf_names_open(m->path, &st);
+	if (fd >= 0 && st.st_ino != m->inode) {
 		close(fd);
 		fd = -1;
 	}
