@@ -101,7 +101,8 @@ TRAMP_API struct tramp_proto *tramp_syms__proto(struct tramp_syms *syms,
  * @syms: the snapshot
  * @module: NULL, "" or "vmlinux": the kernel proper
  *
- * Return: belongs to @syms; NULL and errno on failure (TRAMP_LIB_NO_KERNEL_BTF).
+ * Return: belongs to @syms; NULL and errno on failure (TRAMP_LIB_NO_KERNEL_BTF,
+ * TRAMP_LIB_BAD_ARGUMENT for what is no name of a module).
  */
 TRAMP_API const struct btf *tramp_syms__btf(struct tramp_syms *syms, const char *module);
 

@@ -261,6 +261,30 @@ static void test_many(void)
 	free(symbols);
 }
 
+/* A name that is cut would be another module's, and one with a / leads out of the folder. */
+static void test_modules(void)
+{
+	TRAMP_OPTS(tramp_syms_opts, opts, .filter_functions = "");
+	char name[TRAMP_MOD_LEN + 1];
+	struct tramp_syms *syms;
+
+	opts.kallsyms = fixture_text("kallsyms", "ffffffff81001000 T func\n");
+	opts.vmlinux_btf = fixture_btf("func");
+	opts.module_btf_dir = "/";
+	syms = tramp_syms__load(&opts);
+	REQUIRE(syms, "%s", tramp_last_error()->message);
+	memset(name, 'm', TRAMP_MOD_LEN);
+	name[TRAMP_MOD_LEN] = 0;
+	CHECK(!tramp_syms__btf(syms, name), "a name that is too long");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	name[TRAMP_MOD_LEN - 1] = 0;
+	CHECK(!tramp_syms__btf(syms, name), "no such module");
+	CHECK_ERROR(-ENOENT, TRAMP_REASON_NO_BTF);
+	CHECK(!tramp_syms__btf(syms, opts.vmlinux_btf + 1), "a path");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	tramp_syms__free(syms);
+}
+
 static const struct ktap_test tests[] = {
 	{ .name = "dots", .run = test_dots },
 	{ .name = "long", .run = test_long },
@@ -271,6 +295,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "is", .run = test_is },
 	{ .name = "pass", .run = test_pass },
 	{ .name = "many", .run = test_many },
+	{ .name = "modules", .run = test_modules },
 };
 
 KTAP_MAIN(tests)

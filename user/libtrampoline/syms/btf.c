@@ -188,13 +188,30 @@ static int fail_entry(const struct btf_entry *e, const char *module)
 			     "the module was built without BTF, or it does not fit the kernel's");
 }
 
+/* Neither the name of another module, cut, nor a way out of the folder. */
+static int check_module(const char *module)
+{
+	char subject[LIBTRAMP_SUBJECT_LEN];
+
+	if (strlen(module) < TRAMP_MOD_LEN && !strchr(module, '/'))
+		return 0;
+	snprintf(subject, sizeof(subject), "module '%s'", module);
+	return LIBTRAMP_FAIL(-EINVAL, TRAMP_LIB_BAD_ARGUMENT, subject,
+			     "a module's name has at most %d characters, and no /",
+			     TRAMP_MOD_LEN - 1);
+}
+
 /* The entry of a module with its BTF, and @functions in the table. 0 or a negative errno. */
 static int need_entry(struct libtramp_btfs *btfs, const char *module, bool functions,
 		      struct btf_entry **entry)
 {
 	struct btf_entry *e;
 	bool memory;
+	int err;
 
+	err = check_module(module);
+	if (err)
+		return err;
 	pthread_mutex_lock(&btfs->lock);
 	e = get_entry(btfs, module);
 	memory = e && (!functions || !e->btf || e->table || index_functions(e));
