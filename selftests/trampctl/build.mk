@@ -10,7 +10,8 @@ TCT		:= selftests/trampctl
 TCT_SAMPLE	:= $(O)/$(TCT)/sample
 TCT_OBJ		:= $(filter $(O)/user/trampctl/run/% $(O)/user/trampctl/out/%,$(TRAMPCTL_OBJ))
 
-UNIT_TESTS	+= $(addprefix $(O)/$(TCT)/,test_lines test_elf_names test_arguments test_explain)
+UNIT_TESTS	+= $(addprefix $(O)/$(TCT)/,test_lines test_elf_names test_arguments test_explain \
+		   test_metrics)
 
 $(TCT_SAMPLE) $(TCT_SAMPLE).rebuilt: $(TCT)/sample.c $(TCT)/sample.h
 	$(call msg,CC,$@)
@@ -33,3 +34,5 @@ $(filter $(O)/$(TCT)/%,$(UNIT_TESTS)): %: %.o $(O)/selftests/lib/ktap.o $(TCT_OB
 $(O)/$(TCT)/test_explain: $(addprefix $(O)/user/trampctl/cmd/,explain.o explain_code.o) \
 		$(addprefix $(O)/selftests/libtrampoline/,answers.o kernel.o fixture.o)
 $(O)/$(TCT)/test_explain: override LDFLAGS += $(LTT_ANSWERS)
+
+$(O)/$(TCT)/test_metrics: $(O)/user/trampctl/cmd/stats_metrics.o

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../out/metrics.h"
 #include "stats.h"
@@ -47,16 +48,38 @@ static void put_module(struct metrics *m, const struct tramp_module_info *info)
 		       info->grace_periods);
 }
 
+/* A newer module may have more, and no two samples may have the same labels. */
+static const char *label_of(const char *name, unsigned int number, char *text, size_t size)
+{
+	if (strcmp(name, "unknown"))
+		return name;
+	snprintf(text, size, "unknown-%u", number);
+	return text;
+}
+
+#define LABEL_LEN	24
+
+static const char *kind_label(const struct tramp_link_info *info, char *text)
+{
+	return label_of(tramp_kind_name(info->kind), info->kind, text, LABEL_LEN);
+}
+
+static const char *mode_label(const struct tramp_link_info *info, char *text)
+{
+	return label_of(tramp_mode_name(info->mode), info->mode, text, LABEL_LEN);
+}
+
 static void put_kinds(struct metrics *m, const struct snapshot *s)
 {
 	size_t nr, i;
 	struct group_stats *g = group_by_kind(s, &nr);
+	char kind[LABEL_LEN], mode[LABEL_LEN];
 
 	metrics_family(m, METRIC_GAUGE, "trampoline_links", NULL,
 		       "Links that are attached, by kind and by how hits reach the program.");
 	for (i = 0; i < nr; i++)
-		metrics_sample(m, g[i].links, "kind", tramp_kind_name(g[i].first->kind), "mode",
-			       tramp_mode_name(g[i].first->mode), NULL);
+		metrics_sample(m, g[i].links, "kind", kind_label(g[i].first, kind), "mode",
+			       mode_label(g[i].first, mode), NULL);
 	free(g);
 	metrics_single(m, METRIC_GAUGE, "trampoline_detached_links", NULL,
 		       "Links that are detached, which somebody still holds.", s->detached);
@@ -67,12 +90,12 @@ static void put_kinds(struct metrics *m, const struct snapshot *s)
 /* Of many functions only their number is known. */
 static void put_link(struct metrics *m, const struct tramp_link_info *info, uint64_t value)
 {
-	char id[16], offset[24] = "";
+	char id[16], offset[24] = "", kind[LABEL_LEN];
 
 	snprintf(id, sizeof(id), "%u", info->link_id);
 	if (info->kind == TRAMP_KIND_KPROBE)
 		snprintf(offset, sizeof(offset), "0x%" PRIx64, info->offset);
-	metrics_sample(m, value, "link", id, "kind", tramp_kind_name(info->kind), "module",
+	metrics_sample(m, value, "link", id, "kind", kind_label(info, kind), "module",
 		       info->nr_funcs ? "" : info->module, "function",
 		       info->nr_funcs ? "" : info->func_name, "offset", offset, "program",
 		       info->prog_name, NULL);
