@@ -5,10 +5,13 @@
  * and it notes the errno of the first write that fails.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "error.h"
@@ -59,11 +62,33 @@ static void end_write(void)
 }
 
 /*
+ * Behind a write that blocks, what is left to say goes to standard error. If that is the same pipe
+ * and stays full, it would block there.
+ */
+static void leave_full_pipe(void)
+{
+	struct pollfd room = { .fd = STDERR_FILENO, .events = POLLOUT };
+	struct stat out, err;
+	int fd;
+
+	if (fstat(STDOUT_FILENO, &out) || fstat(STDERR_FILENO, &err) || S_ISCHR(err.st_mode) ||
+	    out.st_dev != err.st_dev || out.st_ino != err.st_ino ||
+	    poll(&room, 1, PATIENCE_SECONDS * 1000) > 0)
+		return;
+	fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	dup2(fd, STDERR_FILENO);
+	close(fd);
+}
+
+/*
  * For stdio, to which less than @len is an error: it drops the rest, and comes again with the next
  * line. Behind a failure that would be another wait, or a line that follows half a line.
  */
 static ssize_t write_all(void *unused, const char *buf, size_t len)
 {
+	const bool could_write = !output_errno;
 	const sig_atomic_t before = stops;
 	size_t done = 0;
 	ssize_t n;
@@ -82,6 +107,8 @@ static ssize_t write_all(void *unused, const char *buf, size_t len)
 			output_set_failed(output_verb, EINTR, NULL);
 	}
 	end_write();
+	if (could_write && output_errno == EINTR)
+		leave_full_pipe();
 	return done;
 }
 
