@@ -12,7 +12,9 @@
  *
  * An exit finds its call at the top, by function and place of the return address. If it is
  * not there, exits above were missed: those calls are dropped and counted. An exit without
- * a call is one that entered before, or whose entry was missed and counted as such.
+ * a call is one that entered before, or whose entry was missed and counted as such. If the exit
+ * of an outermost call was missed, no other exit finds that: the next entry does, whose return
+ * address is above that call's (drop_stale()).
  *
  * These programs do not interrupt each other on a CPU: such hits are missed. A program that
  * an interrupt runs between two of them leaves the stack of calls as it found it.
@@ -329,6 +331,86 @@ static __always_inline int entry_alone(struct pt_regs *ctx, __u32 func, const st
 	return 0;
 }
 
+/* Nothing more comes of a tree whose root is not shown. */
+static __always_inline void end_tree(__u64 task, __u64 top)
+{
+	struct {
+		__u64 top, task, last;
+	} end = { .top = top, .task = task, .last = 1 };
+
+	bpf_ringbuf_output(&events, &end, sizeof(end), 0);
+}
+
+/*
+ * Loops by bpf_loop(): the verifier looks at their bodies once or twice, and not at each place
+ * together with each that the other loop may come to.
+ */
+
+struct search {
+	struct many_task *state;
+	__u64 task, sp;
+	__u32 func, place;
+};
+
+/* The call at @place was noted, and its exit was missed. */
+static __always_inline void lose_call(const struct many_task *state, __u64 task, __u32 place)
+{
+	struct event_key key = { .task = task, .place = place };
+
+	if (!state->frames[bounded(place)].wanted)
+		return;
+	add(lost_exit);
+	if (cfg.mode == MANY_TRACE)
+		bpf_map_delete_elem(&inflight, &key);
+}
+
+/* Stacks of tasks begin at multiples of their size, which is this or a multiple of it. */
+#define STACK_SIZE	16384
+
+/*
+ * Has the call at @place returned, as @func enters at @sp? Calls that have not are further up on
+ * the stack; at the same place only one that has jumped to @func. An interrupt's stack is another.
+ * One that has returned is not always found at once: a system call may begin further down in the
+ * stack than the last one, by a random offset.
+ */
+static __always_inline bool is_stale(const struct many_task *state, __u32 place, __u64 sp,
+				     __u32 func)
+{
+	const struct many_frame *frame = &state->frames[bounded(place)];
+
+	if (frame->sp / STACK_SIZE != sp / STACK_SIZE)
+		return false;
+	return frame->sp < sp || (frame->sp == sp && frame->func == func);
+}
+
+/* The call at the top, if it has returned. */
+static long drop_stale(__u32 i, struct search *s)
+{
+	__u32 place = s->state->depth - 1;
+
+	if (place >= MANY_MAX_DEPTH || !is_stale(s->state, place, s->sp, s->func))
+		return 1;
+	lose_call(s->state, s->task, place);
+	s->state->depth = place;
+	return 0;
+}
+
+/* Drops calls whose exits were missed, before @func enters. */
+static __always_inline void drop_all_stale(struct many_task *state, __u64 task, __u32 func,
+					   __u64 sp)
+{
+	struct search s = { .state = state, .task = task, .sp = sp, .func = func };
+	__u32 top = state->depth - 1;
+
+	if (top >= MANY_MAX_DEPTH || !is_stale(state, top, sp, func))
+		return;
+	bpf_loop(MANY_MAX_DEPTH, drop_stale, &s, 0);
+	/* They were inside of the last one. */
+	state->over = 0;
+	if (cfg.mode == MANY_TRACE && !state->depth && state->reported)
+		end_tree(task, state->frames[0].start);
+}
+
 /* Returns 1 if a session's exit need not run. */
 static __always_inline int on_entry(struct pt_regs *ctx, bool session)
 {
@@ -370,6 +452,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, bool session)
 			return 1;
 		}
 	}
+	drop_all_stale(state, task, func, ctx->sp);
 	place = state->depth;
 	if (place >= MANY_MAX_DEPTH) {
 		if (!session)
@@ -435,27 +518,6 @@ static __always_inline void finish_event(struct many_task *state, __u64 task, __
 	bpf_map_delete_elem(&inflight, &key);
 }
 
-/* Nothing more comes of a tree whose root is not shown. */
-static __always_inline void end_tree(__u64 task, __u64 top)
-{
-	struct {
-		__u64 top, task, last;
-	} end = { .top = top, .task = task, .last = 1 };
-
-	bpf_ringbuf_output(&events, &end, sizeof(end), 0);
-}
-
-/*
- * Loops by bpf_loop(): the verifier looks at their bodies once or twice, and not at each place
- * together with each that the other loop may come to.
- */
-
-struct search {
-	struct many_task *state;
-	__u64 task, sp;
-	__u32 func, place;
-};
-
 /* The @i-th call from the top. Return: 1 if it is the one. */
 static long try_call(__u32 i, struct search *s)
 {
@@ -473,15 +535,11 @@ static long try_call(__u32 i, struct search *s)
 /* The @i-th call above the one found, if it is there. */
 static long drop_call(__u32 i, struct search *s)
 {
-	struct event_key key = { .task = s->task, .place = s->place + 1 + i };
+	__u32 place = s->place + 1 + i;
 
-	if (key.place >= s->state->depth)
+	if (place >= s->state->depth)
 		return 1;
-	if (!s->state->frames[bounded(key.place)].wanted)
-		return 0;
-	add(lost_exit);
-	if (cfg.mode == MANY_TRACE)
-		bpf_map_delete_elem(&inflight, &key);
+	lose_call(s->state, s->task, place);
 	return 0;
 }
 
