@@ -77,6 +77,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
 	__uint(max_entries, MANY_MAX_STACKS);
 	__uint(key_size, sizeof(__u32));
+	/* User space makes it smaller: the administrator may have lowered the kernel's limit. */
 	__uint(value_size, STACKS_MAX_DEPTH * sizeof(__u64));
 } stacks SEC(".maps");
 

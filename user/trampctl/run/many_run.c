@@ -24,6 +24,7 @@
 #include "module.h"
 #include "progress.h"
 #include "signals.h"
+#include "stack_show.h"
 #include "user/trampctl/run/many.skel.h"
 
 /* How often to look for a signal. */
@@ -71,6 +72,10 @@ static int size_maps(struct many_run *run)
 		err = bpf_map__set_max_entries(s->maps.tasks, 1);
 	if (!err && run->mode != MANY_STACK)
 		err = bpf_map__set_max_entries(s->maps.stacks, 1);
+	/* The kernel makes no map for more frames than it gives, whether it is used or not. */
+	if (!err)
+		err = bpf_map__set_value_size(s->maps.stacks, sizeof(__u64) *
+					      (run->mode == MANY_STACK ? stack_kernel_limit() : 1));
 	if (!err && run->mode != MANY_STACK)
 		err = bpf_map__set_max_entries(s->maps.stack_calls, 1);
 	if (!err && !trace)

@@ -49,7 +49,7 @@ int stacks_check(const struct stack_options *o)
 }
 
 /* Frames that the kernel gives at most: the administrator may have lowered it. */
-static uint32_t kernel_limit(void)
+uint32_t stack_kernel_limit(void)
 {
 	char line[32];
 	unsigned long nr = 0;
@@ -66,7 +66,7 @@ static uint32_t kernel_limit(void)
  */
 void stack_show_configure(struct stack_show *show, const struct stack_options *o)
 {
-	const uint32_t limit = kernel_limit();
+	const uint32_t limit = stack_kernel_limit();
 
 	*show = (struct stack_show){ .depth = o->depth ?: DEFAULT_DEPTH };
 	show->user_room = show->depth < limit ? show->depth : limit;

@@ -80,6 +80,7 @@ struct frames {
 int stacks_option(struct stack_options *o, int opt, const char *arg);
 int stacks_check(const struct stack_options *o);
 
+uint32_t stack_kernel_limit(void);
 void stack_show_configure(struct stack_show *show, const struct stack_options *o);
 void stack_show_open(struct stack_show *show);
 void stack_show_close(struct stack_show *show);
