@@ -7,7 +7,7 @@ UNIT_TESTS	+= selftests/cli/docs.sh
 selftests/cli/docs.sh: | $(TRAMPCTL)
 
 CLI_OBJECTS	= $(patsubst %.c,$(O)/%.o,$(wildcard selftests/cli/*.bpf.c))
-CLI_HELPERS	= $(O)/selftests/cli/plain-libbpf $(addprefix $(O)/selftests/cli/,bad-pointer pending)
+CLI_HELPERS	= $(O)/selftests/cli/plain-libbpf $(addprefix $(O)/selftests/cli/,bad-pointer pending thread-exec)
 
 $(CLI_HELPERS): $(O)/selftests/cli/%: $(O)/selftests/cli/%.o
 	$(call msg,LINK,$@)

@@ -117,12 +117,16 @@ SEC("fexit")
 int trace_exit(void *ctx)
 {
 	__u64 now = bpf_ktime_get_ns(), frame = (__u64)ctx;
+	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	struct traced_call *e;
 	__u64 ret = 0;
 
 	e = bpf_map_lookup_elem(&calls, &frame);
-	/* Not wanted, lost, or entered before the entry program was attached. */
-	if (!e || e->func != cfg.func || e->tid != (__u32)bpf_get_current_pid_tgid())
+	/*
+	 * Not wanted, lost, or entered before the entry program was attached. The thread is not
+	 * compared: execve() gives it the number of its process.
+	 */
+	if (!e || e->func != cfg.func || e->tgid != tgid)
 		return 0;
 
 	e->end = now;

@@ -42,7 +42,7 @@ static __always_inline bool is_child(const struct task_struct___tr *task)
 	return bpf_map_lookup_elem(&filter_children, &signal);
 }
 
-/* This cannot differ between the entry of a call and its exit; the other two ask the rest. */
+/* Of a thread this can change while a call is under way, by execve(). The others ask the rest. */
 static __always_inline bool process_wanted(const volatile struct task_filter *f, __u64 pid_tgid)
 {
 	const __u32 tgid = pid_tgid >> 32;

@@ -566,7 +566,7 @@ static __always_inline int exit_alone(struct pt_regs *ctx, __u32 func)
 {
 	struct many_func *f = bpf_map_lookup_elem(&funcs, &func);
 
-	if (!f || !wanted_now() || !result_wanted(f, PT_REGS_RC(ctx), func, 0))
+	if (!f || !task_counts() || !wanted_now() || !result_wanted(f, PT_REGS_RC(ctx), func, 0))
 		return 0;
 	if (cfg.mode == MANY_COUNT)
 		count_call(func);
@@ -584,11 +584,12 @@ static __always_inline int on_exit(struct pt_regs *ctx)
 	__u32 func, place;
 	bool wanted;
 
-	if (halted || !task_counts())
+	if (halted)
 		return 0;
 	func = bpf_get_attach_cookie(ctx);
 	if (cfg.flags & MANY_F_EXIT_ONLY)
 		return exit_alone(ctx, func);
+	/* Only calls of tasks that counted as they entered are noted. */
 	task = bpf_get_current_task();
 	state = bpf_map_lookup_elem(&tasks, &task);
 	if (!state)

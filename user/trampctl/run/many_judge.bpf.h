@@ -10,7 +10,10 @@
 #include "many.h"
 #include "many_member.bpf.h"
 
-/* This cannot differ between the entry of a call and its exit; wanted_now() asks the rest. */
+/*
+ * Asked at the entry of a call, as wanted_now() is. At its exit the answer may differ: execve()
+ * gives a thread the number of its process.
+ */
 static __always_inline bool task_counts(void)
 {
 	return process_wanted(&cfg.filter, bpf_get_current_pid_tgid());
