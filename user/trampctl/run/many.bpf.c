@@ -674,6 +674,8 @@ int many_task_gone(struct bpf_raw_tracepoint_args *ctx)
 		key.place = i;
 		bpf_map_delete_elem(&inflight, &key);
 	}
+	if (cfg.mode == MANY_TRACE && state->depth && state->reported)
+		end_tree(task, state->frames[0].start);
 	bpf_map_delete_elem(&tasks, &task);
 	return 0;
 }
