@@ -50,7 +50,11 @@ expect_err() {
 	}
 }
 
+# On -rt a task that is preempted inside of a program makes others on that CPU miss (docs/limits.md).
 expect_silence_on_err() {
+	case $(uname -r) in
+	*-rt-*) sed -i '/^trampctl: missed [0-9]* times*: the tracing program was running/d' "$W/err" ;;
+	esac
 	[ ! -s "$W/err" ] || {
 		shown
 		fail "standard error is not empty"
