@@ -14,8 +14,8 @@
  *  - switch: modify_ftrace_direct() first sends hits through its entry code, then
  *    changes the address in the table, then makes the bytes call the new image. So
  *    each hit takes the old image or the new one, but for those that ftrace takes for a
- *    recursion (docs/limits.md). The old one is retired
- *    (base/retire.c); until then it stays complete.
+ *    recursion (docs/limits.md). The old one is retired (base/retire.c); until then it stays
+ *    complete.
  *  - detach: the bytes become a NOP. Tasks may still be on their way into the image
  *    or into ftrace's entry code with our ops in hand: both are retired.
  *
