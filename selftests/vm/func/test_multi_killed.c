@@ -59,10 +59,9 @@ static void child(struct many *m)
 	_exit(0);
 }
 
-/* Return: how far it had come. */
-static enum stage one_round(struct many *m, uint64_t delay_ns, int sig)
+/* A child that began to attach so long ago. */
+static pid_t child_inside(struct many *m, uint64_t delay_ns)
 {
-	int status;
 	pid_t pid;
 
 	shared->stage = BEFORE;
@@ -73,6 +72,15 @@ static enum stage one_round(struct many *m, uint64_t delay_ns, int sig)
 	while (shared->stage == BEFORE)
 		usleep(100);
 	usleep(delay_ns / 1000);
+	return pid;
+}
+
+/* Return: how far it had come. */
+static enum stage one_round(struct many *m, uint64_t delay_ns, int sig)
+{
+	pid_t pid = child_inside(m, delay_ns);
+	int status;
+
 	kill(pid, sig);
 	/* Attached already, and asleep before or behind the signal. */
 	while (waitpid(pid, &status, WNOHANG) != pid) {
@@ -164,14 +172,7 @@ static void test_stopped(void)
 	many_fill(m, 4096);
 	longest = time_of_attach(m);
 	for (i = 0; i < 4 && ktap_failures() < 5; i++) {
-		shared->stage = BEFORE;
-		pid = fork();
-		REQUIRE(pid >= 0, "fork: %s", strerror(errno));
-		if (!pid)
-			child(m);
-		while (shared->stage == BEFORE)
-			usleep(100);
-		usleep(rnd(&state) % longest / 1000);
+		pid = child_inside(m, rnd(&state) % longest);
 		stops += shared->stage == INSIDE;
 		kill(pid, SIGSTOP);
 		REQUIRE(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status),
