@@ -2,9 +2,10 @@
 /*
  * Resolving the symbols of ksyms.h.
  *
- * kallsyms_lookup_name() has not been exported since 5.7. A kprobe registered by
- * its name tells its address: the kprobe is never armed longer than it takes to
- * read it. Everything else is asked of that function.
+ * kallsyms_lookup_name() has not been exported since 5.7. A kprobe registered by its name tells its
+ * address. It is never armed: it would be ftrace's to patch, and one that goes while ftrace is
+ * switched off leaves a flag there. Ftrace shuts down over that later (ftrace/hold.c). Everything
+ * else is asked of that function.
  */
 #include <linux/kprobes.h>
 #include "ksyms.h"
@@ -31,7 +32,10 @@ unsigned long tramp_ksym_lookup(const char *name)
 
 static int find_kallsyms(void)
 {
-	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
+	struct kprobe kp = {
+		.symbol_name = "kallsyms_lookup_name",
+		.flags = KPROBE_FLAG_DISABLED,
+	};
 	unsigned long addr;
 	int err;
 

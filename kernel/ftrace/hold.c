@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keeping ftrace switched on while something is being registered with it.
+ * Keeping ftrace switched on while something is being registered with it, or kprobes of ours are at
+ * ftrace sites: the kernel registers those, by an ops that is not permanent.
  *
  * An ops that is marked permanent makes the kernel refuse kernel.ftrace_enabled=0. But the
  * functions that register a direct call set the flags themselves. So ours are marked when

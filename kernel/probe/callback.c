@@ -19,6 +19,10 @@
  * down (before 6.12). It does not say so, but leaves the kprobe in the kernel's table, with an
  * address of NULL. Such a kprobe is never freed, and runs nothing any more. As part of an aggregate
  * it may still be called, so this module stays.
+ *
+ * At an entry a kprobe is called by ftrace. While ftrace is switched off it would never be, and if
+ * it went then ftrace would shut down later. So ftrace is kept on as long as it is there
+ * (ftrace/hold.c).
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
@@ -27,6 +31,7 @@
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "internal.h"
+#include "ftrace/hold.h"
 #include "ftrace/site.h"
 #include "prog/runtime.h"
 #include "trap.h"
@@ -34,6 +39,7 @@
 struct tramp_probe_kp {
 	struct kprobe kp;
 	struct tramp_probe *probe;	/* NULL: it could not be unregistered */
+	bool by_ftrace;			/* it is at an ftrace site */
 	struct tramp_retire retire;
 };
 
@@ -67,6 +73,26 @@ static void after_kprobe(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 {
 }
 
+/* Return: 0 or a negative errno. */
+static int register_kp(struct tramp_probe_kp *kp, const struct tramp_probe *probe,
+		       struct tramp_refusal *why)
+{
+	int err = kp->by_ftrace ? tramp_ftrace_hold(why) : 0;
+
+	if (err)
+		return err;
+	err = register_kprobe(&kp->kp);
+	if (!err)
+		return 0;
+	if (kp->by_ftrace)
+		tramp_ftrace_release();
+	if (err == -ENOMEM)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	/* The reason why it had to be a kprobe says more than the refusal. */
+	return tramp_refuse(why, probe->reason ?: TRAMP_REASON_KPROBE_REFUSED, probe->addr,
+			    "register_kprobe: error %d", err);
+}
+
 static int attach_kprobe(struct tramp_probe *probe, struct tramp_refusal *why)
 {
 	struct tramp_probe_kp *kp;
@@ -84,20 +110,16 @@ static int attach_kprobe(struct tramp_probe *probe, struct tramp_refusal *why)
 	kp->probe = probe;
 	kp->kp.addr = (void *)probe->addr;
 	kp->kp.pre_handler = on_kprobe;
+	kp->by_ftrace = tramp_place_is_site(probe->addr);
 	/* Only the exception wakes RCU up, and keeps the trap path out: never a jump. */
 	if (probe->reason == TRAMP_REASON_RCU_IDLE || probe->reason == TRAMP_REASON_BLACKLISTED)
 		kp->kp.post_handler = after_kprobe;
-	err = register_kprobe(&kp->kp);
-	if (err) {
+	err = register_kp(kp, probe, why);
+	if (err)
 		kfree(kp);
-		if (err == -ENOMEM)
-			return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
-		/* The reason why it had to be a kprobe says more than the refusal. */
-		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_KPROBE_REFUSED,
-				    probe->addr, "register_kprobe: error %d", err);
-	}
-	probe->kp = kp;
-	return 0;
+	else
+		probe->kp = kp;
+	return err;
 }
 
 u64 tramp_probe_callback_missed(const struct tramp_probe *probe)
@@ -123,6 +145,8 @@ static u64 detach_kprobe(struct tramp_probe *probe)
 	missed = tramp_probe_callback_missed(probe);
 	probe->kp = NULL;
 	if (kp->kp.addr) {
+		if (kp->by_ftrace)
+			tramp_ftrace_release();
 		tramp_retire_add(&kp->retire, &ops);
 	} else {
 		pr_err("the kernel keeps a kprobe: this module cannot be unloaded any more\n");
