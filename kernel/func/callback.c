@@ -113,11 +113,17 @@ int tramp_ops_attach(const struct tramp_func_facts *func, const struct list_head
 		return err;
 	}
 	err = register_ftrace_function(&site->ops);
-	if (err) {
-		/* The callback may have been reachable for a moment. */
-		tramp_site_retire(site);
-		return tramp_site_error(err, func->site, why);
+	if (!err) {
+		*out = site;
+		return 0;
 	}
-	*out = site;
-	return 0;
+	/*
+	 * The callback may have been reachable for a moment. If ftrace has shut down in the middle of
+	 * it, a call of it may be there for ever.
+	 */
+	if (err == -ENODEV)
+		__module_get(THIS_MODULE);
+	else
+		tramp_site_retire(site);
+	return tramp_site_error(err, func->site, why);
 }

@@ -200,7 +200,10 @@ static int attach_ftrace(struct tramp_probe *probe, struct tramp_refusal *why)
 	err = ftrace_set_filter_ip(&entry_ops, probe->addr, 0, !nr_entries);
 	if (!err && !nr_entries) {
 		err = register_ftrace_function(&entry_ops);
-		if (err)
+		/* Shut down in the middle of it: it may have put a call there, and leaves it. */
+		if (err == -ENODEV)
+			__module_get(THIS_MODULE);
+		else if (err)
 			ftrace_set_filter_ip(&entry_ops, probe->addr, 1, 0);
 	}
 	if (err)

@@ -124,6 +124,8 @@ static int hook(struct tramp_refusal *why)
 
 	if (hooked || !func)		/* without it the kernel optimises nothing */
 		return 0;
+	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	site = KSYM(ftrace_location)(func);
 	if (!site)
 		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func,
@@ -136,6 +138,9 @@ static int hook(struct tramp_refusal *why)
 	}
 	if (err == -ENOMEM)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	/* Shut down in the middle of it: it may have put a call there, and leaves it. */
+	if (err == -ENODEV)
+		stuck = true;
 	if (err == -ENODEV ||
 	    (err == -EBUSY && !READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled)))
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
