@@ -62,17 +62,19 @@ static void fill_int3(void *area, unsigned int size)
 
 /* The allocator may want to have a head in front of the code: how long the allocation is. */
 #define HEAD	(TRAMP_PACK_HEADER ? sizeof(struct bpf_binary_header) : 0)
+/* The kernel takes the address behind an image for a part of it (bpf_tree_comp()): no other's. */
+#define BEHIND	1
 
 static int exec_alloc(struct tramp_exec *exec, struct tramp_refusal *why)
 {
-	u32 size = exec->size + HEAD;
+	u32 size = HEAD + exec->size + BEHIND;
 	void *mem = KSYM(bpf_prog_pack_alloc)(TRAMP_PACK_ALLOC_ARGS(size, fill_int3));
 
 	if (!mem)
 		return tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, 0, NULL);
 	exec->code = (unsigned long)mem + HEAD;
 #if TRAMP_PACK_HEADER
-	if (IS_ERR(KSYM(text_poke_copy)(mem, &size, sizeof(size))))
+	if (!KSYM(text_poke_copy)(mem, &size, sizeof(size)))
 		return tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, exec->code, NULL);
 #endif
 	return 0;
@@ -94,7 +96,7 @@ static int exec_publish(struct tramp_exec *exec, const u8 *buf, u64 key, u32 ind
 	if (!ksym)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	exec->ksym = ksym;
-	if (IS_ERR(KSYM(text_poke_copy)((void *)exec->code, (void *)buf, exec->size)))
+	if (!KSYM(text_poke_copy)((void *)exec->code, (void *)buf, exec->size))
 		return tramp_refuse(why, TRAMP_REASON_NO_EXEC_MEMORY, exec->code, NULL);
 
 	INIT_LIST_HEAD_RCU(&ksym->lnode);
@@ -122,7 +124,7 @@ static void exec_free(struct tramp_exec *exec)
 #if TRAMP_PACK_HEADER
 	KSYM(bpf_prog_pack_free)((void *)exec->code - HEAD);
 #else
-	KSYM(bpf_prog_pack_free)((void *)exec->code, exec->size);
+	KSYM(bpf_prog_pack_free)((void *)exec->code, exec->size + BEHIND);
 #endif
 }
 
