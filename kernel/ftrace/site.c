@@ -103,6 +103,11 @@ int tramp_site_check(unsigned long ip, struct tramp_refusal *why)
 			    strncmp(name, "0x", 2) ? name : "code without a symbol");
 }
 
+static int refuse_patched(unsigned long ip, struct tramp_refusal *why)
+{
+	return tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, ip, "%ps", (void *)ip);
+}
+
 int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
 {
 	switch (err) {
@@ -114,8 +119,7 @@ int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
 		/* The only other EBUSY: a user that changes the function's ip does not share it. */
 		if (!ip)
 			return tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, 0, NULL);
-		return tramp_site_check(ip, why) ?:
-		       tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, ip, "%ps", (void *)ip);
+		return tramp_site_check(ip, why) ?: refuse_patched(ip, why);
 	default:
 		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, ip, "ftrace: error %d", err);
 	}
@@ -190,6 +194,15 @@ bool tramp_site_calls(unsigned long ip, unsigned long code)
 	return text[0] == CALL_INSN_OPCODE && ip + CALL_INSN_SIZE + distance == code;
 }
 
+static bool is_nop(unsigned long ip)
+{
+	static const u8 nop[] = { BYTES_NOP5 };
+	u8 text[sizeof(nop)];
+
+	tramp_peek(text, ip, sizeof(text));
+	return !memcmp(text, nop, sizeof(text));
+}
+
 /* Any of these functions, or sites. */
 static bool any_calls(const unsigned long *funcs, u32 nr, unsigned long code)
 {
@@ -214,6 +227,24 @@ static int check_many(const unsigned long *ips, u32 nr, unsigned long *blamed,
 	return err;
 }
 
+/*
+ * ftrace refuses a direct call at a live-patched function, but late. Its ops is on the list for a
+ * moment, so a hit may take our image, and with it the body that was patched. In 6.12 the ops also
+ * loses its function, which a CPU may be about to call: ftrace would shut down. So we do not ask. A site that nobody has patched is not asked about, which spares the walk. A patch that comes
+ * right now is left to ftrace.
+ */
+static int check_patched(const unsigned long *ips, u32 nr, unsigned long *blamed,
+			 struct tramp_refusal *why)
+{
+	u32 i;
+
+	for (i = 0; i < nr && is_nop(ips[i]); i++)
+		;
+	if (i < nr)
+		*blamed = tramp_ipmodify_among(ips, nr);
+	return *blamed ? refuse_patched(*blamed, why) : 0;
+}
+
 int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
 			   struct tramp_site **out, bool *entered, unsigned long *blamed,
 			   struct tramp_refusal *why)
@@ -224,8 +255,8 @@ int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
 	lockdep_assert_held(&tramp_mutex);
 	*entered = false;
 	*blamed = 0;
-	err = check_many(ips, nr, blamed, why) ?: tramp_ftrace_room(nr, why) ?:
-	      tramp_ftrace_hold(why);
+	err = check_many(ips, nr, blamed, why) ?: check_patched(ips, nr, blamed, why) ?:
+	      tramp_ftrace_room(nr, why) ?: tramp_ftrace_hold(why);
 	if (err)
 		return err;
 	site = alloc_many(ips, nr, sizeof(*site), why);
