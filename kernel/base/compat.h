@@ -68,17 +68,20 @@ static inline bool tramp_prog_sleepable(const struct bpf_prog *prog)
  * goes with the ops, after the grace period.
  *
  * TRAMP_DIRECT_TABLE_READ: whether hits look the direct call up in a table (ftrace/site.c). The
- * same kernels let that table grow one entry at a time (ftrace/room.c).
+ * same kernels let that table grow one entry at a time (ftrace/room.c). On later ones hits that
+ * come by the callback of such an ops find it there: tramp_set_direct_call().
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 #define tramp_register_direct(ops, addr)	register_ftrace_direct(ops, addr)
 #define tramp_modify_direct(ops, addr)		modify_ftrace_direct(ops, addr)
 #define tramp_unregister_direct(ops, addr)	unregister_ftrace_direct(ops, addr, false)
+#define tramp_set_direct_call(ops, addr)	WRITE_ONCE((ops)->direct_call, addr)
 #define TRAMP_DIRECT_TABLE_READ			false
 #else
 #define tramp_register_direct(ops, addr)	register_ftrace_direct_multi(ops, addr)
 #define tramp_modify_direct(ops, addr)		modify_ftrace_direct_multi(ops, addr)
 #define tramp_unregister_direct(ops, addr)	unregister_ftrace_direct_multi(ops, addr)
+#define tramp_set_direct_call(ops, addr)	do { } while (0)
 #define TRAMP_DIRECT_TABLE_READ			true
 #endif
 

@@ -25,8 +25,8 @@
  *    filter of the ops, which is an update of ftrace. To these functions it is an attach. The
  *    others' bytes stay as they are, and both arrays say the same of them.
  *
- *  - Switch some functions to other images, as modify_ftrace_direct() does: a second ops, which
- *    does nothing, is registered for them. So each has two, and its bytes call ftrace's entry
+ *  - Switch some functions to other images, as modify_ftrace_direct() does, and single ones that
+ *    have an ops of their own (site.c): a second ops, which does nothing, is registered for them. So each has two, and its bytes call ftrace's entry
  *    code: hits take the old image, by group_hit(). While it has two, no update of ftrace looks at
  *    the entry. Now @calls is changed, by one word each, and the entries. Then the second ops
  *    goes, and the bytes call the new image. Each hit takes the old image or the new one, at
@@ -131,7 +131,7 @@ static notrace void group_hit(unsigned long ip, unsigned long parent_ip, struct 
 			      struct ftrace_regs *fregs)
 {
 	struct tramp_group *group = container_of(ops, struct tramp_group, site.ops);
-	const struct tramp_site_call *call = find_in(rcu_dereference_sched(group->calls), ip);
+	const struct tramp_site_call *call = find_in(rcu_dereference_raw(group->calls), ip);
 
 	if (call)
 		tramp_set_direct_caller(fregs, READ_ONCE(call->code));
@@ -389,12 +389,22 @@ static struct tramp_site *new_second(const struct tramp_site_call *calls, u32 nr
 	return second;
 }
 
+/* Have the callback lead to other images. */
+static void set_callback(struct tramp_site *site, const struct tramp_site_call *calls, u32 nr)
+{
+	if (!tramp_site_is_group(site)) {
+		tramp_set_direct_call(&site->ops, calls->code);
+		return;
+	}
+	for (; nr--; calls++)
+		WRITE_ONCE(find(group_of(site), calls->ip)->code, calls->code);
+}
+
 int tramp_site_switch_each(struct tramp_site *site, const struct tramp_site_call *calls, u32 nr,
 			   struct tramp_refusal *why)
 {
 	struct tramp_site *second = new_second(calls, nr, why);
 	int err;
-	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
 	if (IS_ERR(second))
@@ -404,8 +414,7 @@ int tramp_site_switch_each(struct tramp_site *site, const struct tramp_site_call
 		tramp_site_retire(second);
 		return tramp_site_error(err, calls[0].ip, why);
 	}
-	for (i = 0; i < nr; i++)
-		WRITE_ONCE(find(group_of(site), calls[i].ip)->code, calls[i].code);
+	set_callback(site, calls, nr);
 	tramp_direct_set(calls, nr);
 	second->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
 	err = unregister_ftrace_function(&second->ops);
@@ -413,7 +422,7 @@ int tramp_site_switch_each(struct tramp_site *site, const struct tramp_site_call
 		tramp_site_retire(second);
 		return 0;
 	}
-	/* It stays on ftrace's list, and hits take the new images by group_hit(). */
+	/* It stays on ftrace's list, and hits take the new images by the callback. */
 	pr_err("ftrace has shut down (error %d): the callback at %pS stays\n", err,
 	       (void *)calls[0].ip);
 	__module_get(THIS_MODULE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Keeping ftrace switched on while something is being registered with it.
+ * Keeping ftrace switched on while something is registered with it that does not keep it on by
+ * itself, or not yet.
  */
 #ifndef TRAMP_FTRACE_ON_H
 #define TRAMP_FTRACE_ON_H

@@ -11,11 +11,12 @@
  * Where calls may be:
  *  - attach: the image is complete and executable before its address is given
  *    to ftrace. A call that enters while the bytes change sees the NOP or the CALL.
- *  - switch: modify_ftrace_direct() first sends hits through its entry code, then
- *    changes the address in the table, then makes the bytes call the new image. So
- *    each hit takes the old image or the new one, but for those that ftrace takes for a
- *    recursion (docs/limits.md). The old one is retired (base/retire.c); until then it stays
- *    complete.
+ *  - switch: hits first go through ftrace's entry code, then the address changes in the table,
+ *    then the bytes call the new image (group.c). So each hit takes the old image or the new one,
+ *    but for those that ftrace takes for a recursion (docs/limits.md). The old one is retired
+ *    (base/retire.c); until then it stays complete. modify_ftrace_direct() does the same. But as
+ *    stable kernels have it, it goes through ftrace's records without ftrace_lock, and those of a
+ *    module that goes may be freed meanwhile. So it is for kernels whose table we do not know.
  *  - detach: the bytes become a NOP. Tasks may still be on their way into the image
  *    or into ftrace's entry code with our ops in hand: both are retired.
  *
@@ -322,7 +323,7 @@ int tramp_site_switch(struct tramp_site *site, unsigned long ip, unsigned long c
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
-	if (tramp_site_is_group(site))
+	if (tramp_site_is_group(site) || tramp_site_groups_possible())
 		return tramp_site_switch_each(site, &call, 1, why);
 	err = tramp_modify_direct(&site->ops, code);
 	return err ? tramp_site_error(err, ip, why) : 0;

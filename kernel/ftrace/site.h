@@ -196,7 +196,8 @@ static inline bool tramp_site_is_group(const struct tramp_site *site)
 
 /*
  * Of such a site, @nr of its functions at once. A switch that fails has changed nothing. Otherwise
- * as tramp_site_switch() and tramp_site_detach().
+ * as tramp_site_switch() and tramp_site_detach(). The switch is for a single function with an ops
+ * of its own as well. Context: also tramp_site_groups_possible().
  */
 int tramp_site_switch_each(struct tramp_site *site, const struct tramp_site_call *calls, u32 nr,
 			   struct tramp_refusal *why);
