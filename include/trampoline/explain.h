@@ -31,6 +31,9 @@ extern "C" {
  * @name: the function
  * @module: its module; empty: the kernel proper
  * @holder: who else holds its entry; empty: nobody
+ * @ret_mode: enum tramp_mode that a return probe would get now: DIRECT, RETHOOK, or NONE
+ * @ret_reason: enum tramp_reason: why no return probe, or why one by RETHOOK. Both are 0 from a
+ *	module that does not tell
  */
 struct tramp_explanation {
 	size_t sz;
@@ -50,8 +53,10 @@ struct tramp_explanation {
 	char name[TRAMP_SYM_LEN];
 	char module[TRAMP_MOD_LEN];
 	char holder[TRAMP_DETAIL_LEN];
+	uint32_t ret_mode;
+	uint32_t ret_reason;
 };
-#define tramp_explanation__last_field holder
+#define tramp_explanation__last_field ret_reason
 
 /**
  * tramp_explain() - ask the module what could be attached to a function

@@ -4,7 +4,9 @@
  */
 #include "func/explain.h"
 #include "internal.h"
+#include "probe/place.h"
 #include "probe/probe.h"
+#include "ret/ret.h"
 
 static int check(const struct tramp_explain *ex, struct tramp_refusal *why)
 {
@@ -25,10 +27,23 @@ static int check(const struct tramp_explain *ex, struct tramp_refusal *why)
 long tramp_run_explain(union tramp_arg *arg, const struct tramp_user *user)
 {
 	struct tramp_explain *ex = &arg->explain;
+	struct tramp_probe_at at = { .symbol = ex->name };
+	bool by_name = !ex->btf_obj_id;
+	char module[TRAMP_MOD_LEN];
+	unsigned long addr;
 	int err;
 
 	ex->can = 0;
-	err = check(ex, user->why) ?: tramp_func_explain(ex, tramp_caller_sees(), user->why);
+	err = check(ex, user->why);
+	if (!err) {
+		/* It becomes that of the function found. */
+		at.module = memcpy(module, ex->module, sizeof(module));
+		err = tramp_func_explain(ex, tramp_caller_sees(), &addr, user->why);
+	}
+	if (!err) {
+		at.addr = by_name ? 0 : addr;
+		ex->ret_reason = tramp_ret_explain(&at, &ex->ret_mode);
+	}
 	return tramp_reply(user, arg, err);
 }
 

@@ -17,27 +17,36 @@ static bool is_no_function(enum tramp_reason reason)
 }
 
 /*
- * ATTACH does not look for live patches: ftrace refuses the call. In mode ops they do not matter,
- * and where the site is ours there is none.
+ * ATTACH does not look for live patches where nobody has patched the site. In mode ops they do not
+ * matter, and where the site is ours there is none.
  */
-static int check(const struct tramp_func *func, const struct tramp_target *target, bool patched,
-		 enum tramp_list list, enum tramp_mode *mode, struct tramp_refusal *why)
+static int check(const struct tramp_func *func, enum tramp_list list, bool sleeps,
+		 enum tramp_mode *mode, struct tramp_refusal *why)
 {
-	/* For a program that does not sleep; on PREEMPT_RT all may. */
-	bool sleeps = !tramp_inline_guards();
-	int err = tramp_target_check(func, target, list, sleeps, 0, mode, why);
+	int err;
 
-	if (!err && patched && *mode == TRAMP_MODE_DIRECT)
+	err = tramp_target_check(func, tramp_target_find(func->addr, func->key), list, sleeps, 0,
+				 mode, why);
+	if (!err && *mode == TRAMP_MODE_DIRECT && tramp_ipmodify_among(&func->site, 1))
 		err = tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, func->addr, "%s", func->name);
 	return err;
 }
 
+int tramp_func_check_return(const struct tramp_func *func, struct tramp_refusal *why)
+{
+	enum tramp_mode mode;
+
+	lockdep_assert_held(&tramp_mutex);
+	return check(func, TRAMP_LIST_FEXIT, false, &mode, why);
+}
+
 static void explain_programs(struct tramp_explain *ex, const struct tramp_func *func)
 {
-	bool patched = func->site && tramp_ipmodify_among(&func->site, 1);
 	struct tramp_refusal entry = {}, exit = {};
 	enum tramp_mode mode = TRAMP_MODE_NONE, exit_mode;
 	const struct tramp_target *target;
+	/* For a program that does not sleep; on PREEMPT_RT all may. */
+	bool sleeps = !tramp_inline_guards();
 	int err;
 
 	mutex_lock(&tramp_mutex);
@@ -47,10 +56,10 @@ static void explain_programs(struct tramp_explain *ex, const struct tramp_func *
 	ex->nr_progs = func->site && tramp_gate_runs(func->addr);
 	if (target)
 		ex->nr_progs += tramp_target_nr(target);
-	err = check(func, target, patched, TRAMP_LIST_FENTRY, &mode, &entry);
+	err = check(func, TRAMP_LIST_FENTRY, sleeps, &mode, &entry);
 	ex->fentry_reason = err ? entry.reason : 0;
 	ex->mode = err ? TRAMP_MODE_NONE : mode;
-	err = check(func, target, patched, TRAMP_LIST_FEXIT, &exit_mode, &exit);
+	err = check(func, TRAMP_LIST_FEXIT, sleeps, &exit_mode, &exit);
 	ex->fexit_reason = err ? exit.reason : 0;
 	mutex_unlock(&tramp_mutex);
 
@@ -63,7 +72,8 @@ static void explain_programs(struct tramp_explain *ex, const struct tramp_func *
 		strscpy(ex->holder, entry.detail, sizeof(ex->holder));
 }
 
-int tramp_func_explain(struct tramp_explain *ex, bool show, struct tramp_refusal *why)
+int tramp_func_explain(struct tramp_explain *ex, bool show, unsigned long *addr,
+		       struct tramp_refusal *why)
 {
 	struct tramp_func func;
 	int err;
@@ -89,6 +99,7 @@ int tramp_func_explain(struct tramp_explain *ex, bool show, struct tramp_refusal
 	ex->nr_args = func.model.nr_args;
 	ex->nr_slots = tramp_x86_model_slots(&func.model, NULL, NULL);
 	ex->ret_size = func.model.ret_size;
+	*addr = func.addr;
 	if (show) {
 		ex->func_addr = func.addr;
 		ex->site_addr = func.site;

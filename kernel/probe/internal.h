@@ -13,19 +13,6 @@ struct tramp_coming;
 
 /* probe.c ------------------------------------------------------------------- */
 
-/**
- * tramp_probe_prepare() - what has to be known before a probe is attached
- * @at: where
- * @all: of the whole function, not of this place alone
- * @why: why not
- *
- * Reads what branches where in the text around, unless that is known: takes around a second
- * for the kernel proper. At an ftrace site nobody needs to know.
- * Context: may sleep, without tramp_mutex.
- * Return: 0 or a negative errno.
- */
-int tramp_probe_prepare(const struct tramp_probe_at *at, bool all, struct tramp_refusal *why);
-
 /*
  * Whether a probe at @addr runs a program already, for those who run it another way there.
  * tramp_mutex held. Return: 0 or a negative errno, with the link in @why.

@@ -11,6 +11,8 @@
 #include "link/point.h"
 #include "x86/safety.h"
 
+struct tramp_probe_at;
+
 struct tramp_probe_image;
 struct tramp_probe_kp;
 
@@ -69,6 +71,19 @@ bool tramp_probe_is_gone(const struct tramp_member *member);
 /* Whether probes become jumps; switching goes through all of them. Without tramp_mutex. */
 bool tramp_probe_optimising(void);
 void tramp_probe_set_optimising(bool on);
+
+/**
+ * tramp_probe_prepare() - what has to be known before a probe is attached
+ * @at: where
+ * @all: of the whole function, not of this place alone
+ * @why: why not
+ *
+ * Reads what branches where in the text around, unless that is known: takes around a second
+ * for the kernel proper. At an ftrace site nobody needs to know.
+ * Context: may sleep, without tramp_mutex.
+ * Return: 0 or a negative errno.
+ */
+int tramp_probe_prepare(const struct tramp_probe_at *at, bool all, struct tramp_refusal *why);
 
 /**
  * tramp_probe_explain() - the EXPLAIN_CODE command

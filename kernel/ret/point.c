@@ -14,10 +14,13 @@
 #include <linux/kallsyms.h>
 #include "base/compat.h"
 #include "base/ksyms.h"
+#include "base/rethook.h"
 #include "base/turn.h"
+#include "func/explain.h"
 #include "func/target.h"
 #include "probe/place.h"
 #include "probe/probe.h"
+#include "ret.h"
 #include "rethook.h"
 
 static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusal *why)
@@ -41,11 +44,10 @@ static int check_func_ip(const struct tramp_slot *slot, struct tramp_refusal *wh
 }
 
 /* Find the function: its entry, with an ftrace site. */
-static int find(const struct tramp_attach *req, struct tramp_place *place,
+static int find(const struct tramp_probe_at *at, struct tramp_place *place,
 		struct tramp_refusal *why)
 {
-	const struct tramp_probe_at at = tramp_probe_at(req);
-	int err = tramp_place_find(&at, place, why);
+	int err = tramp_place_find(at, place, why);
 
 	if (err)
 		return err;
@@ -91,6 +93,21 @@ static int resolve(const struct tramp_place *place, struct tramp_func *func,
 	return tramp_refuse(why, reason, place->addr, "%s", name);
 }
 
+/* Where an exit image is refused for such a reason a rethook is no way either. */
+static bool is_final(u32 reason)
+{
+	switch (reason) {
+	case TRAMP_REASON_NORETURN:
+	case TRAMP_REASON_TOO_MANY_PROGS:
+	case TRAMP_REASON_ALREADY_ATTACHED:
+	case TRAMP_REASON_FTRACE_DISABLED:
+	case TRAMP_REASON_NO_MEMORY:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /*
  * By the function's exit image.
  *
@@ -107,27 +124,19 @@ static int attach_direct(struct tramp_member *member, const struct tramp_place *
 		/* The target holds the module itself by now. */
 		tramp_func_put(&func);
 	}
-	switch (own->reason) {
-	case TRAMP_REASON_NORETURN:
-	case TRAMP_REASON_TOO_MANY_PROGS:
-	case TRAMP_REASON_ALREADY_ATTACHED:
-	case TRAMP_REASON_FTRACE_DISABLED:
-	case TRAMP_REASON_NO_MEMORY:
-		return err;
-	default:
-		return err ? 1 : 0;
-	}
+	return err && !is_final(own->reason) ? 1 : err;
 }
 
 /* @coming: see tramp_target_attach_kprobe(). */
 static int join(struct tramp_member *member, const struct tramp_attach *req,
 		struct tramp_coming *coming, struct tramp_refusal *why)
 {
+	const struct tramp_probe_at at = tramp_probe_at(req);
 	struct tramp_refusal own = {};
 	struct tramp_place place;
 	int err;
 
-	err = check_func_ip(member->slot, why) ?: find(req, &place, why);
+	err = check_func_ip(member->slot, why) ?: find(&at, &place, why);
 	if (!err)
 		err = tramp_rethook_check(place.addr, member->slot->prog, why);
 	if (err)
@@ -138,6 +147,46 @@ static int join(struct tramp_member *member, const struct tramp_attach *req,
 	if (err <= 0)
 		return err;
 	return tramp_rethook_attach(member, req, &place, own.reason, own.addr ?: place.addr, why);
+}
+
+/* enum tramp_reason: why attach_direct() would refuse; 0: it would not. */
+static u32 check_direct(const struct tramp_place *place)
+{
+	struct tramp_refusal why = {};
+	struct tramp_func func;
+	int err = resolve(place, &func, &why);
+
+	if (!err) {
+		err = tramp_func_check_return(&func, &why);
+		tramp_func_put(&func);
+	}
+	return err ? why.reason : 0;
+}
+
+u32 tramp_ret_explain(const struct tramp_probe_at *at, u32 *mode)
+{
+	struct tramp_refusal why = {};
+	struct tramp_place place;
+	u32 reason = 0;
+	int err;
+
+	*mode = TRAMP_MODE_NONE;
+	err = tramp_probe_prepare(at, false, &why);
+	if (err)
+		return why.reason;
+	mutex_lock(&tramp_mutex);
+	err = find(at, &place, &why);
+	if (!err)
+		reason = check_direct(&place);
+	mutex_unlock(&tramp_mutex);
+	if (err)
+		return why.reason;
+	if (is_final(reason))
+		return reason;
+	if (reason && !tramp_rethook_possible())
+		return TRAMP_REASON_MISSING_SYMBOL;
+	*mode = reason ? TRAMP_MODE_RETHOOK : TRAMP_MODE_DIRECT;
+	return reason;
 }
 
 static void detach(struct tramp_member *member)

@@ -381,8 +381,14 @@ struct tramp_attach {
  * @holder: (out) who holds the site, empty if nobody else
  * @refusal: (out) why the command failed. After success why nothing at all can be attached,
  *	where that comes from the function itself; otherwise empty
+ * @ret_mode: (out) enum tramp_mode a return probe would get now: DIRECT, by an exit image;
+ *	RETHOOK; or NONE
+ * @ret_reason: (out) enum tramp_reason: why no return probe, or why one by RETHOOK. Both are 0
+ *	from a module that has no return probes, or is older than these members
  *
- * Succeeds when the question could be answered, also if the answer is "nothing".
+ * Succeeds when the question could be answered, also if the answer is "nothing". May take a while
+ * when it is first asked about a function that ftrace cannot patch, as EXPLAIN_CODE may.
+ *
  * Errors: EINVAL (SYNTAX), ENOENT (NO_SUCH_FUNCTION, NO_BTF), ENXIO (MODULE_GONE), EOPNOTSUPP
  * (MISSING_SYMBOL: this kernel has no way to look BTF ids up).
  */
@@ -406,8 +412,10 @@ struct tramp_explain {
 	__aligned_u64 key;
 	char holder[TRAMP_DETAIL_LEN];
 	struct tramp_refusal refusal;
+	__u32 ret_mode;
+	__u32 ret_reason;
 };
-#define TRAMP_EXPLAIN_MIN_SIZE	(sizeof(struct tramp_explain))
+#define TRAMP_EXPLAIN_MIN_SIZE	(offsetof(struct tramp_explain, ret_mode))
 #define TRAMP_IOC_EXPLAIN	_IO(TRAMP_IOC_TYPE, 2)
 
 /* ----------------------------------------------------------------- QUERY -- */

@@ -58,7 +58,8 @@ static const struct uapi_field explain[] = {
 	FIELD(name, SYMBOL, .back = true), FIELD(module, MODULE, .back = true), OUT(can),
 	OUT(fentry_reason), OUT(fexit_reason),
 	OUT(mode), OUT(nr_progs), OUT(nr_args), OUT(nr_slots), OUT(ret_size), OUT(func_addr),
-	OUT(site_addr), OUT(key), OUT(holder), FIELD(refusal, WHY),
+	OUT(site_addr), OUT(key), OUT(holder), FIELD(refusal, WHY), OUT(ret_mode),
+	OUT(ret_reason),
 };
 #undef STRUCT
 

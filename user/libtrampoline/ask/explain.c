@@ -36,6 +36,8 @@ static int explain(struct tramp_explain *cmd, const char *subject,
 	ex.nr_args = cmd->nr_args;
 	ex.nr_slots = cmd->nr_slots;
 	ex.ret_size = cmd->ret_size;
+	ex.ret_mode = cmd->ret_mode;
+	ex.ret_reason = cmd->ret_reason;
 	ex.btf_obj_id = cmd->btf_obj_id;
 	ex.btf_id = cmd->btf_id;
 	ex.func_addr = cmd->func_addr;

@@ -63,7 +63,7 @@ struct findings {
 	bool knows_traceable;
 	int btf_id;
 	struct tramp_explanation *ex;
-	uint32_t return_reason;	/* why no return probes; 0: there can be */
+	uint32_t return_reason;	/* why no return probes, or none by an exit image; or 0 */
 	uint32_t unasked;	/* reason why @ex says nothing; 0: it does */
 };
 
@@ -92,52 +92,20 @@ static void print_verdict(const char *what, bool can, uint32_t reason, const cha
 		       tramp_reason_name(reason));
 }
 
-/*
- * Why the module has no return probes at all: it is older, or its kernel lacks what all probes
- * need. 0: it has.
- */
-static uint32_t no_returns(void)
-{
-	TRAMP_OPTS(tramp_module_info, module);
-
-	/* It has just answered. If it does not now, nothing is known. */
-	if (tramp_info(&module) || (module.features & TRAMP_FEAT_KRETPROBE))
-		return 0;
-	return module.features & TRAMP_FEAT_KPROBE ? TRAMP_REASON_NOT_BUILT :
-						     TRAMP_REASON_MISSING_SYMBOL;
-}
-
-/* Return probes do without an exit image where the function has an entry that ftrace patches. */
+/* A module that says nothing of return probes is older, and may not even have any. */
 static uint32_t return_reason(const struct tramp_explanation *ex)
 {
-	switch (ex->fexit_reason) {
-	case TRAMP_REASON_NORETURN:
-	case TRAMP_REASON_TOO_MANY_PROGS:
-	case TRAMP_REASON_NOT_TRACEABLE:
-	case TRAMP_REASON_OWN_MODULE:
-	case TRAMP_REASON_MODULE_GONE:
-	case TRAMP_REASON_FTRACE_DISABLED:
-	case TRAMP_REASON_INIT_TEXT:
-	case TRAMP_REASON_RCU_IDLE:
-		return ex->fexit_reason;
-	default:
-		return no_returns();
-	}
-}
-
-static enum tramp_mode return_mode(const struct tramp_explanation *ex)
-{
-	return ex->can & TRAMP_CAN_FEXIT ? TRAMP_MODE_DIRECT : TRAMP_MODE_RETHOOK;
+	return ex->ret_mode || ex->ret_reason ? ex->ret_reason : TRAMP_REASON_NOT_BUILT;
 }
 
 static void print_return(const struct findings *f)
 {
-	const struct tramp_explanation *ex = f->ex;
 	char text[64];
 
-	snprintf(text, sizeof(text), ex->can & TRAMP_CAN_FEXIT ? "by an exit image" :
-		 "through the kernel's rethook (slower) [%s]", tramp_reason_name(ex->fexit_reason));
-	print_verdict("kretprobe", !f->return_reason, f->return_reason, text);
+	snprintf(text, sizeof(text), f->return_reason ?
+		 "through the kernel's rethook (slower) [%s]" : "by an exit image",
+		 tramp_reason_name(f->return_reason));
+	print_verdict("kretprobe", f->ex->ret_mode, f->return_reason, text);
 }
 
 static void print_remedy(uint32_t reason, const char *func)
@@ -252,11 +220,11 @@ static json_object *to_json(const struct findings *f)
 	json_put_u64(j, "programs", ex->nr_progs);
 	put_verdict(j, "fentry", ex->can & TRAMP_CAN_FENTRY, ex->fentry_reason);
 	put_verdict(j, "fexit", ex->can & TRAMP_CAN_FEXIT, ex->fexit_reason);
-	put_verdict(j, "kretprobe", !f->return_reason, f->return_reason);
+	put_verdict(j, "kretprobe", ex->ret_mode, f->return_reason);
 	if (ex->can & TRAMP_CAN_FENTRY)
 		json_put_str(j, "mode", tramp_mode_name(ex->mode));
-	if (!f->return_reason)
-		json_put_str(j, "return_mode", tramp_mode_name(return_mode(ex)));
+	if (ex->ret_mode)
+		json_put_str(j, "return_mode", tramp_mode_name(ex->ret_mode));
 	return j;
 }
 
