@@ -25,13 +25,14 @@
  *    filter of the ops, which is an update of ftrace. To these functions it is an attach. The
  *    others' bytes stay as they are, and both arrays say the same of them.
  *
- *  - Switch some functions to other images, as modify_ftrace_direct() does, and single ones that
- *    have an ops of their own (site.c): a second ops, which does nothing, is registered for them. So each has two, and its bytes call ftrace's entry
+ *  - Switch some functions to other images, as modify_ftrace_direct() does: a second ops, which
+ *    does nothing, is registered for them. So each has two, and its bytes call ftrace's entry
  *    code: hits take the old image, by group_hit(). While it has two, no update of ftrace looks at
  *    the entry. Now @calls is changed, by one word each, and the entries. Then the second ops
  *    goes, and the bytes call the new image. Each hit takes the old image or the new one, at
  *    every moment. direct_mutex is held while entries are written, as they may be copied to
- *    another table.
+ *    another table. Single functions that have an ops of their own (site.c) are switched here, too.
+ *    Their callback is ftrace's, which has the image's address from the ops or from the entry.
  *
  *  - Detach some. They are taken out of the filter of the ops, which is an update of ftrace; the
  *    others' bytes stay as they are. Then their entries go. An entry is read for a function that

@@ -231,8 +231,9 @@ static int check_many(const unsigned long *ips, u32 nr, unsigned long *blamed,
 /*
  * ftrace refuses a direct call at a live-patched function, but late. Its ops is on the list for a
  * moment, so a hit may take our image, and with it the body that was patched. In 6.12 the ops also
- * loses its function, which a CPU may be about to call: ftrace would shut down. So we do not ask. A site that nobody has patched is not asked about, which spares the walk. A patch that comes
- * right now is left to ftrace.
+ * loses its function, which a CPU may be about to call: ftrace would shut down. So its records are
+ * asked first, but not about a site that nobody has patched, which spares the walk. A patch that
+ * comes right now is left to ftrace.
  */
 static int check_patched(const unsigned long *ips, u32 nr, unsigned long *blamed,
 			 struct tramp_refusal *why)

@@ -118,8 +118,8 @@ int tramp_ops_attach(const struct tramp_func_facts *func, const struct list_head
 		return 0;
 	}
 	/*
-	 * The callback may have been reachable for a moment. If ftrace has shut down in the middle of
-	 * it, a call of it may be there for ever.
+	 * The callback may have been reachable for a moment. If ftrace has shut down meanwhile, a
+	 * call of it may be there for ever.
 	 */
 	if (err == -ENODEV)
 		__module_get(THIS_MODULE);

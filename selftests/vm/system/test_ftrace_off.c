@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernel.ftrace_enabled=0. What is taken from ftrace while it is switched off leaves a mark in its
- * record of the function. The last user that goes later has ftrace look at its records. It stumbles
- * over the mark, and shuts down for good. Nothing of ours leaves one. test_probe_direct.ftrace_off
- * shows that of what our int3s need.
+ * kernel.ftrace_enabled=0. An ops or a kprobe that goes while ftrace is switched off leaves a mark
+ * in ftrace's record of the function. The last user that goes later has ftrace look at its records.
+ * It stumbles over the mark, and shuts down for good. Nothing of ours leaves one.
+ * test_probe_direct.ftrace_off shows that of what our int3s need.
  */
 #include <errno.h>
 #include <string.h>
