@@ -30,7 +30,7 @@ static void setup(void)
 	memset(&seen, 0, sizeof(seen));
 }
 
-/* Attach, and compare with what EXPLAIN said. Return: the mode, -1 where it does not know the function. */
+/* Attach, and compare with EXPLAIN. Return: the mode, -1 where it does not know the function. */
 static int check(const char *func)
 {
 	struct tramp_explain ex = { .size = sizeof(ex) };
