@@ -70,8 +70,7 @@
 	  "run as root with kernel.kptr_restrict below 2, or write FUNCTION+OFFSET in place of an address") \
 	X(REASON_LSM, PERMISSION, \
 	  "have the policy of SELinux, of the BPF LSM or of another one allow bpf(2) to do the same") \
-	X(REASON_PROG_NOT_JITED, REFUSED, \
-	  "sysctl net.core.bpf_jit_enable=1, then load the program again") \
+	X(REASON_PROG_NOT_JITED, REFUSED, "load the program again") \
 	X(REASON_AMBIGUOUS, USAGE, \
 	  "say MODULE:NAME (vmlinux:NAME for the kernel proper), if that tells them apart") \
 	X(REASON_NOT_TEXT, REFUSED, "choose an address in a function that /proc/kallsyms lists") \

@@ -99,7 +99,7 @@
 	X(29, PROG_MISMATCH, "prog-mismatch", EINVAL, "the new program is of another kind or has another target than the one it replaces") \
 	X(30, LINK_GONE, "link-gone", ENOENT, "the link is detached already, or no link has that id") \
 	X(31, HIDDEN_ADDRESS, "hidden-address", EPERM, "kernel addresses are hidden from this caller (kptr_restrict)") \
-	X(32, PROG_NOT_JITED, "prog-not-jited", EINVAL, "the program was not compiled by the BPF JIT (net.core.bpf_jit_enable)") \
+	X(32, PROG_NOT_JITED, "prog-not-jited", EINVAL, "the program was not compiled by the BPF JIT, and this kernel has no interpreter (CONFIG_BPF_JIT_ALWAYS_ON)") \
 	X(33, AMBIGUOUS, "ambiguous", EINVAL, "several functions have that name") \
 	X(34, NOT_TEXT, "not-text", EINVAL, "the address is not in the text of the kernel or of a module") \
 	X(35, NOT_BOUNDARY, "not-boundary", EINVAL, "the address is not the start of an instruction") \
@@ -308,8 +308,9 @@ struct tramp_info {
  * Errors besides those in the file's head, each with its reason:
  *  EBADF       BAD_PROG_FD
  *  EINVAL      PROG_TYPE, ATTACH_TYPE, PROG_TARGET, ARG_TYPE, VARIADIC, NORETURN,
- *              AMBIGUOUS, PROG_NOT_JITED, PROG_OVERRIDE, NOT_BOUNDARY, OFFSET_RANGE,
- *              NOT_TEXT, INIT_TEXT, BLACKLISTED, RESERVED, NOTRACE
+ *              AMBIGUOUS, PROG_OVERRIDE, NOT_BOUNDARY, OFFSET_RANGE, NOT_TEXT, INIT_TEXT,
+ *              BLACKLISTED, RESERVED, NOTRACE; PROG_NOT_JITED (kernels with
+ *              CONFIG_BPF_JIT_ALWAYS_ON)
  *  ENOENT      NO_SUCH_FUNCTION, NO_BTF
  *  EOPNOTSUPP  NOT_TRACEABLE, TOO_MANY_ARGS, OWN_MODULE, MISSING_SYMBOL, NOT_BUILT,
  *              INSN_FIXED, INSN_FIXUP, RCU_IDLE, KPROBE_REFUSED, FUNC_IP

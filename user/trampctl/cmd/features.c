@@ -120,10 +120,10 @@ static void print_module(const struct tramp_module_info *m)
 	       m->probes, m->optimised, m->grace_periods);
 }
 
-/* Whatever is attached is refused for this reason. */
-static int fail_refused(uint32_t reason, int exit_code, int err)
+static int fail_locked_down(void)
 {
-	struct problem p = { .exit_code = exit_code, .err = err,
+	uint32_t reason = TRAMP_REASON_LOCKDOWN;
+	struct problem p = { .exit_code = EXIT_PERMISSION, .err = EPERM,
 			     .reason = tramp_reason_name(reason),
 			     .remedy = tramp_reason_remedy(reason) };
 
@@ -179,9 +179,7 @@ static int features_run(int argc, char **argv)
 		if (!facts[i].ok && i != KERNEL_ADDRESSES)
 			warn("%s is %s: %s", facts[i].name, facts[i].value, facts[i].what);
 	if (!facts[KERNEL_LOCKDOWN].ok)
-		return fail_refused(TRAMP_REASON_LOCKDOWN, EXIT_PERMISSION, EPERM);
-	if (!facts[KERNEL_JIT].ok)
-		return fail_refused(TRAMP_REASON_PROG_NOT_JITED, EXIT_REFUSED, EINVAL);
+		return fail_locked_down();
 	return EXIT_OK;
 }
 
