@@ -22,7 +22,7 @@ extern struct tramp_x86_env tramp_env;
 int tramp_helpers_init(void);
 
 /*
- * Whether programs get inline guards: not on PREEMPT_RT, where a program may
+ * Whether programs of tracing type get inline guards: not on PREEMPT_RT, where such a program may
  * take sleeping locks and must not run with preemption off.
  */
 static inline bool tramp_inline_guards(void)
