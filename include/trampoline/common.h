@@ -57,7 +57,7 @@ TRAMP_API uint32_t tramp_major_version(void);
 /** tramp_minor_version() - minor version of the library that is running */
 TRAMP_API uint32_t tramp_minor_version(void);
 
-/** tramp_version_string() - version as text, "v0.2" */
+/** tramp_version_string() - version as text, "vMAJOR.MINOR" */
 TRAMP_API const char *tramp_version_string(void);
 
 /* -------------------------------------------------------------- printing -- */
