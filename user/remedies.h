@@ -64,7 +64,7 @@
 	X(REASON_MISSING_SYMBOL, REFUSED, "trampctl features lists what this kernel lacks") \
 	X(REASON_NOT_BUILT, REFUSED, "trampctl features lists what this build can do") \
 	X(REASON_PROG_MISMATCH, REFUSED, \
-	  "load the new program with the same section name as the old one") \
+	  "load the new program with the same section name as the old one; for many functions attach a new link") \
 	X(REASON_LINK_GONE, NOT_FOUND, "trampctl list shows all links") \
 	X(REASON_HIDDEN_ADDRESS, PERMISSION, \
 	  "run as root with kernel.kptr_restrict below 2, or write FUNCTION+OFFSET in place of an address") \

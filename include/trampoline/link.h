@@ -101,6 +101,8 @@ TRAMP_API int tramp_link__detach_many(struct tramp_link *const *links, size_t nr
  * Each call of the function is seen by the old or by the new program, none by
  * both, none by neither.
  *
+ * A link of many functions keeps its program: -EINVAL (PROG_MISMATCH), as with the kernel's own.
+ *
  * Errors: -EINVAL (PROG_MISMATCH), -ENOENT (LINK_GONE) after a detach, for a probe also
  * -ENXIO (MODULE_GONE) and -EOPNOTSUPP (FUNC_IP), and what tramp_attach() can say about
  * @prog.

@@ -96,7 +96,7 @@
 	X(26, IMAGE_LIMIT, "image-limit", E2BIG, "the image would exceed its size limit") \
 	X(27, MISSING_SYMBOL, "missing-symbol", EOPNOTSUPP, "this kernel lacks a symbol that the feature needs") \
 	X(28, NOT_BUILT, "not-built", EOPNOTSUPP, "this build of the module does not have the feature") \
-	X(29, PROG_MISMATCH, "prog-mismatch", EINVAL, "the new program is of another kind or has another target than the one it replaces") \
+	X(29, PROG_MISMATCH, "prog-mismatch", EINVAL, "the new program is of another kind or has another target than the one it replaces, or the link is of many functions") \
 	X(30, LINK_GONE, "link-gone", ENOENT, "the link is detached already, or no link has that id") \
 	X(31, HIDDEN_ADDRESS, "hidden-address", EPERM, "kernel addresses are hidden from this caller (kptr_restrict)") \
 	X(32, PROG_NOT_JITED, "prog-not-jited", EINVAL, "the program was not compiled by the BPF JIT, and this kernel has no interpreter (CONFIG_BPF_JIT_ALWAYS_ON)") \
