@@ -237,9 +237,11 @@ TRAMP_API int tramp_for_each(tramp_link_cb cb, void *ctx);
  * @info: filled as by tramp_link_info_by_id(), of the same moment as the code:
  *	@image_size bytes, running at @image_addr
  *
- * Errors: -ENOENT (LINK_GONE, also for a detached link; TRAMP_LIB_NO_IMAGE for a probe through
- * ftrace or through a kprobe of the kernel). -EPERM (HIDDEN_ADDRESS: the caller may not see kernel
- * addresses). -ENOMEM.
+ * Any program that hits reach through ftrace or through a kprobe of the kernel has no image. Entry
+ * programs in mode FTRACE_OPS are like that, too.
+ *
+ * Errors: -ENOENT (LINK_GONE, also for a detached link; TRAMP_LIB_NO_IMAGE). -EPERM
+ * (HIDDEN_ADDRESS: the caller may not see kernel addresses). -ENOMEM.
  * Return: the bytes, to be freed with free(); NULL and errno on failure.
  */
 TRAMP_API void *tramp_link_image(uint32_t id, struct tramp_link_info *info);
