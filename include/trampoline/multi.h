@@ -36,8 +36,9 @@ extern "C" {
  * @flags: TRAMP_MULTI_F_SKIP: leave out what cannot be attached to;
  *	TRAMP_MULTI_F_RETURN: run at the functions' returns. A program in
  *	SEC("kretprobe.multi") does so anyway;
- *	TRAMP_MULTI_F_SESSION: run at both, with a program of SEC("kprobe") that has the map of
- *	struct tramp_session_words. One in SEC("kprobe.session") does so anyway
+ *	TRAMP_MULTI_F_SESSION: run at both, with a program of SEC("kprobe"). It may have the map
+ *	of struct tramp_session_words, and must if it tail-calls (SYNTAX). One in
+ *	SEC("kprobe.session") does so anyway
  * @reasons: (out) with TRAMP_MULTI_F_SKIP: enum tramp_reason of each function, 0 for those
  *	that were attached to; NULL: not wanted
  * @attached: (out) how many; NULL: not wanted

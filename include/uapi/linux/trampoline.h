@@ -26,7 +26,10 @@
  *  EOPNOTSUPP  known, but not on this kernel or not in this build
  *  EMSGSIZE    a buffer is too small; its length member then says what is needed
  *  EPERM       neither CAP_SYS_ADMIN nor CAP_BPF with CAP_PERFMON, at open() and
- *              again at each command but INFO and DETACH_BATCH; or lockdown, at ATTACH
+ *              again at each command but INFO and DETACH_BATCH. Lockdown, at ATTACH,
+ *              ATTACH_MULTI and ATTACH_BATCH. A security module, at these and
+ *              DETACH_BATCH. HIDDEN_ADDRESS: an address, or code, for a caller from whom
+ *              addresses are hidden
  *  ENOMEM      out of memory
  *
  * A command that refuses for a reason of its own fills in struct tramp_refusal
@@ -312,8 +315,8 @@ struct tramp_info {
  *              BLACKLISTED, RESERVED, NOTRACE; PROG_NOT_JITED (kernels with
  *              CONFIG_BPF_JIT_ALWAYS_ON)
  *  ENOENT      NO_SUCH_FUNCTION, NO_BTF
- *  EOPNOTSUPP  NOT_TRACEABLE, TOO_MANY_ARGS, OWN_MODULE, MISSING_SYMBOL, NOT_BUILT,
- *              INSN_FIXED, INSN_FIXUP, RCU_IDLE, KPROBE_REFUSED, FUNC_IP
+ *  EOPNOTSUPP  NOT_TRACEABLE, TOO_MANY_ARGS, OWN_MODULE, MISSING_SYMBOL, INSN_FIXED,
+ *              INSN_FIXUP, REGION_TARGET, RCU_IDLE, KPROBE_REFUSED, FUNC_IP
  *  ENXIO       MODULE_GONE
  *  EBUSY       ALREADY_ATTACHED, SITE_HELD, SITE_BUSY, LIVEPATCHED, KPROBE_THERE,
  *              FOREIGN_BYTES
@@ -598,11 +601,11 @@ struct tramp_explain_code {
  *	is there at the return of the same call
  *
  * A program of any kernel can be a session: with F_SESSION one that has no attach type. It asks
- * nothing of the kernel, but has a map named TRAMP_SESSION_MAP: a BPF_MAP_TYPE_PERCPU_ARRAY of
- * this struct with one entry. While the program runs that entry has the words of its call, on
- * the CPU that it runs on. Programs that it tail-calls find them there if they use the same map.
- * As with the kernel's sessions a program that returns other than 0 at the entry does not run at
- * the return.
+ * nothing of the kernel. Instead it may have a map named TRAMP_SESSION_MAP, and must if it
+ * tail-calls (SYNTAX): a BPF_MAP_TYPE_PERCPU_ARRAY of this struct with one entry. While the program
+ * runs that entry has the words of its call, on the CPU that it runs on. Programs that it
+ * tail-calls find them there if they use the same map. As with the kernel's sessions a program that
+ * returns other than 0 at the entry does not run at the return.
  */
 struct tramp_session_words {
 	__aligned_u64 is_return;
@@ -659,7 +662,7 @@ struct tramp_session_words {
  *  EINVAL      AMBIGUOUS: several have the name; INIT_TEXT; BLACKLISTED
  *  EOPNOTSUPP  NOT_TRACEABLE, RCU_IDLE, OWN_MODULE
  *  ENXIO       MODULE_GONE
- *  EBUSY       SITE_HELD, ALREADY_ATTACHED
+ *  EBUSY       SITE_HELD, LIVEPATCHED, ALREADY_ATTACHED
  *  E2BIG       TOO_MANY_PROGS
  * About one at whose return the program would run also:
  *  EINVAL      NORETURN; AMBIGUOUS*, VARIADIC*, ARG_TYPE*
