@@ -65,6 +65,8 @@ const struct cmd cmd_list = {
 		"jump, int3, kprobe: a probe; after a colon, why it is no jump. rethook: a return probe\n"
 		"through the kernel's rethook; after a colon, why it is not direct. The kinds are fentry,\n"
 		"fexit, fmod_ret, kprobe and kretprobe; kprobe.multi, kretprobe.multi and kprobe.session\n"
-		"are on many functions, whose number stands for the function.\n",
+		"are on many functions, whose number stands for the function.\n"
+		"Links that are detached, or that went with their module, are left out, also if\n"
+		"somebody still holds them.\n",
 	.run = list_run,
 };
