@@ -14,9 +14,9 @@ bool tramp_may_use(void);
  * tramp_may_attach() - whether it may put a program into kernel code, now
  * @why: PERMISSION or LOCKDOWN; may be NULL
  *
- * Asked by everything that makes a program run where it did not run before: ATTACH and
- * BPF_LINK_UPDATE. Lockdown does not matter to a command that only reads: the kernel's own
- * interfaces that show as much (BTF, kallsyms) stay open under it.
+ * Asked by everything that makes a program run where it did not run before: the commands that
+ * attach, and BPF_LINK_UPDATE. Lockdown does not matter to a command that only reads: the kernel's
+ * own interfaces that show as much (BTF, kallsyms) stay open under it.
  *
  * Return: 0 or -EPERM.
  */
