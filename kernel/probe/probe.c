@@ -336,7 +336,10 @@ static int join(struct tramp_probe *probe, const struct tramp_member *member, u3
 	if (!knows_func_ip(probe) && member->slot->func_ip)
 		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, probe->addr,
 				    "another program is there already");
-	/* It is being taken away: is the int3 still in the text? (A jump: new_image().) */
+	/*
+	 * It is being taken away: is the int3 still in the text? (Of a jump tramp_probe_new_image()
+	 * asks.)
+	 */
 	if (!probe->nr && probe->text == TRAMP_TEXT_INT3 && !tramp_probe_is_ours(probe))
 		return tramp_refuse(why, TRAMP_REASON_FOREIGN_BYTES, probe->addr, NULL);
 	if ((probe->mode == TRAMP_MODE_KPROBE && (flags & TRAMP_ATTACH_F_NO_KPROBE)) ||

@@ -237,8 +237,7 @@ struct tramp_link *tramp_links__find(const struct tramp_links *links, const char
 	return NULL;
 }
 
-/* Take back the pins of the first @nr links. */
-/* Quietly: the last error stays what the pinning failed with. */
+/* Take back the pins of the first @nr links, quietly: the last error stays that of the pinning. */
 static void unpin_first(struct tramp_links *links, size_t nr)
 {
 	struct tramp_link *link;
