@@ -140,7 +140,7 @@ static void count_area(struct memory *m, const char *line)
 		c->kb += number_after(line, " pages=", 0) * 4;
 }
 
-/* Whose areas have grown: the remark to a failure. */
+/* The callers whose areas have grown: the remark to a failure. */
 static void note_callers(struct memory *before, const struct memory *after)
 {
 	const struct vmalloc_caller *now, *then;

@@ -83,7 +83,7 @@ struct {
 	__array(values, struct inner_map);
 } nested SEC(".maps") = { .values = { [1] = &inner } };
 
-/* Whose hits count, and what programs do then. */
+/* The process whose hits count, and what programs do then. */
 int only_pid;
 __u64 outer_ops, inner_ops;
 /* User memory: some that is there and some that is not, and a signal to send. */

@@ -18,7 +18,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Whose children. */
+/* The process whose children are followed. */
 const volatile __u32 root = 0;
 
 /* Processes that there was no place for. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose events count: what trampctl's BPF programs and their commands agree on.
+ * Tasks whose events count: what trampctl's BPF programs and their commands agree on.
  * Included by BPF code behind vmlinux.h and by user code behind linux/types.h.
  */
 #ifndef TRAMPCTL_FILTER_H

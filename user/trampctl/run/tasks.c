@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose events count, see tasks.h: options, the question whether there is such a process, thread,
- * user or control group, and the maps that the programs ask.
+ * Tasks whose events count, see tasks.h: options, the question whether there is such a process,
+ * thread, user or control group, and the maps that the programs ask.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

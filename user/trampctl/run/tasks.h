@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose events count: the options of trace, probe, count, hist and stack, what they make of the
- * filter in the BPF programs (filter.h), and the maps that come with it.
+ * Tasks whose events count. Here are the options of trace, probe, count, hist and stack, what they
+ * make of the filter in the BPF programs (filter.h), and the maps that come with it.
  */
 #ifndef TRAMPCTL_TASKS_H
 #define TRAMPCTL_TASKS_H
