@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The sentences of a text, held against the rules of tools/check.d/prose, which runs this:
-# awk -v kind=md|man|c|sh -v limit=WORDS -f prose.awk FILE...
+# awk -v kind=md|man|c|sh|pkg -v limit=WORDS -f prose.awk FILE...
 #
 # Prints FILE:LINE:RULE:TEXT; the line is the one that the sentence begins in.
 #
@@ -19,12 +19,12 @@ function phrases(text, line) {
 		report("phrase", line, substr(text, RSTART > 30 ? RSTART - 30 : 1, 80))
 }
 
-# One sentence; a heading or a cell of a table is none.
+# One sentence; a heading is none. A cell of a table may be a list: it has no limit.
 function sentence(text, line,    word) {
 	sub(/^[ "'(*_]+/, "", text)
-	if (text ~ /^(What|Who|Whoever)[ ,]/ && text !~ /\?[)"]*$/)
+	if (text ~ /^(What|Who|Whoever|Whose)[ ,]/ && text !~ /\?[)"]*$/)
 		report("begins", line, text)
-	if (split(text, word, " ") > limit)
+	if (!in_cell && split(text, word, " ") > limit)
 		report("long", line, word[0] split(text, word, " ") " words: " text)
 }
 
@@ -75,9 +75,30 @@ function flush(    rest, pos, len) {
 	nr_lines = 0
 }
 
+# Markup of a line that is no prose.
+function unmark(text) {
+	gsub(/`[^`]*`/, "\001", text)
+	gsub(/\]\([^)]*\)/, "]", text)
+	gsub(/[][]/, "", text)
+	gsub(/\*\*/, "", text)
+	return text
+}
+
+# A row of a table: each cell is a paragraph.
+function cells(row,    cell, i, n) {
+	n = split(unmark(row), cell, "|")
+	in_cell = 1
+	for (i = 1; i <= n; i++) {
+		gsub(/^ +| +$/, "", cell[i])
+		add(cell[i])
+		flush()
+	}
+	in_cell = 0
+}
+
 FNR == 1 {
 	flush()
-	fenced = commented = verbatim = 0
+	fenced = commented = verbatim = described = 0
 }
 
 # ---------------------------------------------------------------- markdown --
@@ -93,6 +114,7 @@ kind == "md" {
 	if ($0 ~ /^ *\|/) {
 		flush()
 		phrases($0, FNR)
+		cells($0)
 		next
 	}
 	if (length($0) > 100)
@@ -109,11 +131,7 @@ kind == "md" {
 	if (sub(/^ *([-*]|[0-9]+\.) +/, "", text))
 		flush()
 	sub(/^ +/, "", text)
-	gsub(/`[^`]*`/, "\001", text)
-	gsub(/\]\([^)]*\)/, "]", text)
-	gsub(/[][]/, "", text)
-	gsub(/\*\*/, "", text)
-	add(text)
+	add(unmark(text))
 	next
 }
 
@@ -143,9 +161,28 @@ kind == "man" {
 	next
 }
 
+# ----------------------------------------------------- packages' descriptions --
+
+# Of rpm: sections that begin with %description. Of Debian: what is indented behind Description.
+# Other lines are as those of scripts.
+kind == "pkg" {
+	if (/^%/ || /^[A-Z][A-Za-z-]*:/) {
+		flush()
+		described = /^%description/ || /^Description:/
+		next
+	}
+	if (described && $0 !~ /^#/) {
+		if ($0 ~ /^ ?\.?$/)
+			flush()
+		else
+			add(substr($0, match($0, /[^ ]/)))
+		next
+	}
+}
+
 # ------------------------------------------------- comments of shell, make --
 
-kind == "sh" {
+kind == "sh" || kind == "pkg" {
 	if ($0 !~ /^[ \t]*#/ || $0 ~ /^#!/ || $0 ~ /SPDX|shellcheck /) {
 		flush()
 		next
@@ -195,7 +232,7 @@ function strings(line,    text) {
 		text = substr(line, RSTART + 1, RLENGTH - 2)
 		line = substr(line, RSTART + RLENGTH)
 		phrases(text, FNR)
-		if (text ~ /^(What|Who|Whoever) /)
+		if (text ~ /^(What|Who|Whoever|Whose) /)
 			report("begins", FNR, text)
 	}
 }
