@@ -159,6 +159,20 @@ static void stop_actors(unsigned int nr, int kind, bool whole, struct actor_coun
 	}
 }
 
+/* The images that are there, and the tasks that are in any. */
+static void name_inside(void)
+{
+	int status;
+	char *text = run_command(&status, "grep ' trampoline_[0-9]' /proc/kallsyms;"
+				 "for t in /proc/[0-9]*/task/[0-9]*; do"
+				 " ! grep -q ' trampoline_[0-9]' $t/stack || cat $t/comm $t/stack; done");
+	char *rest = text, *line;
+
+	while ((line = strsep(&rest, "\n")))
+		ktap_note("%s", line);
+	free(text);
+}
+
 /*
  * Until nothing of ours is left. Links of processes that were killed are detached behind their
  * end, and grace periods are long where many tasks want the CPUs.
@@ -172,6 +186,8 @@ static void settle(void)
 		usleep(100000);
 		info = tramp_module();
 	}
+	if (i == 6000)
+		name_inside();
 	CHECK(i < 6000, "%u links, %u images, %u of them to be freed are left", info.links,
 	      info.images, info.retiring);
 }
