@@ -430,7 +430,7 @@ static void test_explain_holder(void)
 
 /* How often ftrace was switched: both processes have it. */
 struct toggles {
-	unsigned int off, not_on;
+	volatile unsigned int off, not_on;
 };
 
 static void toggle_ftrace(struct toggles *toggles)
@@ -443,6 +443,16 @@ static void toggle_ftrace(struct toggles *toggles)
 		toggles->not_on += !!write_file("/proc/sys/kernel/ftrace_enabled", "1");
 		usleep(rand() % 20000);
 	}
+}
+
+/* Until ftrace has been switched off once more, or ten seconds have passed. */
+static void wait_for_off(const struct toggles *toggles)
+{
+	unsigned int before = toggles->off;
+	uint64_t end = now_ns() + 10000000000;
+
+	while (toggles->off == before && now_ns() < end)
+		usleep(10000);
 }
 
 /*
@@ -481,9 +491,9 @@ static void test_ftrace_toggled(void)
 		refused += !!a.err;
 		attached += !a.err;
 		detach(&a);
-		/* For it to be switched off again, nothing of ours may hold it. */
+		/* The last of ours holds it for a second more. */
 		if (!a.err && attached % 8 == 0)
-			usleep(1100000);
+			wait_for_off(toggles);
 	}
 	kill(toggler, SIGKILL);
 	REQUIRE(waitpid(toggler, &status, 0) == toggler, "waitpid");
@@ -514,7 +524,7 @@ static const struct ktap_test tests[] = {
 	{ "ours_first", test_ours_first, 120 },
 	{ "everybody", test_everybody, 120 },
 	{ "explain_holder", test_explain_holder, 60 },
-	{ "ftrace_toggled", test_ftrace_toggled, 60 },
+	{ "ftrace_toggled", test_ftrace_toggled, 120 },
 };
 
 KTAP_MAIN(tests)
