@@ -516,7 +516,7 @@ static void test_ftrace_toggled(void)
 
 static const struct ktap_test tests[] = {
 	{ "function_tracer", test_function_tracer, 120 },
-	{ "graph_tracer", test_graph_tracer, 240 },
+	{ "graph_tracer", test_graph_tracer, 480 },
 	{ "kprobe", test_kprobe, 120 },
 	{ "kretprobe", test_kretprobe, 120 },
 	{ "kernel_fentry_first", test_kernel_fentry_first, 120 },

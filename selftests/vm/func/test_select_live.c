@@ -411,13 +411,13 @@ static void test_deny_list(void)
 }
 
 static const struct ktap_test tests[] = {
-	{ "all", test_all, 60 },
-	{ "patterns", test_patterns, 60 },
-	{ "arguments", test_arguments, 60 },
-	{ "names", test_names, 60 },
-	{ "bad-name", test_bad_name, 60 },
-	{ "cancel", test_cancel, 60 },
-	{ "deny-list", test_deny_list, 60 },
+	{ "all", test_all, 120 },
+	{ "patterns", test_patterns, 120 },
+	{ "arguments", test_arguments, 120 },
+	{ "names", test_names, 120 },
+	{ "bad-name", test_bad_name, 120 },
+	{ "cancel", test_cancel, 120 },
+	{ "deny-list", test_deny_list, 120 },
 };
 
 KTAP_MAIN(tests)

@@ -279,7 +279,7 @@ static void test_parts(void)
 
 static const struct ktap_test tests[] = {
 	{ "tracers", test_tracers, 120 },
-	{ "copied", test_copied, 60 },
+	{ "copied", test_copied, 120 },
 	{ "rule", test_rule, 300 },
 	{ "parts", test_parts, 60 },
 };
