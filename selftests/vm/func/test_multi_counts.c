@@ -184,7 +184,7 @@ static void read_everything(void)
 	free(run_command(NULL, "find /proc/1 /proc/sys /proc/fs /proc/net /sys/class /sys/bus "
 			       "/sys/devices /sys/fs /sys/kernel/mm /sys/module -type f | "
 			       "xargs -n 64 timeout %d head -q -c 4096 >/dev/null",
-			 3 * time_scale()));
+			 15 * time_scale()));
 	free(run_command(NULL, "ip link set lo up; ip addr; ip route; ip neigh; ping -c 1 127.0.0.1; "
 			       "mount -t tmpfs none /mnt && umount /mnt; dmesg | tail -1; lsmod"));
 }
@@ -221,7 +221,7 @@ static void test_cookies(void)
 }
 
 static const struct ktap_test tests[] = {
-	{ "cookies", test_cookies, 200 },
+	{ "cookies", test_cookies, 400 },
 	{ "counts", test_counts, 200 },
 };
 
