@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fixture.h"
@@ -412,35 +414,82 @@ static void test_load_one(void)
 	all_go();
 }
 
+/* Longer than a test may take. */
+#define LONG_NS	1000000000000ULL
+
+/* How far a child has come, and how long all its programs took, in memory that it shares. */
+enum stage { BEFORE, INSIDE, ATTACHED };
+static volatile struct {
+	enum stage stage;
+	uint64_t took;
+} *shared;
+
+/* All come who are not there. */
+static void child(void)
+{
+	uint64_t start = now_ns();
+	uint32_t i;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	shared->stage = INSIDE;
+	for (i = 0; i < NR; i++) {
+		if (!actors[i].on)
+			come(i);
+	}
+	shared->took = now_ns() - start;
+	shared->stage = ATTACHED;
+	pause();
+}
+
+/* Kill a child that has attached, or began to so long ago. Return: how far it had come. */
+static enum stage kill_one(uint64_t ns)
+{
+	uint64_t end;
+	pid_t pid, gone = 0;
+	int status;
+
+	shared->stage = BEFORE;
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0, "fork");
+	if (!pid)
+		child();
+	while (shared->stage == BEFORE)
+		usleep(100);
+	end = now_ns() + ns;
+	while (shared->stage == INSIDE && now_ns() < end && !gone) {
+		usleep(500);
+		gone = waitpid(pid, &status, WNOHANG);
+	}
+	if (!gone)
+		kill(pid, SIGKILL);
+	REQUIRE(gone || waitpid(pid, &status, 0) == pid, "waitpid");
+	/* Or what it was to do failed, and it ended by itself. */
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %#x", status);
+	check_all("one was killed");
+	return shared->stage;
+}
+
 /* A process is killed and its programs go; those that stay go on. */
 static void test_killed(void)
 {
-	unsigned int round, seed = 6;
-	int status;
-	pid_t pid;
+	unsigned int round, inside = 0, seed = 6;
 
 	setup();
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	REQUIRE(shared != MAP_FAILED, "mmap: %s", strerror(errno));
 	come(ENTRY1);
 	come(FEXIT);
+	/* The first has all the time that it takes. */
+	REQUIRE(kill_one(LONG_NS) == ATTACHED, "not all of them came");
 	for (round = 0; round < 6; round++) {
-		pid = fork();
-		REQUIRE(pid >= 0, "fork");
-		if (!pid) {
-			uint32_t i;
+		uint64_t us = rand_r(&seed) % (shared->took / 1000);
 
-			for (i = 0; i < NR; i++) {
-				if (!actors[i].on)
-					come(i);
-			}
-			pause();
-		}
-		usleep(rand_r(&seed) % 300000);
-		kill(pid, SIGKILL);
-		REQUIRE(waitpid(pid, &status, 0) == pid, "waitpid");
-		/* Or what it was to do failed, and it ended by itself. */
-		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %#x", status);
-		check_all("one was killed");
+		inside += kill_one(us * 1000) == INSIDE;
 	}
+	ktap_note("%u of %u killed inside, within %lu ms", inside, round, shared->took / 1000000);
+	CHECK(inside, "none was killed inside");
 	all_go();
 }
 
@@ -608,7 +657,7 @@ static const struct ktap_test tests[] = {
 	{ "skip", test_skip, 60 },
 	{ "load", test_load, 120 },
 	{ "load_one", test_load_one, 100 },
-	{ "killed", test_killed, 60 },
+	{ "killed", test_killed, 120 },
 	{ "callbacks", test_callbacks, 60 },
 	{ "kernel_trampoline", test_kernel_trampoline, 60 },
 	{ "module", test_module, 60 },
