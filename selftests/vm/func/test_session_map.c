@@ -3,6 +3,7 @@
  * Sessions by map: plain kprobe programs with TRAMP_MULTI_F_SESSION, on every kernel. That
  * objects for kprobe.session work where the kernel has none is for test_multi_session.c.
  */
+#define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -118,8 +119,11 @@ static void *ask_for_maps(void *page)
 	return NULL;
 }
 
+static _Atomic pid_t session_tid;
+
 static void *attach_session(void *m)
 {
+	session_tid = gettid();
 	many_attach(m, bpf_program__fd(skel->progs.one), TRAMP_MULTI_F_SESSION);
 	return NULL;
 }
@@ -149,7 +153,9 @@ static void test_stuck_maps(void)
 	REQUIRE(!pthread_create(&asks, NULL, ask_for_maps, stuck.page), "thread");
 	stuck_page_wait(&stuck);
 	REQUIRE(!pthread_create(&session, NULL, attach_session, m), "thread");
-	usleep(500000);
+	while (!session_tid)
+		usleep(1000);
+	wait_stuck_in(session_tid, "tramp_session_make");
 	REQUIRE(!pthread_create(&other, NULL, attach_another, &done), "thread");
 	for (i = 0; i < 200 * time_scale() && !__atomic_load_n(&done, __ATOMIC_RELAXED); i++)
 		usleep(50000);

@@ -296,7 +296,7 @@ char *stack_of(pid_t tid)
 	return read_file(path);
 }
 
-/* 'S' if it sleeps and a signal would wake it; '?' if there is nothing to read. */
+/* 'S' if it sleeps and a signal would wake it, 'D' if none would; '?' if nothing can be read. */
 static char state_of(pid_t tid)
 {
 	char path[64], *text, *end, state;
@@ -310,7 +310,7 @@ static char state_of(pid_t tid)
 	return state;
 }
 
-void wait_asleep_in(pid_t tid, const char *func)
+static void wait_in(pid_t tid, const char *func, char state)
 {
 	char frame[128], *text = NULL;
 	int i;
@@ -320,13 +320,23 @@ void wait_asleep_in(pid_t tid, const char *func)
 		free(text);
 		/* The stack first: a task that is still on its way there does not sleep yet. */
 		text = stack_of(tid);
-		if (strstr(text, frame) && state_of(tid) == 'S') {
+		if (strstr(text, frame) && state_of(tid) == state) {
 			free(text);
 			return;
 		}
 		usleep(10000);
 	}
 	ktap_die("task %d does not sleep in %s():\n%s", tid, func, text);
+}
+
+void wait_asleep_in(pid_t tid, const char *func)
+{
+	wait_in(tid, func, 'S');
+}
+
+void wait_stuck_in(pid_t tid, const char *func)
+{
+	wait_in(tid, func, 'D');
 }
 
 int nr_cpus(void)

@@ -130,6 +130,8 @@ int kernel_version(void);
 char *stack_of(pid_t tid);
 /* Wait until a task sleeps with @func in its stack; ends the test after about 30 s. */
 void wait_asleep_in(pid_t tid, const char *func);
+/* The same where no signal would wake it, as one that waits for a mutex. */
+void wait_stuck_in(pid_t tid, const char *func);
 int nr_cpus(void);
 void pin_to_cpu(int cpu);
 /* Whether there is a @cpu that can go. */
