@@ -31,8 +31,6 @@
 #define FEW	(24 * (uint64_t)time_scale())
 /* Groups of those that come one by one, or in some parts if that takes long. */
 #define GROUPS	4
-/* Which counter counts syncs. */
-#define SYNCS	(PROBE_COUNTERS - 1)
 
 static int dev, prog;
 static struct tramp_attach item[NR];
@@ -60,20 +58,6 @@ static void setup(uint32_t flags)
 		item[i] = (struct tramp_attach){ .size = sizeof(item[i]), .prog_fd = prog,
 						 .addr = ksym_addr(name_of(i)), .cookie = i,
 						 .flags = TRAMP_ATTACH_F_COOKIE | flags };
-}
-
-static struct attachment watch_syncs(void)
-{
-	return attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count_pid),
-			   ksym_addr("on_each_cpu_cond_mask"), 0, SYNCS);
-}
-
-static uint64_t syncs(void)
-{
-	uint64_t n = probe_skel->bss->counted[SYNCS];
-
-	probe_skel->bss->counted[SYNCS] = 0;
-	return n;
 }
 
 /* One call of all: those for which @on is set run their programs, and no others. */
@@ -172,10 +156,10 @@ static void test_closed(void)
 		item[i].addr = 0;
 	}
 	attach_all(on);
-	watch = watch_syncs();
+	watch = probe_watch_syncs();
 	REQUIRE(at[NR - 1].fd - at[0].fd == NR - 1, "file descriptors in a row");
 	CHECK_EQ(close_range(at[0].fd, at[NR - 1].fd, 0), 0, "close");
-	n = syncs();
+	n = probe_syncs();
 	ktap_note("%lu syncs to close %d", n, NR);
 	CHECK(n > ALONE && n <= 3 * ALONE + GROUPS * FEW, "%lu syncs", n);
 	CHECK_EQ(tramp_module().targets, 0, "functions");
@@ -272,11 +256,11 @@ static void come_and_go(uint32_t flags, uint64_t coming, uint64_t going)
 	uint32_t i;
 
 	setup(flags);
-	watch = watch_syncs();
+	watch = probe_watch_syncs();
 	begin = now_ns();
 	must_attach();
 	came = now_ns() - begin;
-	n = syncs();
+	n = probe_syncs();
 	coming += parts_coming(came, NR);
 	ktap_note("%lu syncs and %lu us to attach %d, at most %lu", n, came / 1000, NR, coming);
 	CHECK(n && n <= coming, "%lu syncs to attach", n);
@@ -285,11 +269,11 @@ static void come_and_go(uint32_t flags, uint64_t coming, uint64_t going)
 		CHECK_EQ(item[i].mode, TRAMP_MODE_DIRECT, "%s: mode", name_of(i));
 	}
 	expect_hits(on, "attached");
-	syncs();
+	probe_syncs();
 	begin = now_ns();
 	must_detach();
 	went = now_ns() - begin;
-	n = syncs();
+	n = probe_syncs();
 	going += parts_going(came + went, NR);
 	ktap_note("%lu syncs and %lu us to detach them, at most %lu", n, went / 1000, going);
 	CHECK(n && n <= going, "%lu syncs to detach", n);

@@ -17,6 +17,8 @@
 #include "selftests/vm/lib/probe_progs.skel.h"
 
 #define OPTIMIZE "/sys/kernel/debug/trampoline/optimize"
+/* The counter of syncs. */
+#define SYNCS	(PROBE_COUNTERS - 1)
 
 struct probe_progs *probe_skel;
 
@@ -50,6 +52,20 @@ void function_tracer(const char *function)
 		write_file(TRACING "set_ftrace_filter", "\n");
 		write_file(TRACING "trace", "\n");
 	}
+}
+
+struct attachment probe_watch_syncs(void)
+{
+	return attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count_pid),
+			   ksym_addr("on_each_cpu_cond_mask"), 0, SYNCS);
+}
+
+uint64_t probe_syncs(void)
+{
+	uint64_t n = probe_skel->bss->counted[SYNCS];
+
+	probe_skel->bss->counted[SYNCS] = 0;
+	return n;
 }
 
 void probe_many_files(void)

@@ -26,6 +26,14 @@ void probe_optimiser(bool on);
 /* Have ftrace's function tracer trace one function; NULL: switch it off, empty the trace. */
 void function_tracer(const char *function);
 
+/*
+ * Count how often this process has all CPUs see new text: a kernel kprobe at
+ * on_each_cpu_cond_mask(). It has the last one of the programs' counters.
+ */
+struct attachment probe_watch_syncs(void);
+/* How often it did since it was asked last. */
+uint64_t probe_syncs(void);
+
 /* As many files as the system allows. */
 void probe_many_files(void);
 

@@ -21,8 +21,6 @@
 #define ENTRIES	300
 /* Syncs of all CPUs that this may take, jump labels of the kernel's included. */
 #define FEW	50
-/* Which counter counts them. */
-#define SYNCS	(PROBE_COUNTERS - 1)
 
 static int dev, prog;
 static uint64_t addr[KINDS];
@@ -178,10 +176,9 @@ static void unload_under(struct tramp_attach *item, uint32_t nr, const char *wha
 
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &b), "item %u: %s", b.failed,
 		tramp_reason_name(b.refusal.reason));
-	watch = attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count_pid),
-			    ksym_addr("on_each_cpu_cond_mask"), 0, SYNCS);
+	watch = probe_watch_syncs();
 	unload();
-	syncs = probe_skel->bss->counted[SYNCS];
+	syncs = probe_syncs();
 	detach(&watch);
 	ktap_note("%u %s went with their module in %lu syncs", nr, what, syncs);
 	CHECK(syncs && syncs <= FEW, "%lu syncs", syncs);
