@@ -264,15 +264,35 @@ static void unload_by_force(void)
 	_exit(syscall(SYS_delete_module, "trampoline", O_NONBLOCK | O_TRUNC) ? errno : 0);
 }
 
+/* Whether a task that unloads has come to where it waits for probes to be gone. */
+static bool waits_for_probes(pid_t pid)
+{
+	char *stack = stack_of(pid);
+	bool yes = strstr(stack, "] tramp_probe_opt_drain+");
+
+	free(stack);
+	return yes;
+}
+
 /* rmmod -f asks nobody, so it has to wait: the kprobe would lead to a jump into freed memory. */
 static void force_with_kprobe(void)
 {
 	uint64_t hits, missed;
 	int status = 0;
-	pid_t pid = start_child(unload_by_force), over;
+	pid_t pid = start_child(unload_by_force), over = 0;
+	bool begun = false;
+	int i;
 
-	sleep(2);
-	over = waitpid(pid, &status, WNOHANG);
+	for (i = 0; i < 3000 && !over && !begun; i++) {
+		usleep(10000);
+		begun = waits_for_probes(pid);
+		over = waitpid(pid, &status, WNOHANG);
+	}
+	CHECK(begun || over, "rmmod -f does not come to its wait");
+	if (!over) {
+		sleep(2);
+		over = waitpid(pid, &status, WNOHANG);
+	}
 	kprobes_off(dev, &hits, &missed, NULL, 1);
 	if (over && WEXITSTATUS(status) == EAGAIN && !kernel_is_debian()) {
 		expect_gone();
