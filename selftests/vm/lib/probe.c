@@ -17,6 +17,7 @@
 #include "selftests/vm/lib/probe_progs.skel.h"
 
 #define OPTIMIZE "/sys/kernel/debug/trampoline/optimize"
+#define KPROBES	"/sys/kernel/debug/kprobes/list"
 /* The counter of syncs. */
 #define SYNCS	(PROBE_COUNTERS - 1)
 
@@ -208,6 +209,31 @@ void kprobes_off(int fd, uint64_t *hits, uint64_t *missed, uint64_t *regs, uint3
 	};
 
 	REQUIRE(!ioctl(fd, TT_IOC_KPROBES_OFF, &a), "KPROBES_OFF: %s", strerror(errno));
+}
+
+bool kprobe_is_jump(uint64_t addr)
+{
+	char *list = read_file(KPROBES), *line, *rest = list;
+	bool yes = false;
+
+	while ((line = strsep(&rest, "\n"))) {
+		if (strtoull(line, NULL, 16) == addr && strstr(line, "[OPTIMIZED]"))
+			yes = true;
+	}
+	free(list);
+	return yes;
+}
+
+bool kprobe_becomes_jump(uint64_t addr, uint64_t ns)
+{
+	uint64_t start = now_ns();
+
+	do {
+		if (kprobe_is_jump(addr))
+			return true;
+		usleep(20000);
+	} while (now_ns() - start < ns);
+	return false;
 }
 
 int text_try(int fd, uint64_t addr, void *buf, uint64_t len)

@@ -71,6 +71,9 @@ void judge(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, uint3
 void kprobes_on(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, uint32_t nr);
 /* @regs: 21 words for each, may be NULL. */
 void kprobes_off(int fd, uint64_t *hits, uint64_t *missed, uint64_t *regs, uint32_t nr);
+/* Whether the kernel has made a jump of its kprobe at @addr; wait for it @ns at most. */
+bool kprobe_is_jump(uint64_t addr);
+bool kprobe_becomes_jump(uint64_t addr, uint64_t ns);
 /* Kernel memory as it is now; 0 or a negative errno. */
 int text_try(int fd, uint64_t addr, void *buf, uint64_t len);
 void text_read(int fd, uint64_t addr, void *buf, uint64_t len);

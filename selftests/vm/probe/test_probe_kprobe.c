@@ -12,8 +12,6 @@
 #include "probe.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
-#define LIST	"/sys/kernel/debug/kprobes/list"
-
 static int dev, prog;
 
 static void setup(void)
@@ -157,34 +155,7 @@ static void test_idle_entry(void)
 	detach(&p);
 }
 
-/* Whether the kernel's list says of the kprobe at @addr that it is a jump. */
-static bool is_optimised(uint64_t addr)
-{
-	char *list = read_file(LIST), *line, *rest = list;
-	bool yes = false;
-
-	while ((line = strsep(&rest, "\n"))) {
-		if (strtoull(line, NULL, 16) == addr && strstr(line, "[OPTIMIZED]"))
-			yes = true;
-	}
-	free(list);
-	return yes;
-}
-
-/* Whether the kernel makes a jump of its kprobe at @addr, which it does a moment later. */
-static bool becomes_jump(uint64_t addr, uint64_t until)
-{
-	uint64_t start = now_ns();
-
-	do {
-		if (is_optimised(addr))
-			return true;
-		usleep(20000);
-	} while (now_ns() < until && now_ns() - start < 3000000000);
-	return false;
-}
-
-/* An instruction of an idle function where it does, or 0 after 30 seconds. */
+/* An instruction of an idle function where the kernel makes a jump of it, or 0 after 30 seconds. */
 static uint64_t find_optimised(void)
 {
 	static const char *const funcs[] = {
@@ -204,7 +175,7 @@ static uint64_t find_optimised(void)
 				continue;
 			addr = f.addr + f.insns[k].offset;
 			kprobes_on(dev, TT_KPROBE_COUNT, &addr, &err, 1);
-			if (!err && becomes_jump(addr, until)) {
+			if (!err && kprobe_becomes_jump(addr, 3000000000)) {
 				ktap_note("%s+%u", funcs[i], f.insns[k].offset);
 				probe_func_free(&f);
 				return addr;
@@ -228,9 +199,9 @@ static void test_idle_there(void)
 		ktap_skip("the kernel makes no jump of a kprobe in idle functions");
 	p = attach_insn(OURS, prog, addr, 0, 0);
 	attachment_expect(&p, TRAMP_MODE_KPROBE, TRAMP_REASON_RCU_IDLE, "beside the kernel's");
-	CHECK(!is_optimised(addr), "the kernel's kprobe is a jump still");
+	CHECK(!kprobe_is_jump(addr), "the kernel's kprobe is a jump still");
 	usleep(200000);
-	CHECK(!is_optimised(addr), "the kernel's kprobe is a jump again");
+	CHECK(!kprobe_is_jump(addr), "the kernel's kprobe is a jump again");
 	detach(&p);
 	kprobes_off(dev, &hits, &missed, NULL, 1);
 }
