@@ -144,6 +144,9 @@ static void test_btf_goes(void)
 	int err;
 
 	setup();
+	/* Anew: tests may have come and gone since the module did, each with BTF objects. */
+	err = ownmod_unload("trampoline_test", 300);
+	REQUIRE(!err || err == -ENOENT, "unloading: %s", strerror(-err));
 	close(tt_open());
 	f = func_btf("tt_hot0");
 	close(f.obj_fd);	/* it would stay */
