@@ -36,7 +36,7 @@ print_log() {
 }
 
 verdict() {
-	local status splats
+	local status splats scanned=0
 
 	if [ "$verbose" = 1 ]; then
 		say "the command started after ${boot_seconds:-?} s; kernel log: $log"
@@ -74,8 +74,17 @@ verdict() {
 	esac
 
 	status=$(sed -n 's/^STATUS //p' "$work/control")
-	if splats=$(counting_log | "$TOOLS/splats/scan"); then
+	if ! grep -aqF "$LOG_MARK" "$log"; then
+		say "the kernel's log is not complete (the command's own status was $status)"
+		print_log
+		exit "$EXIT_VM"
+	fi
+	splats=$(counting_log | "$TOOLS/splats/scan") || scanned=$?
+	if [ "$scanned" = 0 ]; then
 		exit "$status"
+	elif [ -z "$splats" ]; then
+		say "the kernel's log was not looked at (the command's own status was $status)"
+		exit "$EXIT_VM"
 	fi
 	say "the kernel log has a splat (the command's own status was $status):"
 	printf '%s\n' "$splats" | sed 's/^/  ! /' >&2
