@@ -10,8 +10,11 @@
 #
 # Sourced by tools/vm; uses its variables.
 
-# archive DIR OUT: a folder as the kernel wants it, everything owned by root
+# archive DIR OUT: a folder as the kernel wants it, everything owned by root. Tests become other
+# users there, and read and execute it, whatever umask the build folder was made with.
 archive() {
+	chmod -R u=rwX,go=rX "$1"
+	[ ! -d "$1/tmp" ] || chmod 1777 "$1/tmp"
 	(cd "$1" && find . -print0 | cpio --quiet --null -o -H newc -R 0:0) >"$2"
 }
 
@@ -22,20 +25,22 @@ libraries() {
 
 	# The magic first, so that ldd is not asked about scripts and data.
 	[ "$(head -c 4 "$file" | tr -d '\0')" = $'\x7fELF' ] || return 0
-	ldd "$file" 2>/dev/null | grep -o '/[^ ]*' | sort -u | while read -r lib; do
+	{ ldd "$file" 2>/dev/null | grep -o '/[^ ]*' || true; } | sort -u | while read -r lib; do
 		[ -e "$root$lib" ] && continue
 		mkdir -p "$root$(dirname "$lib")"
 		cp -L "$lib" "$root$lib"
-	done || true
+	done
 }
 
+# make_base OUT: all of it or nothing. Run as it is, neither in $() nor as a condition: the first
+# command that fails has to end us (set -e). cleanup removes what is half made.
 make_base() {
-	local out=$1 root=$work/base applet bpftool
+	local out=$1 root=$work/base applets applet bpftool
 
 	mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,etc,dev,proc,sys,run,tmp,root,opt/vm/splats,opt/trampoline,opt/tests}
-	chmod 1777 "$root/tmp"
 	cp "$(command -v busybox)" "$root/bin/busybox"
-	for applet in $("$root/bin/busybox" --list); do
+	applets=$("$root/bin/busybox" --list)
+	for applet in $applets; do
 		[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
 	done
 	cp "$TOOLS"/guest/init "$root/init"
@@ -52,11 +57,12 @@ make_base() {
 	rm -rf "$root"
 }
 
-# Where the base is kept: the build folder, or with this run if that cannot be
-# written to (built by another user).
+# Make the base unless it is there. $base is where it is kept: the build folder, or with this run if
+# that cannot be written to (built by another user).
 base_archive() {
-	local base=$BUILD/vm/base.cpio source
+	local source
 
+	base=$BUILD/vm/base.cpio
 	if mkdir -p "$BUILD/vm" 2>/dev/null && [ -w "$BUILD/vm" ]; then
 		for source in "$TOOLS"/vm.d/initramfs.sh "$TOOLS"/guest/* "$TOOLS"/splats/* \
 			"$(command -v busybox)" "$(PATH=$PATH:/usr/sbin command -v bpftool)"; do
@@ -69,7 +75,6 @@ base_archive() {
 		base=$work/base.cpio
 		make_base "$base"
 	fi
-	echo "$base"
 }
 
 # add HOST:GUEST
@@ -121,6 +126,8 @@ write_settings() {
 make_initramfs() {
 	local item module
 
+	umask 022
+	base_archive
 	overlay=$work/overlay
 	mkdir -p "$overlay/opt/vm" "$overlay/opt/trampoline" "$overlay/usr/bin"
 	for module in trampoline trampoline_test trampoline_target trampoline_patch; do
@@ -145,6 +152,6 @@ make_initramfs() {
 	write_settings >"$overlay/opt/vm/settings"
 	archive "$overlay" "$work/overlay.cpio"
 	rm -rf "$overlay"
-	cat "$(base_archive)" "$work/overlay.cpio" >"$work/initramfs"
+	cat "$base" "$work/overlay.cpio" >"$work/initramfs"
 	rm -f "$work/overlay.cpio"
 }
