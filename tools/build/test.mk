@@ -57,8 +57,13 @@ machines-ready	= $(if $(filter-out $(TEXT_TEST),$(1)),$(MACHINES_READY))
 # the stock kernels, and the next test on the other. Every third runs on -rt. The command line's
 # take as long as all others, and it is the same one on all kernels: a third of them have their
 # turn. TURN= is a number, by default how many commits there are. The next number has other tests.
-# make test-all leaves nothing to turns, nor does make test with K= or T=.
-TURN		?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
+# A shallow clone always has as many: there it comes from the commit's hash, and without git from the
+# day. It is looked up once. make test-all leaves nothing to turns, nor does make test with K= or T=.
+default-turn	= case $$(git rev-parse --is-shallow-repository 2>/dev/null) in \
+		  false) git rev-list --count HEAD ;; \
+		  true) echo $$((0x$$(git rev-parse HEAD | cut -c1-7))) ;; \
+		  *) false ;; esac 2>/dev/null || echo $$(($$(date +%s) / 86400))
+TURN		?= $(eval TURN := $$(shell $$(default-turn)))$(TURN)
 turn-on		= $(1)=$(shell echo $$((($(TURN) + $(2)) % $(3))))/$(3)
 stock-in-turn	= $(call turn-on,$(word 1,$(STOCK)),0,$(1)) $(call turn-on,$(word 2,$(STOCK)),$(2),$(1))
 STOCK		= $(filter-out %-rt,$(TEST_KERNELS))
