@@ -29,7 +29,8 @@ static int check(const struct tramp_attach_multi *multi, struct tramp_refusal *w
 }
 
 /* One array of the caller's into the items, 4,096 entries at a time. */
-static int copy_in(struct tramp_func_item *items, u64 from, u32 nr, bool cookies)
+static int copy_in(struct tramp_func_item *items, u64 from, u32 nr, bool cookies,
+		   struct tramp_refusal *why)
 {
 	const u64 __user *src = u64_to_user_ptr(from);
 	u32 i, n, at, chunk = 4096;
@@ -38,7 +39,7 @@ static int copy_in(struct tramp_func_item *items, u64 from, u32 nr, bool cookies
 
 	buf = kvmalloc_array(chunk, sizeof(*buf), GFP_KERNEL);
 	if (!buf)
-		return -ENOMEM;
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	for (at = 0; !err && at < nr; at += n) {
 		n = min(chunk, nr - at);
 		if (copy_from_user(buf, src + at, n * sizeof(*buf)))
@@ -99,13 +100,13 @@ static int take_functions(const struct tramp_attach_multi *multi, struct tramp_f
 	for (i = 0; i < multi->nr; i++)
 		items[i].index = i;
 	if (multi->addrs)
-		err = copy_in(items, multi->addrs, multi->nr, false);
+		err = copy_in(items, multi->addrs, multi->nr, false, user->why);
 	else
 		err = tramp_func_names_copy(names, multi->names, multi->names_len, multi->nr,
 					    user->why) ?:
 		      tramp_func_names_find(names, items, multi->nr, user->why);
 	if (!err && multi->cookies)
-		err = copy_in(items, multi->cookies, multi->nr, true);
+		err = copy_in(items, multi->cookies, multi->nr, true, user->why);
 	return err;
 }
 

@@ -369,6 +369,8 @@ struct tramp_link *tramp_link_open(const struct tramp_point_ops *ops,
 		goto free_link;
 	hide(&link->link);
 	err = KSYM(bpf_link_prime)(&link->link, primer);
+	if (err == -ENOMEM)
+		tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	if (err)
 		goto free_link;
 	__module_get(THIS_MODULE);	/* for dealloc(); the ioctl holds one */
