@@ -373,6 +373,7 @@ static int attach_direct(struct tramp_member *member, const struct tramp_place *
 	case TRAMP_REASON_ALREADY_ATTACHED:
 	case TRAMP_REASON_FTRACE_DISABLED:
 	case TRAMP_REASON_NO_MEMORY:
+	case TRAMP_REASON_NO_EXEC_MEMORY:
 		final = true;
 		break;
 	default:

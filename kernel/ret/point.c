@@ -102,6 +102,7 @@ static bool is_final(u32 reason)
 	case TRAMP_REASON_ALREADY_ATTACHED:
 	case TRAMP_REASON_FTRACE_DISABLED:
 	case TRAMP_REASON_NO_MEMORY:
+	case TRAMP_REASON_NO_EXEC_MEMORY:
 		return true;
 	default:
 		return false;
