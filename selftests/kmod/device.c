@@ -32,6 +32,7 @@ struct tt_file {
 	struct tt_kprobes *kprobes;
 	u32 *gate;	/* a page, see probe_abi.h */
 	bool holds;	/* a module's load */
+	bool faults;
 };
 
 static struct tt_target *tt_find(const char *name)
@@ -260,6 +261,7 @@ static int tt_release(struct inode *inode, struct file *file)
 {
 	struct tt_file *f = file->private_data;
 
+	tt_faults_end(&f->faults);
 	tt_end_hold(f);
 	tt_kprobes_drop(&f->kprobes);
 	/* Not mapped any more: a mapping holds the file. */
@@ -334,6 +336,9 @@ static long tt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case TT_IOC_TOGGLE:
 		ret = tt_toggle(user);
 		break;
+	case TT_IOC_FAULT:
+		ret = tt_fault(&f->faults, user);
+		break;
 	default:
 		ret = -ENOTTY;
 	}
@@ -391,6 +396,7 @@ contexts:
 static void __exit tt_exit(void)
 {
 	misc_deregister(&tt_misc);
+	tt_faults_exit();
 	tt_loading_exit();
 	tt_context_exit();
 }

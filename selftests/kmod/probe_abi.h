@@ -9,6 +9,7 @@
  *  - A second opinion about addresses: what the kernel's own kprobes say of them.
  *  - The kernel's text as it is in memory.
  *  - Things that patch text next to probes: a static key, a static call.
+ *  - Allocations that fail.
  */
 #ifndef TRAMPOLINE_TEST_PROBE_ABI_H
 #define TRAMPOLINE_TEST_PROBE_ABI_H
@@ -145,6 +146,24 @@ struct tt_toggle {
 	__u64 times;
 };
 
+/**
+ * struct tt_fault - FAULT: an allocation of this thread fails
+ * @nth: which one, from the end of this call on; 0: no more
+ * @lasting: 1: and each allocation after it
+ * @taken: out: whether one has failed since the last such call of this file
+ * @where: out: where it was asked for; 0 if there is no such one
+ *
+ * ENOENT if this kernel allocates by functions that are not known here, EBUSY if another file has
+ * made such a call.
+ */
+struct tt_fault {
+	__u32 nth;
+	__u32 lasting;
+	__u32 taken;
+	__u32 pad;
+	__u64 where;
+};
+
 #define TT_IOC			0xBB
 #define TT_IOC_FORM_INFO	_IOWR(TT_IOC, 0, struct tt_form_info)
 #define TT_IOC_FORM_RUN		_IOWR(TT_IOC, 1, struct tt_form_run)
@@ -153,6 +172,7 @@ struct tt_toggle {
 #define TT_IOC_KPROBES_OFF	_IOWR(TT_IOC, 4, struct tt_addrs)
 #define TT_IOC_TEXT		_IOWR(TT_IOC, 5, struct tt_text)
 #define TT_IOC_TOGGLE		_IOWR(TT_IOC, 6, struct tt_toggle)
+#define TT_IOC_FAULT		_IOWR(TT_IOC, 7, struct tt_fault)
 
 /*
  * The page that mmap() of a file gives: while its first four bytes are 0, kprobes of that file
@@ -181,6 +201,11 @@ int tt_images(void);
 
 /* probe_targets.c */
 long tt_toggle(void __user *arg);
+
+/* faults.c: @on belongs to the file. */
+long tt_fault(bool *on, void __user *arg);
+void tt_faults_end(bool *on);
+void tt_faults_exit(void);
 #endif
 
 #endif /* __ASSEMBLY__ */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "failnth.h"
 #include "fixture.h"
+#include "probe.h"
 #include "record.h"
 #include "selftests/vm/system/failnth.skel.h"
 #include "selftests/vm/lib/record.skel.h"
@@ -22,7 +23,11 @@
 
 struct failnth *skel;
 struct record *record;
-static int test_dev, fail_nth;
+int test_dev;
+static int fail_nth = -1;	/* -1: the test module does it */
+static bool lasting, may_last = true;
+static unsigned int without_reason;
+static uint64_t where;		/* the last failure was, as far as is known */
 
 /* ------------------------------------------------------- fault injection --- */
 
@@ -39,6 +44,19 @@ static const struct {
 	{ "fail_usercopy/verbose", "0" },
 };
 
+/* By the test module. */
+static int fault(unsigned int n, bool *taken)
+{
+	struct tt_fault f = { .nth = n, .lasting = lasting };
+	int err = ioctl(test_dev, TT_IOC_FAULT, &f);
+
+	if (!err && taken)
+		*taken = f.taken;
+	if (f.where)
+		where = f.where;
+	return err;
+}
+
 void faults_setup(void)
 {
 	char path[128];
@@ -46,18 +64,30 @@ void faults_setup(void)
 
 	if (vmtest_oracle())
 		ktap_skip("about our errors");
-	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	if (fail_nth < 0 || access("/sys/kernel/debug/failslab", F_OK))
-		ktap_skip("this kernel has no fault injection (CONFIG_FAILSLAB)");
-	for (i = 0; i < sizeof(knobs) / sizeof(knobs[0]); i++) {
+	if (!access("/sys/kernel/debug/failslab", F_OK))
+		fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	for (i = 0; fail_nth >= 0 && i < sizeof(knobs) / sizeof(knobs[0]); i++) {
 		snprintf(path, sizeof(path), "/sys/kernel/debug/%s", knobs[i].file);
 		if (!access(path, F_OK))
 			CHECK_EQ(write_file(path, "%s", knobs[i].value), 0, "%s", path);
 	}
 	test_dev = tt_open();
+	if (fail_nth < 0 && fault(0, NULL))
+		ktap_skip("allocations cannot be made to fail here: %s", strerror(errno));
 	tramp_device();
 	skel = FIXTURE_LOAD(failnth);
 	record = FIXTURE_LOAD(record);
+}
+
+bool faults_last(bool on)
+{
+	lasting = on && may_last && fail_nth < 0;
+	return lasting;
+}
+
+void faults_never_last(void)
+{
+	may_last = false;
 }
 
 void faults_arm(unsigned int n)
@@ -65,6 +95,11 @@ void faults_arm(unsigned int n)
 	char text[16];
 	int len = sprintf(text, "%u", n);
 
+	where = 0;
+	if (fail_nth < 0) {
+		REQUIRE(!fault(n, NULL), "FAULT: %s", strerror(errno));
+		return;
+	}
 	REQUIRE(pwrite(fail_nth, text, len, 0) == len, "fail-nth: %s", strerror(errno));
 }
 
@@ -72,8 +107,15 @@ void faults_arm(unsigned int n)
 bool faults_disarm(void)
 {
 	char text[16] = "";
-	ssize_t n = pread(fail_nth, text, sizeof(text) - 1, 0);
-	bool fired = n > 0 && !atoi(text);
+	bool fired = false;
+	ssize_t n;
+
+	if (fail_nth < 0) {
+		REQUIRE(!fault(0, &fired), "FAULT: %s", strerror(errno));
+		return fired;
+	}
+	n = pread(fail_nth, text, sizeof(text) - 1, 0);
+	fired = n > 0 && !atoi(text);
 
 	while (pwrite(fail_nth, "0", 1, 0) != 1)
 		fired = false;
@@ -85,6 +127,8 @@ void faults_report(const char *what, unsigned int faults, unsigned int refused)
 	ktap_note("%s: %u chances to fail, refused at %u of them, the rest did without", what,
 		  faults, refused);
 	CHECK(faults < MAX_FAULTS, "%s: there is no end to it", what);
+	CHECK(without_reason < 2, "%s: refused %u times without a reason", what, without_reason);
+	without_reason = 0;
 }
 
 /* ---------------------------------------------------------------- states --- */
@@ -123,12 +167,17 @@ void check_calls(const char *what, unsigned int n, int first, int second)
 void check_errno(const struct tramp_refusal *r, int err, int link_fd, const char *what,
 		 unsigned int n)
 {
-	CHECK(err == -ENOMEM || err == -EFAULT, "%s, fault %u: %s (%s %s)", what, n, strerror(-err),
-	      tramp_reason_name(r->reason), r->detail);
+	char place[128];
+
+	ksym_name(where, place, sizeof(place));
+	CHECK(err == -ENOMEM || err == -EFAULT, "%s, fault %u at %s: %s (%s %s)", what, n, place,
+	      strerror(-err), tramp_reason_name(r->reason), r->detail);
 	CHECK(r->reason == TRAMP_REASON_NONE || r->reason == TRAMP_REASON_NO_MEMORY ||
 	      r->reason == TRAMP_REASON_NO_EXEC_MEMORY,
-	      "%s, fault %u: refused because of %s (%s)", what, n, tramp_reason_name(r->reason),
-	      r->detail);
+	      "%s, fault %u at %s: refused because of %s (%s)", what, n, place,
+	      tramp_reason_name(r->reason), r->detail);
+	if (err == -ENOMEM && r->reason == TRAMP_REASON_NONE && without_reason++)
+		ktap_note("%s, fault %u at %s: no reason", what, n, place);
 	/* The number may have been written by the copy that failed; the file must not be there. */
 	CHECK(link_fd < 0 || fcntl(link_fd, F_GETFD) < 0, "%s, fault %u: gave descriptor %d", what,
 	      n, link_fd);

@@ -3,20 +3,19 @@
  * Every allocation and every copy to or from user space fails once. For each action the first
  * one of it fails, then the second, and so on, until the action comes through without having
  * met the failure. The means is /proc/thread-self/fail-nth (see Documentation/fault-injection
- * in the kernel).
+ * in the kernel). Kernels without fault injection have the test module's (selftests/kmod/faults.c),
+ * for allocations alone. It also has all of them fail from the n-th on: undoing has no memory then.
  *
  * An action's loop: faults_arm(n), the action, faults_disarm(). Then what has to hold whatever
  * has failed: check_errno() or check_refusal(), check_same(), check_calls(). In the end
- * faults_report().
- *
- * Needs a kernel with fault injection, which Debian's are not.
+ * faults_report(). failnth_actions.c has such loops.
  */
 #ifndef FAILNTH_H
 #define FAILNTH_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "vmtest.h"
+#include "attachment.h"
 
 #define FUNC "tt_hot0"
 
@@ -26,10 +25,16 @@
 /* The cookies, which say who counts where. */
 enum { FIRST, SECOND, COOKIES };
 
-/* The programs, loaded by faults_setup(). It skips the test without fault injection. */
+/* The programs, loaded by faults_setup(). It skips the test if nothing can be made to fail. */
 extern struct failnth *skel;
 extern struct record *record;
+/* The test module's file, with which it makes things fail. */
+extern int test_dev;
 void faults_setup(void);
+/* From now on what fails lasts (true), or not. Return: false if it cannot. */
+bool faults_last(bool lasting);
+/* Nor may it from now on in this test: the kernel warns if it cannot undo its own part. */
+void faults_never_last(void);
 
 /* The @n-th chance to fail from now on is taken; the system calls of this thread only. */
 void faults_arm(unsigned int n);
@@ -47,7 +52,10 @@ struct state state_now(void);
 void check_same(const struct state *was, const char *what, unsigned int n);
 /* FUNC works, and just those programs count that should: those of cookie FIRST, of SECOND. */
 void check_calls(const char *what, unsigned int n, int first, int second);
-/* Refused for want of memory, or for a copy that failed; nothing else is known to fail. */
+/*
+ * Refused for want of memory, with that reason, or for a copy that failed; nothing else is known to
+ * fail. Only the first chance of all has no reason: the command's own memory.
+ */
 void check_errno(const struct tramp_refusal *r, int err, int link_fd, const char *what,
 		 unsigned int n);
 void check_refusal(const struct tramp_attach *a, int err, const char *what, unsigned int n);
@@ -75,5 +83,32 @@ void way_fill(const struct way *way, uint64_t cookie, struct tramp_attach *a);
 int way_attach(const struct way *way, uint64_t cookie, struct tramp_attach *a);
 /* Return: the link's descriptor; failing ends the test. */
 int way_must_attach(const struct way *way, uint64_t cookie);
+
+/* ---------------------------------------------------------------- actions --- */
+
+/* The kernel's own program holds @func, so that no image of ours can be there. */
+struct attachment hold_site(const char *func);
+/* Programs at so many functions that a further one shares its ftrace_ops, until the next action. */
+void attach_crowd(void);
+
+/*
+ * ATTACH, with @beside there already (its cookie is FIRST) or on its own (NULL). Its mode is always
+ * the one that it has without a failure.
+ */
+void attach_faults(const char *what, const struct way *way, const struct way *beside);
+/* Detaching, with @beside there as well (its cookie is FIRST) or on its own (NULL). */
+void detach_faults(const char *what, const struct way *way, const struct way *beside,
+		   int (*detach)(int fd));
+int detach_by_close(int fd);
+/* The descriptor outlives its attachment, until the fault is over. */
+int detach_by_command(int fd);
+/* BPF_LINK_UPDATE to @other and back: the old program or the new one, never none and never both. */
+void update_faults(const char *what, const struct way *way, int other);
+/*
+ * ATTACH_BATCH of two programs, and of a @third where no calls are (NULL: none): all or none. At
+ * some failure each item is blamed, and at some nobody.
+ */
+void batch_faults(const char *what, const struct way *one, const struct way *other,
+		  const struct way *third);
 
 #endif /* FAILNTH_H */

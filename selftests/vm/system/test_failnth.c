@@ -20,124 +20,6 @@
 #include "selftests/vm/system/failnth.skel.h"
 #include "selftests/vm/lib/record.skel.h"
 
-/*
- * Programs at so many functions that a further one shares its ftrace_ops (ALONE,
- * kernel/ftrace/site.c); their cookie counts nowhere.
- */
-static int crowd[40], nr_crowd;
-
-static void attach_crowd(void)
-{
-	struct way way = { .prog_fd = bpf_program__fd(skel->progs.count_probe) };
-	char name[32];
-
-	way.symbol = name;
-	while (nr_crowd < (int)(sizeof(crowd) / sizeof(crowd[0]))) {
-		snprintf(name, sizeof(name), "tt_many_%03d", nr_crowd);
-		crowd[nr_crowd++] = way_must_attach(&way, ~0ULL);
-	}
-}
-
-static void close_crowd(void)
-{
-	while (nr_crowd)
-		close(crowd[--nr_crowd]);
-}
-
-/* ATTACH, with @beside there already (its cookie is FIRST) or on its own (NULL). */
-static void attach_faults(const char *what, const struct way *way, const struct way *beside)
-{
-	unsigned int n, refused = 0;
-	struct state before;
-	int other = -1;
-
-	if (beside)
-		other = way_must_attach(beside, FIRST);
-	before = state_now();
-	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
-		struct tramp_attach a;
-		bool fired;
-		int err;
-
-		faults_arm(n);
-		err = way_attach(way, SECOND, &a);
-		fired = faults_disarm();
-		if (err) {
-			refused++;
-			check_refusal(&a, err, what, n);
-			check_same(&before, what, n);
-		}
-		check_calls(what, n, beside != NULL, !err);
-		if (!err)
-			close(a.link_fd);
-		check_same(&before, what, n);
-		if (!fired) {
-			CHECK_EQ(err, 0, "%s: failed without a fault", what);
-			break;
-		}
-	}
-	faults_report(what, n - 1, refused);
-	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
-	if (other >= 0) {
-		check_calls(what, n, 1, 0);
-		close(other);
-	}
-	check_calls(what, n, 0, 0);
-	close_crowd();
-	check_nothing_left();
-}
-
-static int detach_by_close(int fd)
-{
-	return close(fd) ? -errno : 0;
-}
-
-/* The descriptor outlives its attachment, until the fault is over. */
-static int detach_by_command(int fd)
-{
-	return bpf_link_detach(fd);
-}
-
-/* Detaching, with @beside there as well (its cookie is FIRST) or on its own (NULL). */
-static void detach_faults(const char *what, const struct way *way, const struct way *beside,
-			  int (*detach)(int fd))
-{
-	struct state before;
-	unsigned int n, refused = 0;
-	int other = -1;
-
-	if (beside)
-		other = way_must_attach(beside, FIRST);
-	before = state_now();
-	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
-		int fd = way_must_attach(way, SECOND), err;
-		bool fired;
-
-		faults_arm(n);
-		err = detach(fd);
-		fired = faults_disarm();
-		if (err == -EFAULT && detach == detach_by_command) {
-			/* bpf() could not even read what it was asked: all is as it was. */
-			refused++;
-			check_calls(what, n, beside != NULL, 1);
-			err = detach(fd);
-		}
-		CHECK_EQ(err, 0, "%s, fault %u: %s", what, n, strerror(-err));
-		if (detach != detach_by_close)
-			close(fd);
-		check_same(&before, what, n);
-		check_calls(what, n, beside != NULL, 0);
-		if (!fired)
-			break;
-	}
-	faults_report(what, n - 1, refused);
-	if (other >= 0)
-		close(other);
-	check_calls(what, n, 0, 0);
-	close_crowd();
-	check_nothing_left();
-}
-
 static void test_attach_entry(void)
 {
 	struct way way;
@@ -166,13 +48,6 @@ static void test_attach_beside(void)
 	attach_faults("fexit beside fentry", &way, &other);
 }
 
-/* The kernel's own program holds the site, so that no image of ours can be there. */
-static struct attachment hold_site(void)
-{
-	return attach_func(KERNEL,
-			   prog_clone(record->progs.count_entry_too, FUNC, BPF_TRACE_FENTRY), NULL);
-}
-
 /* Where the kernel's own program holds the site: through ftrace. */
 static void test_attach_ops(void)
 {
@@ -182,7 +57,7 @@ static void test_attach_ops(void)
 	faults_setup();
 	if (!(tramp_module().features & TRAMP_FEAT_FTRACE_OPS))
 		ktap_skip("this module does not go through ftrace here");
-	holder = hold_site();
+	holder = hold_site(FUNC);
 	way = fentry_way();
 	attach_faults("fentry through ftrace", &way, NULL);
 	detach(&holder);
@@ -200,7 +75,7 @@ static void test_return(void)
 	attach_faults("a return", &way, NULL);
 	attach_faults("a return beside fentry", &way, &other);
 	detach_faults("closing a return", &way, NULL, detach_by_close);
-	holder = hold_site();
+	holder = hold_site(FUNC);
 	attach_faults("a return by rethook", &way, NULL);
 	other = way;
 	other.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
@@ -298,40 +173,6 @@ static void test_detach_probe(void)
 	detach_faults("closing a probe at an entry", &way, NULL, detach_by_close);
 }
 
-/* BPF_LINK_UPDATE to @other and back: the old program or the new one, never none and never both. */
-static void update_faults(const char *what, const struct way *way, int other)
-{
-	int fd = way_must_attach(way, FIRST), progs[] = { way->prog_fd, other }, now = 0;
-	struct state before = state_now();
-	unsigned int n, refused = 0;
-
-	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
-		bool fired;
-		int err;
-
-		faults_arm(n);
-		err = bpf_link_update(fd, progs[!now], NULL);
-		fired = faults_disarm();
-		if (err) {
-			refused++;
-			CHECK(err == -ENOMEM || err == -EFAULT, "%s, fault %u: %s", what, n,
-			      strerror(-err));
-		} else {
-			now = !now;
-		}
-		check_same(&before, what, n);
-		check_calls(what, n, 1, 0);
-		if (!fired) {
-			CHECK_EQ(err, 0, "%s: failed without a fault", what);
-			break;
-		}
-	}
-	faults_report(what, n - 1, refused);
-	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
-	close(fd);
-	check_nothing_left();
-}
-
 static void test_update(void)
 {
 	struct attachment holder;
@@ -349,7 +190,7 @@ static void test_update(void)
 	update_faults("updating a probe at an entry", &way, probe);
 	way = return_way();
 	update_faults("updating a return", &way, probe);
-	holder = hold_site();
+	holder = hold_site(FUNC);
 	update_faults("updating a return by rethook", &way, probe);
 	detach(&holder);
 }

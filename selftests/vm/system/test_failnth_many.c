@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/types.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -19,58 +20,11 @@
 #include "selftests/vm/system/failnth.skel.h"
 #include "selftests/vm/lib/record.skel.h"
 
-/* ATTACH_BATCH of two programs, and of a @third where no calls are: all or none. */
-static void batch_faults(const char *what, const struct way *one, const struct way *other,
-			 const struct way *third)
-{
-	int i, nr = third ? 3 : 2;
-	unsigned int n, refused = 0;
-	struct state before;
-
-	before = state_now();
-	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
-		struct tramp_attach items[3];
-		struct tramp_attach_batch cmd = {
-			.size = sizeof(cmd), .count = nr, .item_size = sizeof(items[0]),
-			.items = (uintptr_t)items,
-		};
-		bool fired;
-		int err;
-
-		way_fill(one, FIRST, &items[0]);
-		way_fill(other, SECOND, &items[1]);
-		if (third)
-			way_fill(third, SECOND, &items[2]);
-		faults_arm(n);
-		err = ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd) < 0 ? -errno : 0;
-		fired = faults_disarm();
-		for (i = 0; err && i < nr; i++) {
-			items[i].refusal = cmd.refusal;
-			check_refusal(&items[i], err, what, n);
-		}
-		refused += !!err;
-		if (err)
-			check_same(&before, what, n);
-		check_calls(what, n, !err, !err);
-		for (i = 0; !err && i < nr; i++)
-			close(items[i].link_fd);
-		check_same(&before, what, n);
-		if (!fired) {
-			CHECK_EQ(err, 0, "%s: failed without a fault", what);
-			break;
-		}
-	}
-	faults_report(what, n - 1, refused);
-	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
-	check_calls(what, n, 0, 0);
-	check_nothing_left();
-}
-
 /*
  * ATTACH_MULTI, and closing what comes of it: the first of the functions is FUNC. With @sparse
  * the chances that are taken are further and further apart.
  */
-static void many_faults(const char *what, struct many *m, uint32_t flags, bool sparse)
+static void many_loop(const char *what, struct many *m, uint32_t flags, bool sparse)
 {
 	int prog = bpf_program__fd(flags & TRAMP_MULTI_F_SESSION ? skel->progs.count_session :
 								   skel->progs.count_probe);
@@ -93,6 +47,8 @@ static void many_faults(const char *what, struct many *m, uint32_t flags, bool s
 		if (err) {
 			refused++;
 			check_errno(&m->cmd.refusal, err, m->cmd.link_fd, what, n);
+			CHECK(m->cmd.failed <= m->cmd.nr, "%s, fault %u: function %u", what, n,
+			      m->cmd.failed);
 			check_same(&before, what, n);
 		}
 		check_calls(what, n, 0, !err);
@@ -118,6 +74,17 @@ static void many_faults(const char *what, struct many *m, uint32_t flags, bool s
 		ktap_note("%s: some of %u chances to fail, refused at %u", what, n, refused);
 	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
 	check_calls(what, n, 0, 0);
+}
+
+static void many_faults(const char *what, struct many *m, uint32_t flags, bool sparse)
+{
+	char lasting[128];
+
+	many_loop(what, m, flags, sparse);
+	snprintf(lasting, sizeof(lasting), "%s, lasting", what);
+	if (!sparse && faults_last(true))
+		many_loop(lasting, m, flags, false);
+	faults_last(false);
 }
 
 /* The functions of two chunks need an allocation more, and an ftrace_ops more. */
