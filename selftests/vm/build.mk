@@ -54,7 +54,7 @@ $(VM_ALL_TESTS): %: %.o $(VM_LIB) $(O)/selftests/lib/ktap.o $(LIBTRAMP_A)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(VM_LINK) -pthread -o $@ $(filter %.o,$^) $(VM_LIB) $(LIBTRAMP_A) \
 		$(LDLIBS_BPF)
 
-$(addprefix $(O)/$(VM_DIR)/system/test_,failnth failnth_many): \
+$(addprefix $(O)/$(VM_DIR)/system/test_,failnth failnth_many failnth_callback): \
 		$(addprefix $(O)/$(VM_DIR)/system/,failnth.o failnth_actions.o)
 FUZZ_PARTS	= uapi world request answer coverage
 $(O)/$(VM_DIR)/fuzz/test_fuzz_ioctl: $(patsubst %,$(O)/$(VM_DIR)/fuzz/%.o,$(FUZZ_PARTS))

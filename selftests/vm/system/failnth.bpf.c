@@ -38,6 +38,13 @@ int count_probe_too(struct pt_regs *ctx)
 	return count(ctx);
 }
 
+/* At an entry only the kernel's kprobe knows what it asks for. */
+SEC("kprobe")
+int count_func_ip(struct pt_regs *ctx)
+{
+	return bpf_get_func_ip(ctx) ? count(ctx) : 0;
+}
+
 /* At both ends of a call; it counts at the return (struct tramp_session_words). */
 SEC("kprobe")
 int count_session(struct pt_regs *ctx)

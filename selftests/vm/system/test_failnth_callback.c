@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Faults one after the other (failnth.h) where a callback runs the program
+ * (kernel/probe/callback.c): by a kprobe of the kernel, or by an ftrace_ops that all such entries
+ * share.
+ *
+ * Attaching is refused for want of memory and for no other reason, and no way stands in for another
+ * because of it. Detaching never fails. A function that the shared ops could not be taken from is
+ * not hooked any more when the last of them has gone.
+ *
+ * A kernel's kprobe at an entry is detached without faults: the kernel warns if it has no memory to
+ * take that back. test_shutdown has that.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "failnth.h"
+#include "fixture.h"
+#include "probe.h"
+#include "selftests/vm/system/failnth.skel.h"
+
+#define OTHER "tt_hot1"
+
+/* The same place for another program. */
+static struct way other_prog(const struct way *way)
+{
+	struct way other = *way;
+
+	other.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
+	return other;
+}
+
+/* ---------------------------------------------------- a kprobe of the kernel --- */
+
+/* At FUNC's entry. */
+static struct way func_ip_way(void)
+{
+	struct way way = entry_probe_way();
+
+	way.prog_fd = bpf_program__fd(skel->progs.count_func_ip);
+	return way;
+}
+
+/* As it is attached when nothing fails. */
+static struct tramp_attach usual(const struct way *way)
+{
+	struct tramp_attach a;
+	int err = way_attach(way, SECOND, &a);
+
+	REQUIRE(!err, "%s (%s)", strerror(-err), a.refusal.detail);
+	close(a.link_fd);
+	return a;
+}
+
+static void expect_mode(const struct way *way, uint32_t mode, uint32_t reason)
+{
+	struct tramp_attach a = usual(way);
+
+	CHECK_EQ(a.mode, mode, "mode %s", tramp_mode_name(a.mode));
+	CHECK_EQ(a.mode_reason, reason, "because of %s", tramp_reason_name(a.mode_reason));
+}
+
+static void test_kprobe_entry(void)
+{
+	struct way way, other, fentry;
+
+	faults_setup();
+	faults_never_last();
+	way = func_ip_way();
+	other = other_prog(&way);
+	fentry = fentry_way();
+	expect_mode(&way, TRAMP_MODE_KPROBE, TRAMP_REASON_FUNC_IP);
+	attach_faults("a kprobe at an entry", &way, NULL);
+	attach_faults("a kprobe at an entry, beside fentry", &way, &fentry);
+	attach_faults("a program beside a kprobe at an entry", &other, &way);
+	update_faults("updating a kprobe at an entry", &way, other.prog_fd);
+}
+
+/* Where the kernel has a kprobe already: ours is another one there. */
+static void test_kprobe_beside(void)
+{
+	struct tramp_attach before;
+	uint64_t addr, hits, missed;
+	struct way way, other;
+	int32_t err;
+	int i;
+
+	faults_setup();
+	way = probe_way(0);
+	other = other_prog(&way);
+	before = usual(&way);
+	/* Until nothing of ours is there. */
+	probe_flush();
+	addr = ksym_addr(FUNC) + way.offset;
+	kprobes_on(test_dev, TT_KPROBE_COUNT, &addr, &err, 1);
+	REQUIRE(!err, "a kprobe of the kernel: %s", strerror(err));
+	expect_mode(&way, TRAMP_MODE_KPROBE, TRAMP_REASON_KPROBE_THERE);
+	attach_faults("a kprobe", &way, NULL);
+	attach_faults("a program beside a kprobe", &other, &way);
+	detach_faults("closing a kprobe", &way, NULL, detach_by_close);
+	detach_faults("detaching a kprobe", &way, NULL, detach_by_command);
+	detach_faults("closing a program beside a kprobe", &other, &way, detach_by_close);
+	update_faults("updating a kprobe", &way, other.prog_fd);
+	kprobes_off(test_dev, &hits, &missed, NULL, 1);
+	CHECK(hits, "the kernel's own kprobe was never hit");
+	/* The kernel's optimiser takes a moment to let go of it, and then all is as ever. */
+	for (i = 0; usual(&way).mode != before.mode && i < 100; i++)
+		usleep(50000);
+	expect_mode(&way, before.mode, before.mode_reason);
+}
+
+/* --------------------------------------------------------------- an ftrace_ops --- */
+
+/* Whether anything of ftrace is at a function. */
+static bool is_hooked(const char *func)
+{
+	char *list = read_file(TRACING "enabled_functions"), line[64];
+	bool is;
+
+	snprintf(line, sizeof(line), "\n%s ", func);
+	is = strstr(list, line) || !strncmp(list, line + 1, strlen(line + 1));
+	free(list);
+	return is;
+}
+
+static void test_ops(void)
+{
+	struct attachment holder[2];
+	struct way way, other, hot1;
+	int fd;
+
+	faults_setup();
+	if (!(tramp_module().features & TRAMP_FEAT_FTRACE_OPS))
+		ktap_skip("this module does not go through ftrace here");
+	way = entry_probe_way();
+	other = other_prog(&way);
+	hot1 = way;
+	hot1.symbol = OTHER;
+	holder[0] = hold_site(FUNC);
+	holder[1] = hold_site(OTHER);
+	expect_mode(&way, TRAMP_MODE_FTRACE_OPS, TRAMP_REASON_NONE);
+	attach_faults("the first probe through ftrace", &way, NULL);
+	attach_faults("a program beside one through ftrace", &other, &way);
+	detach_faults("closing the last probe through ftrace", &way, NULL, detach_by_close);
+	update_faults("updating a probe through ftrace", &way, other.prog_fd);
+
+	/* The ops stays, and its filter keeps FUNC if there is no memory to change it. */
+	fd = way_must_attach(&hot1, COOKIES);
+	attach_faults("another probe through ftrace", &way, NULL);
+	detach_faults("closing one of the probes through ftrace", &way, NULL, detach_by_close);
+	detach_faults("detaching one of the probes", &way, NULL, detach_by_command);
+	detach(&holder[0]);
+	detach(&holder[1]);
+	CHECK(is_hooked(OTHER), "the other probe");
+	close(fd);
+	CHECK(!is_hooked(OTHER), OTHER " is still hooked");
+	CHECK(!is_hooked(FUNC), FUNC " is still hooked");
+	check_nothing_left();
+}
+
+/* ------------------------------------------------------------------ in a batch --- */
+
+static void test_batch(void)
+{
+	struct attachment holder;
+	struct way entry, ops, probe, hot1;
+
+	faults_setup();
+	faults_never_last();
+	entry = func_ip_way();
+	probe = probe_way(0);
+	batch_faults("a kprobe and a probe in one call", &entry, &probe, NULL);
+	hot1 = entry;
+	hot1.symbol = OTHER;
+	batch_faults("a probe and two kprobes in one call", &probe, &entry, &hot1);
+	if (!(tramp_module().features & TRAMP_FEAT_FTRACE_OPS))
+		return;
+	holder = hold_site(FUNC);
+	ops = other_prog(&entry);
+	batch_faults("through ftrace and a probe in one call", &ops, &probe, NULL);
+	batch_faults("a probe, through ftrace and a kprobe in one call", &probe, &ops, &hot1);
+	detach(&holder);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST_SECONDS(test_kprobe_entry, 240),
+	KTAP_TEST_SECONDS(test_kprobe_beside, 240),
+	KTAP_TEST_SECONDS(test_ops, 240),
+	KTAP_TEST_SECONDS(test_batch, 240),
+};
+
+KTAP_MAIN(tests)
