@@ -113,16 +113,33 @@ static void test_kprobe_beside(void)
 
 /* --------------------------------------------------------------- an ftrace_ops --- */
 
-/* Whether anything of ftrace is at a function. */
-static bool is_hooked(const char *func)
+/* How many users of ftrace are at a function: "NAME [MODULE] (2) ...". */
+static int users(const char *func)
 {
-	char *list = read_file(TRACING "enabled_functions"), line[64];
-	bool is;
+	char *list = read_file(TRACING "enabled_functions"), *rest = list, *line, *at;
+	size_t len = strlen(func);
+	int nr = 0;
 
-	snprintf(line, sizeof(line), "\n%s ", func);
-	is = strstr(list, line) || !strncmp(list, line + 1, strlen(line + 1));
+	while ((line = strsep(&rest, "\n"))) {
+		at = strchr(line, '(');
+		if (at && !strncmp(line, func, len) && line[len] == ' ')
+			nr = atoi(at + 1);
+	}
 	free(list);
-	return is;
+	return nr;
+}
+
+/* The last probe goes, and there is no memory to take its function out of the filter. */
+static void close_without_memory(int fd)
+{
+	bool lasting = faults_last(true);
+
+	if (lasting)
+		faults_arm(1);
+	close(fd);
+	if (lasting)
+		CHECK(faults_disarm(), "it takes no memory");
+	faults_last(false);
 }
 
 static void test_ops(void)
@@ -132,8 +149,6 @@ static void test_ops(void)
 	int fd;
 
 	faults_setup();
-	if (!(tramp_module().features & TRAMP_FEAT_FTRACE_OPS))
-		ktap_skip("this module does not go through ftrace here");
 	way = entry_probe_way();
 	other = other_prog(&way);
 	hot1 = way;
@@ -146,17 +161,23 @@ static void test_ops(void)
 	detach_faults("closing the last probe through ftrace", &way, NULL, detach_by_close);
 	update_faults("updating a probe through ftrace", &way, other.prog_fd);
 
-	/* The ops stays, and its filter keeps FUNC if there is no memory to change it. */
+	close_without_memory(way_must_attach(&way, FIRST));
+	CHECK_EQ(users(FUNC), 1, "users of " FUNC ", when its probe has gone");
 	fd = way_must_attach(&hot1, COOKIES);
+	CHECK_EQ(users(FUNC), 1, "users of " FUNC ", beside a probe that came later");
+	CHECK_EQ(users(OTHER), 2, "users of " OTHER);
+
+	/* The ops stays, and its filter keeps FUNC if there is no memory to change it. */
 	attach_faults("another probe through ftrace", &way, NULL);
 	detach_faults("closing one of the probes through ftrace", &way, NULL, detach_by_close);
 	detach_faults("detaching one of the probes", &way, NULL, detach_by_command);
+	close_without_memory(way_must_attach(&way, FIRST));
 	detach(&holder[0]);
 	detach(&holder[1]);
-	CHECK(is_hooked(OTHER), "the other probe");
+	CHECK_EQ(users(OTHER), 1, "users of " OTHER);
 	close(fd);
-	CHECK(!is_hooked(OTHER), OTHER " is still hooked");
-	CHECK(!is_hooked(FUNC), FUNC " is still hooked");
+	CHECK_EQ(users(OTHER), 0, "users of " OTHER ", in the end");
+	CHECK_EQ(users(FUNC), 0, "users of " FUNC ", in the end");
 	check_nothing_left();
 }
 
@@ -175,8 +196,6 @@ static void test_batch(void)
 	hot1 = entry;
 	hot1.symbol = OTHER;
 	batch_faults("a probe and two kprobes in one call", &probe, &entry, &hot1);
-	if (!(tramp_module().features & TRAMP_FEAT_FTRACE_OPS))
-		return;
 	holder = hold_site(FUNC);
 	ops = other_prog(&entry);
 	batch_faults("through ftrace and a probe in one call", &ops, &probe, NULL);
