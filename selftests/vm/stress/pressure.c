@@ -10,13 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "actors.h"
+#include "control_group.h"
 #include "probe.h"
 
-#define CGROUPS		"/sys/fs/cgroup"
+#define GROUP		"stress"
 /* A process of ours has a few of its own; programs, links and the like count, too. */
 #define GROUP_LIMIT	"24M"
 #define PIECE		(8UL << 20)
@@ -64,17 +63,13 @@ void pressure_step(uint64_t *r)
 
 void group_setup(void)
 {
-	mkdir(CGROUPS, 0755);
-	REQUIRE(!mount("cgroup2", CGROUPS, "cgroup2", 0, NULL) || errno == EBUSY, "cgroup2: %s",
-		strerror(errno));
-	REQUIRE(!write_file(CGROUPS "/cgroup.subtree_control", "+memory"), "control of memory");
-	REQUIRE(!mkdir(CGROUPS "/stress", 0755) || errno == EEXIST, "group: %s", strerror(errno));
-	REQUIRE(!write_file(CGROUPS "/stress/memory.max", GROUP_LIMIT), "limit of memory");
+	control_group_make(GROUP);
+	REQUIRE(!control_group_set(GROUP, "memory.max", GROUP_LIMIT), "limit of memory");
 }
 
 void group_enter(void)
 {
-	REQUIRE(!write_file(CGROUPS "/stress/cgroup.procs", "0"), "into the group");
+	control_group_enter(GROUP);
 }
 
 void group_use(void)
@@ -84,14 +79,10 @@ void group_use(void)
 
 uint64_t group_kills(void)
 {
-	char *text = read_file(CGROUPS "/stress/memory.events");
-	uint64_t kills = number_after(text, "oom_kill ", 0);
-
-	free(text);
-	return kills;
+	return control_group_number(GROUP, "memory.events", "oom_kill ");
 }
 
 void group_remove(void)
 {
-	CHECK(!rmdir(CGROUPS "/stress"), "group: %s", strerror(errno));
+	control_group_remove(GROUP);
 }
