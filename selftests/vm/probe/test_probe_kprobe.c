@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Where only a kernel kprobe is left: instructions that it gets wrong, which are refused, and idle
- * functions, where RCU may not watch.
+ * functions, where RCU may not watch. And its misses, which are those of the programs there.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -206,12 +206,67 @@ static void test_idle_there(void)
 	kprobes_off(dev, &hits, &missed, NULL, 1);
 }
 
+/* Misses ------------------------------------------------------------------------- */
+
+/* The kernel's own kprobe in @form calls tt_hot3() from its handler, where others are missed. */
+static void miss(const struct tt_form_info *form, int times)
+{
+	uint64_t hits, missed, where = form->probe;
+	int32_t err;
+
+	kprobes_on(dev, TT_KPROBE_CALL, &where, &err, 1);
+	REQUIRE(!err, "a kprobe of the kernel: %s", strerror(err));
+	form_run(dev, form->index, times, 1);
+	kprobes_off(dev, &hits, &missed, NULL, 1);
+	CHECK_EQ(hits, times, "hits of the kernel's kprobe");
+}
+
+static void expect_misses(const struct attachment *p, uint64_t misses, const char *what)
+{
+	char path[64], *text;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", p->fd);
+	text = read_file(path);
+	CHECK_EQ(number_after(text, "misses:", UINT64_MAX), misses, "%s", what);
+	free(text);
+}
+
+/* Each program has the misses of its time there, and keeps them when the kprobe has gone. */
+static void test_misses(void)
+{
+	struct tramp_attach want = { .symbol = "tt_hot3" };
+	struct attachment p[2];
+	struct tt_form_info form;
+
+	setup();
+	form = form_named(dev, "tt_form_inc_1");
+	p[0] = attach_want(bpf_program__fd(probe_skel->progs.ask_func_ip), &want);
+	REQUIRE(!p[0].err, "%s", p[0].reply.refusal.detail);
+	attachment_expect(&p[0], TRAMP_MODE_KPROBE, TRAMP_REASON_FUNC_IP, want.symbol);
+	miss(&form, 10);
+	p[1] = attach_want(prog, &want);
+	REQUIRE(!p[1].err, "%s", p[1].reply.refusal.detail);
+	miss(&form, 7);
+	expect_misses(&p[0], 17, "the first program");
+	expect_misses(&p[1], 7, "the one that came later");
+	CHECK_EQ(bpf_link_detach(p[0].fd), 0, "detach");
+	miss(&form, 3);
+	expect_misses(&p[0], 17, "the first program, detached");
+	expect_misses(&p[1], 10, "the one that stays");
+	CHECK_EQ(bpf_link_detach(p[1].fd), 0, "detach");
+	miss(&form, 5);
+	expect_misses(&p[1], 10, "detached as well");
+	detach(&p[0]);
+	detach(&p[1]);
+}
+
 static const struct ktap_test tests[] = {
 	{ "prefixed_call", test_prefixed_call, 60 },
 	{ "loop", test_loop, 60 },
 	{ "mwait", test_mwait, 60 },
 	{ "idle_entry", test_idle_entry, 100 },
 	{ "idle_there", test_idle_there, 200 },
+	{ "misses", test_misses, 60 },
 };
 
 KTAP_MAIN(tests)
