@@ -10,8 +10,10 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fixture.h"
@@ -211,10 +213,117 @@ static void test_unloading(void)
 	CHECK_EQ(hits, 10, "of the kernel's kprobe");
 }
 
+/* ------------------------------------------------------- kprobes at an entry --- */
+
+/*
+ * At a function's entry, for a program that asks for the function: a kprobe of the kernel, which
+ * ftrace reaches. The kernel's own kprobe in a form calls the function where others are missed.
+ */
+#define MISSED 30
+
+static struct attachment attach_entry(void)
+{
+	struct tramp_attach want = { .symbol = "tt_hot3" };
+	struct attachment a = attach_want(bpf_program__fd(probe_skel->progs.ask_func_ip), &want);
+
+	REQUIRE(!a.err, "%s", a.reply.refusal.detail);
+	attachment_expect(&a, TRAMP_MODE_KPROBE, TRAMP_REASON_FUNC_IP, "tt_hot3");
+	return a;
+}
+
+static void miss(void)
+{
+	uint64_t hits, missed;
+	int32_t err;
+
+	kprobes_on(dev, TT_KPROBE_CALL, &(uint64_t){ form.probe }, &err, 1);
+	REQUIRE(!err, "a kprobe of the kernel: %s", strerror(err));
+	form_run(dev, form.index, MISSED, 1);
+	kprobes_off(dev, &hits, &missed, NULL, 1);
+	CHECK_EQ(hits, MISSED, "of the kernel's kprobe");
+}
+
+/* From the @n-th on no allocation of this thread succeeds; 0: they do. */
+static int fault(unsigned int n)
+{
+	struct tt_fault f = { .nth = n, .lasting = 1 };
+
+	return ioctl(dev, TT_IOC_FAULT, &f);
+}
+
+/* Detached, but not closed: its counts are final, and nothing runs. */
+static void detach_entry(struct attachment *a, uint64_t hits, bool no_memory)
+{
+	char path[64], *text;
+
+	REQUIRE(!no_memory || !fault(1), "FAULT: %s", strerror(errno));
+	CHECK_EQ(bpf_link_detach(a->fd), 0, "detach");
+	REQUIRE(!no_memory || !fault(0), "FAULT: %s", strerror(errno));
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", a->fd);
+	text = read_file(path);
+	CHECK_EQ(number_after(text, "hits:", 0), hits, "hits in %s", text);
+	CHECK_EQ(number_after(text, "misses:", 0), MISSED, "misses in %s", text);
+	free(text);
+	probe_skel->bss->func_ip = 0;
+	tt_call(dev, "tt_hot3 n=10 1");
+	CHECK_EQ(probe_skel->bss->func_ip, 0, "the program runs");
+	detach(a);
+}
+
+/*
+ * Before 6.12 unregister_kprobe() fails without ftrace, and the kernel keeps the kprobe: the module
+ * stays for it. Later kernels let it go.
+ */
+static void test_kprobes(void)
+{
+	bool kept = kernel_version() < 6012;
+	uint64_t hits, misses;
+	struct attachment a;
+
+	setup_probes();
+	a = attach_entry();
+	miss();
+	tt_call(dev, "tt_hot3 n=10 1");
+	shut_down();
+	tt_call(dev, "tt_hot3 n=10 1");
+	attachment_counts(&a, &hits, &misses);
+	CHECK(hits == 20 || !kept, "%lu hits", hits);
+	detach_entry(&a, hits, false);
+	CHECK_EQ(tramp_module().probes, 0, "probes");
+	tramp_device_close();
+	CHECK_EQ(module_unload("trampoline"), kept ? -EWOULDBLOCK : 0, "unloading");
+	tt_call(dev, "tt_hot3 n=10 1");
+}
+
+/* The same if there is no memory to take it out of ftrace's filter. The next one works again. */
+static void test_kprobes_memory(void)
+{
+	struct attachment a;
+	uint64_t ip;
+	int i;
+
+	setup_probes();
+	if (fault(0))
+		ktap_skip("allocations cannot be made to fail here: %s", strerror(errno));
+	for (i = 0; i < 2; i++) {
+		a = attach_entry();
+		miss();
+		probe_skel->bss->func_ip = 0;
+		tt_call(dev, "tt_hot3 n=10 1");
+		ip = probe_skel->bss->func_ip;
+		CHECK(ip && ip == ksym_addr("tt_hot3"), "the program saw %#lx", ip);
+		detach_entry(&a, 10, !i);
+	}
+	tramp_device_close();
+	CHECK_EQ(module_unload("trampoline"), -EWOULDBLOCK, "the kernel has a kprobe of ours");
+}
+
 static const struct ktap_test tests[] = {
 	{ "functions", test_functions, 200 },
 	{ "instructions", test_instructions, 200 },
 	{ "unloading", test_unloading, 200 },
+	{ "kprobes", test_kprobes, 200 },
+	{ "kprobes_memory", test_kprobes_memory, 200 },
 };
 
 KTAP_MAIN(tests)
