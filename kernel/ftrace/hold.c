@@ -53,6 +53,7 @@ static struct hold {
 
 static DEFINE_MUTEX(hold_mutex);	/* inside tramp_mutex; nothing waits under it */
 static u32 users;			/* hold_mutex */
+static bool stays;		/* hold_mutex: an ops cannot go, nor this module */
 
 static void release_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(release, release_work);
@@ -104,10 +105,27 @@ int tramp_ftrace_hold(struct tramp_refusal *why)
 	return err;
 }
 
+/* Somebody holds the module, or it is not going. */
+static void stay(void)
+{
+	lockdep_assert_held(&hold_mutex);
+	if (!stays)
+		__module_get(THIS_MODULE);
+	stays = true;
+}
+
+/*
+ * With a permanent ops there, ftrace is off only if it has shut down. Then the ops stays, and the
+ * module with it. That is so from here on, where the caller holds the module: rmmod is refused. A
+ * second later it might be on its way already, and would never end.
+ */
 void tramp_ftrace_release(void)
 {
 	mutex_lock(&hold_mutex);
-	if (!--users)
+	users--;
+	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
+		stay();
+	else if (!users)
 		mod_delayed_work(system_wq, &release, HOLD);
 	mutex_unlock(&hold_mutex);
 }
@@ -138,8 +156,11 @@ static bool let_go(void)
 
 static void release_work(struct work_struct *work)
 {
-	if (!let_go())
-		__module_get(THIS_MODULE);
+	if (let_go())
+		return;
+	mutex_lock(&hold_mutex);
+	stay();
+	mutex_unlock(&hold_mutex);
 }
 
 void tramp_stay_loaded(void)
@@ -159,6 +180,11 @@ void tramp_ftrace_on_exit(void)
 	cancel_delayed_work_sync(&release);
 	if (!let_go())
 		tramp_stay_loaded();
+	/* ftrace shut down while one was registered: it keeps its trampoline, with the ops. */
+	for (i = 0; i < ARRAY_SIZE(holds); i++) {
+		if (holds[i].ops.flags & FTRACE_OPS_FL_ENABLED)
+			tramp_stay_loaded();
+	}
 	for (i = 0; i < ARRAY_SIZE(holds); i++)
 		ftrace_free_filter(&holds[i].ops);
 }
