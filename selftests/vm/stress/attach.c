@@ -89,7 +89,7 @@ static void leave_out_sleepers(void)
 {
 	uint64_t sched = ksym_addr("__sched_text_start"), end = ksym_addr("__sched_text_end");
 	int status, i, all = nr_actor_funcs;
-	char *stacks = run_command(&status, "cat /proc/[0-9]*/stack"), name[128];
+	char *stacks = run_command(&status, "cat /proc/[0-9]*/task/[0-9]*/stack"), name[128];
 
 	REQUIRE(sched && end && strstr(stacks, "+0x"), "where do tasks sleep?");
 	for (i = nr_actor_funcs = 0; i < all; i++) {
