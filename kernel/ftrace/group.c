@@ -275,10 +275,17 @@ bool tramp_site_groups_possible(void)
 static struct tramp_group *register_group(const struct tramp_site_call *calls, u32 nr,
 					  bool *entered, struct tramp_refusal *why)
 {
-	struct tramp_group *group = new_group(calls, nr, why);
-	int err;
+	struct tramp_group *group;
+	unsigned long blamed;
+	int err = 0;
 	u32 i;
 
+	/* Before the ops is on ftrace's list. Of those that join a group ftrace looks first. */
+	for (i = 0; !err && i < nr; i++)
+		err = tramp_site_check_patched(&calls[i].ip, 1, &blamed, why);
+	if (err)
+		return ERR_PTR(err);
+	group = new_group(calls, nr, why);
 	if (IS_ERR(group))
 		return group;
 	err = tramp_direct_add(calls, nr, why);

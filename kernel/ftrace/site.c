@@ -235,11 +235,12 @@ static int check_many(const unsigned long *ips, u32 nr, unsigned long *blamed,
  * asked first, but not about a site that nobody has patched, which spares the walk. A patch that
  * comes right now is left to ftrace.
  */
-static int check_patched(const unsigned long *ips, u32 nr, unsigned long *blamed,
-			 struct tramp_refusal *why)
+int tramp_site_check_patched(const unsigned long *ips, u32 nr, unsigned long *blamed,
+			     struct tramp_refusal *why)
 {
 	u32 i;
 
+	*blamed = 0;
 	for (i = 0; i < nr && is_nop(ips[i]); i++)
 		;
 	if (i < nr)
@@ -257,8 +258,9 @@ int tramp_site_attach_many(unsigned long *ips, u32 nr, unsigned long code,
 	lockdep_assert_held(&tramp_mutex);
 	*entered = false;
 	*blamed = 0;
-	err = check_many(ips, nr, blamed, why) ?: check_patched(ips, nr, blamed, why) ?:
-	      tramp_ftrace_room(nr, why) ?: tramp_ftrace_hold(why);
+	err = check_many(ips, nr, blamed, why) ?:
+	      tramp_site_check_patched(ips, nr, blamed, why) ?: tramp_ftrace_room(nr, why) ?:
+	      tramp_ftrace_hold(why);
 	if (err)
 		return err;
 	site = alloc_many(ips, nr, sizeof(*site), why);

@@ -67,6 +67,19 @@ unsigned long tramp_site_direct(unsigned long ip);
 int tramp_site_check(unsigned long ip, struct tramp_refusal *why);
 
 /**
+ * tramp_site_check_patched() - whether sites are free of who changes the instruction pointer
+ * @ips: the sites; no direct call of ours is there
+ * @nr: how many
+ * @blamed: (out) the one that is not, or 0
+ * @why: LIVEPATCHED
+ *
+ * Context: may sleep, tramp_mutex may be held. Takes ftrace_lock if somebody traces any of them.
+ * Return: 0 or -EBUSY.
+ */
+int tramp_site_check_patched(const unsigned long *ips, u32 nr, unsigned long *blamed,
+			     struct tramp_refusal *why);
+
+/**
  * tramp_site_attach() - make a site call an image
  * @ip: the site; beside many others its ftrace_ops may be that of some of them as well
  * @code: the image's address

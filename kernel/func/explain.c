@@ -4,7 +4,6 @@
  * tramp_target_check()), and attaches nothing.
  */
 #include "explain.h"
-#include "ftrace/ipmodify.h"
 #include "gate.h"
 #include "prog/runtime.h"
 #include "target.h"
@@ -16,19 +15,17 @@ static bool is_no_function(enum tramp_reason reason)
 	       reason == TRAMP_REASON_MODULE_GONE || reason == TRAMP_REASON_MISSING_SYMBOL;
 }
 
-/*
- * ATTACH does not look for live patches where nobody has patched the site. In mode ops they do not
- * matter, and where the site is ours there is none.
- */
+/* Live patches do not matter in mode ops. */
 static int check(const struct tramp_func *func, enum tramp_list list, bool sleeps,
 		 enum tramp_mode *mode, struct tramp_refusal *why)
 {
+	unsigned long blamed;
 	int err;
 
 	err = tramp_target_check(func, tramp_target_find(func->addr, func->key), list, sleeps, 0,
 				 mode, why);
-	if (!err && *mode == TRAMP_MODE_DIRECT && tramp_ipmodify_among(&func->site, 1))
-		err = tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, func->addr, "%s", func->name);
+	if (!err && *mode == TRAMP_MODE_DIRECT)
+		err = tramp_site_check_patched(&func->site, 1, &blamed, why);
 	return err;
 }
 

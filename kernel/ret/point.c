@@ -164,6 +164,18 @@ static u32 check_direct(const struct tramp_place *place)
 	return err ? why.reason : 0;
 }
 
+/* Whether one more program can come to the entry. */
+static int check_hook(const struct tramp_place *place, struct tramp_refusal *why)
+{
+	int err;
+
+	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
+	/* Without a reason: there is none to join, so it would be the first. */
+	err = tramp_target_check_join(place->sym.start, 1, why);
+	return why->reason ? err : 0;
+}
+
 u32 tramp_ret_explain(const struct tramp_probe_at *at, u32 *mode)
 {
 	struct tramp_refusal why = {};
@@ -179,6 +191,9 @@ u32 tramp_ret_explain(const struct tramp_probe_at *at, u32 *mode)
 	err = find(at, &place, &why);
 	if (!err)
 		reason = check_direct(&place);
+	/* A rethook comes by the entry. */
+	if (!err && reason && !is_final(reason))
+		err = check_hook(&place, &why);
 	mutex_unlock(&tramp_mutex);
 	if (err)
 		return why.reason;

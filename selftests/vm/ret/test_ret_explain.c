@@ -109,10 +109,22 @@ static void test_held(void)
 	CHECK_EQ(check("tt_hot1"), TRAMP_MODE_DIRECT, "free again");
 }
 
+/* A rethook needs the entry, which ftrace has. */
+static void test_ftrace_off(void)
+{
+	setup();
+	CHECK_EQ(check("sysfs_emit"), TRAMP_MODE_RETHOOK, "ftrace is on");
+	ftrace_switch(false);
+	CHECK_EQ(check("sysfs_emit"), TRAMP_MODE_NONE, "ftrace is off");
+	CHECK_EQ(check("tt_hot1"), TRAMP_MODE_NONE, "ftrace is off");
+	ftrace_switch(true);
+}
+
 static const struct ktap_test tests[] = {
 	{ "sample", test_sample, 120 },
 	{ "special", test_special, 60 },
 	{ "held", test_held, 60 },
+	{ "ftrace_off", test_ftrace_off, 60 },
 };
 
 KTAP_MAIN(tests)
