@@ -47,7 +47,9 @@ static struct {
  * The workload, and how often each of the first @nr programs ran meanwhile. Programs and
  * kprobes of the kernel count nothing else: two words in memory that is shared say so. No
  * system call and no page fault would be counted with one kind and not with the other. A
- * workload comes before it: both kinds find the stacks, slabs and callbacks that one leaves.
+ * workload comes before it: both kinds find the stacks, slabs and callbacks that one leaves. It
+ * comes behind what is written here for ours alone: a fork write-protects, and counts, each page
+ * that was written since the last one.
  */
 static void run(int nr, uint64_t *hits)
 {
@@ -55,9 +57,10 @@ static void run(int nr, uint64_t *hits)
 	volatile int *shut = &probe_skel->bss->count_shut;
 	int i;
 
-	workload(1);
+	*shut = 1;
 	for (i = 0; i < nr; i++)
 		hits[i] = counted[i];
+	workload(1);
 	*shut = 0;
 	*gate = 1;
 	workload(1);
