@@ -131,6 +131,19 @@ void faults_report(const char *what, unsigned int faults, unsigned int refused)
 	without_reason = 0;
 }
 
+void faults_report_refused(const char *what, unsigned int faults, unsigned int refused)
+{
+	faults_report(what, faults, refused);
+	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
+}
+
+bool faults_over(const char *what, bool fired, int err)
+{
+	if (!fired)
+		CHECK_EQ(err, 0, "%s: failed without a fault", what);
+	return !fired;
+}
+
 /* ---------------------------------------------------------------- states --- */
 
 struct state state_now(void)

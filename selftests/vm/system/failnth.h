@@ -42,6 +42,10 @@ void faults_arm(unsigned int n);
 bool faults_disarm(void);
 /* Say how many chances an action had, and at how many of them it was refused. */
 void faults_report(const char *what, unsigned int faults, unsigned int refused);
+/* The same of an action that can be refused. */
+void faults_report_refused(const char *what, unsigned int faults, unsigned int refused);
+/* Whether the action has come through without a fault: then it has worked, and the loop ends. */
+bool faults_over(const char *what, bool fired, int err);
 
 /* An action that is refused or undone must leave this as it was. */
 struct state {
