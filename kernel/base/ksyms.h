@@ -188,6 +188,12 @@ struct tramp_ksyms {
 };
 extern struct tramp_ksyms tramp_ksyms;
 
+/* kernel.ftrace_enabled: not while it is switched off, nor once ftrace has shut down. */
+static inline bool tramp_ftrace_is_on(void)
+{
+	return READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled);
+}
+
 /**
  * tramp_ksyms_init() - resolve the whole table
  *

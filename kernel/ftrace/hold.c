@@ -123,7 +123,7 @@ void tramp_ftrace_release(void)
 {
 	mutex_lock(&hold_mutex);
 	users--;
-	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
+	if (!tramp_ftrace_is_on())
 		stay();
 	else if (!users)
 		mod_delayed_work(system_wq, &release, HOLD);

@@ -93,7 +93,7 @@ int tramp_site_check(unsigned long ip, struct tramp_refusal *why)
 	if (is_hooked(ip))
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, ip,
 				    "the trampoline module hooks it for its probes");
-	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
+	if (!tramp_ftrace_is_on())
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	holder = tramp_site_direct(ip);
 	if (!holder)

@@ -124,7 +124,7 @@ static int hook(struct tramp_refusal *why)
 
 	if (hooked || !func)		/* without it the kernel optimises nothing */
 		return 0;
-	if (!READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled))
+	if (!tramp_ftrace_is_on())
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	site = KSYM(ftrace_location)(func);
 	if (!site)
@@ -141,8 +141,7 @@ static int hook(struct tramp_refusal *why)
 	/* Shut down in the middle of it: it may have put a call there, and leaves it. */
 	if (err == -ENODEV)
 		stuck = true;
-	if (err == -ENODEV ||
-	    (err == -EBUSY && !READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled)))
+	if (err == -ENODEV || (err == -EBUSY && !tramp_ftrace_is_on()))
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	if (err)
 		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, func,

@@ -42,7 +42,8 @@ static notrace noinline void *no_memory(void)
 /**
  * struct kind - functions whose flags are in the same argument
  * @ops: hooks them
- * @flags_at: which argument, from 0, has the flags of the allocation; 0: none
+ * @flags_at: which argument has the flags of the allocation, from 0; 0: none (the first is the
+ *	cache or the size)
  * @names: of the functions
  */
 struct kind {
