@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The kernel's name for the first byte of an image, in backtraces and where else it names
- * addresses. It may take the byte behind one image for that image's. So no image
- * begins right behind another, which would have that one's name.
+ * addresses. It may take the byte behind one image for a part of that image. So no image
+ * begins right there: it would have its neighbour's name.
  */
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -98,8 +98,9 @@ static uint64_t kernel_off(void)
 static unsigned int waits, jumps;
 
 /*
- * Wait until it is a jump. Not all become one, beside ours or at what its optimiser does not
- * copy: a second at most, and longer until one has become one, as a busy host may need it.
+ * Wait until it is a jump. Some never become one: it may not be there beside ours, or at what
+ * the optimiser does not copy. So a second has to do. The first jump may take longer, on a busy
+ * host.
  */
 static void kernel_settle(uint64_t addr, uint32_t what)
 {
