@@ -33,8 +33,11 @@ static void setup(void)
 	kernel_dev = tt_open();
 	probe_setup();
 	prog = bpf_program__fd(probe_skel->progs.count);
-	/* Two bytes that every kernel's optimiser copies: that of 6.1 leaves an inc alone. */
-	form = form_named(dev, "tt_form_mov_reg_3");
+	/*
+	 * Two bytes that every kernel's optimiser copies (that of 6.1 leaves an inc alone) and that
+	 * set all flags, as images at an entry may.
+	 */
+	form = form_named(dev, "tt_form_add_reg32_3");
 	func_len = form.taken + 4 - form.func;
 	REQUIRE(func_len <= sizeof(before), "long form");
 	probe_flush();
@@ -183,7 +186,7 @@ static void pair(const char *what, uint64_t our, uint64_t theirs, bool ours_firs
 
 static void test_kprobes(void)
 {
-	/* mov_reg_3: mov (2 bytes), cltd (1), mov (2); then lea (4), jmp. */
+	/* add_reg32_3: mov (2 bytes), cltd (1), add (2); then lea (4), jmp. */
 	struct {
 		const char *what;
 		uint64_t our, theirs;
