@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ftrace's table of direct calls, which others read without a lock (kernel/ftrace/room.c, site.c).
- * No entry of ours may be on its way to another table, nor freed at once by who takes it out.
+ * No entry of ours may be on its way to another table, nor freed at once by who takes it out. And
+ * nobody may change it who walks records that can go meanwhile.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -169,9 +170,41 @@ static void test_not_freed(void)
 	direct_table__destroy(skel);
 }
 
+/*
+ * An image takes another's place without modify_ftrace_direct(), which goes through ftrace's
+ * records without its lock: those of a module that is unloaded may be freed meanwhile. Counted
+ * by a kprobe of the kernel.
+ */
+static void test_not_modified(void)
+{
+	const char *name = "modify_ftrace_direct_multi";
+	uint64_t addr, hits, missed;
+	struct attachment second;
+	int32_t err;
+
+	setup();
+	if (!ksym_addr(name))
+		name = "modify_ftrace_direct";
+	addr = ksym_addr(name);
+	REQUIRE(addr, "no %s", name);
+	at[0] = attach_at(0);
+	kprobes_on(dev, TT_KPROBE_COUNT, &addr, &err, 1);
+	REQUIRE(!err, "a kprobe at %s: %s", name, strerror(err));
+	second = attach_insn(OURS, probe_clone(probe_skel->progs.count), addr_of(0), 0, 1);
+	expect_hits(0, 5);
+	expect_hits(1, 5);
+	detach(&second);
+	expect_hits(0, 5);
+	kprobes_off(dev, &hits, &missed, NULL, 1);
+	CHECK_EQ(hits + missed, 0, "calls of %s", name);
+	detach(&at[0]);
+	direct_table__destroy(skel);
+}
+
 static const struct ktap_test tests[] = {
 	{ "not_moved", test_not_moved, 120 },
 	{ "not_freed", test_not_freed, 60 },
+	{ "not_modified", test_not_modified, 60 },
 };
 
 KTAP_MAIN(tests)
