@@ -283,8 +283,8 @@ static struct waits wait_for_many_more(const char *what, int rounds, uint64_t en
 
 /*
  * Each of many links has one function; then one has many others. That takes no longer for it.
- * Who waits for a mutex is woken when it is free, and may find that its last owner has it again,
- * once: so a round's longest wait is as long as one hold, or as two. By that alone one round
+ * A mutex may be its last owner's again before the one that waits for it has run, but once
+ * only. So a round's longest wait is as long as one hold, or as two. By that alone one round
  * has twice as much as another, in either half of the test.
  */
 static void test_links(void)
