@@ -136,11 +136,29 @@ static notrace void run_kprobe(struct tramp_slot *slot, void *ctx)
 	run_prog(slot, ctx, (int __percpu *)tramp_ksyms.bpf_prog_active, &run_ctx.run_ctx);
 }
 
+/* With preemption off it is for the checkers alone, which maps of programs have. */
+static __always_inline void lock_for_checkers(void)
+{
+	if (IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC))
+		rcu_read_lock();
+}
+
+static __always_inline void unlock_for_checkers(void)
+{
+	if (IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC))
+		rcu_read_unlock();
+}
+
 notrace u64 tramp_slot_run_in(struct tramp_slot *slot, void *ctx, struct bpf_run_ctx *run_ctx)
 {
+	u64 ret;
+
 	if (unlikely(READ_ONCE(slot->muted)))
 		return 0;
-	return run_prog(slot, ctx, (int __percpu *)tramp_ksyms.bpf_prog_active, run_ctx);
+	lock_for_checkers();
+	ret = run_prog(slot, ctx, (int __percpu *)tramp_ksyms.bpf_prog_active, run_ctx);
+	unlock_for_checkers();
+	return ret;
 }
 
 static notrace void run_tracing(struct tramp_slot *slot, void *ctx)
@@ -166,13 +184,10 @@ notrace void tramp_set_run(const struct tramp_set *set, void *ctx)
 {
 	u32 i;
 
-	/* With preemption off it is for the checkers alone. */
-	if (IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC))
-		rcu_read_lock();
+	lock_for_checkers();
 	for (i = 0; set && i < set->nr; i++)
 		run_slot(set->slots[i], ctx);
-	if (IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC))
-		rcu_read_unlock();
+	unlock_for_checkers();
 }
 
 notrace void tramp_set_miss(const struct tramp_set *set)
