@@ -33,9 +33,6 @@ static int check_prog(const struct bpf_prog *prog, u8 *kind, struct tramp_refusa
 				    "a sleepable kprobe program is one for user space");
 	if (prog->kprobe_override)
 		return tramp_refuse(why, TRAMP_REASON_PROG_OVERRIDE, 0, "%s", prog->aux->name);
-	/* Its helper asks the running kprobe, and there is none. */
-	if (!type && prog->call_get_func_ip)
-		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, 0, "%s", prog->aux->name);
 	return 0;
 }
 
@@ -62,6 +59,20 @@ int tramp_multi_check_prog(struct tramp_multi_req *req, struct tramp_refusal *wh
 }
 
 /*
+ * A plain program's helper asks the running kprobe for the function, and there is none. One that
+ * is interpreted is not looked through, and is not refused for that.
+ */
+static int check_func_ip(const struct tramp_slot *slot, struct tramp_refusal *why)
+{
+	const struct bpf_prog *prog = slot->prog;
+
+	if (prog->expected_attach_type || !slot->func_ip ||
+	    (!prog->jited && !prog->call_get_func_ip))
+		return 0;
+	return tramp_slot_refuse_func_ip(slot, 0, why);
+}
+
+/*
  * When the program runs: at entries, returns, or both. The functions have been checked when the
  * request was made.
  */
@@ -73,14 +84,14 @@ static int prepare(struct tramp_member *member, const struct tramp_attach *req,
 
 	if (multi->by_map && !session) {
 		member->kind = TRAMP_KIND_KPROBE_SESSION;
-		return tramp_session_make(member->slot, why);
+		return tramp_session_make(member->slot, why) ?: check_func_ip(member->slot, why);
 	}
 	if (session != multi->session)
 		return tramp_refuse(why, TRAMP_REASON_BAD_PROG_FD, 0,
 				    "another program than a moment ago");
 	if (multi->returns)
 		member->kind = TRAMP_KIND_KRETPROBE_MULTI;
-	return 0;
+	return check_func_ip(member->slot, why);
 }
 
 /* As with the kernel's own links of many functions. */

@@ -49,7 +49,7 @@ static int replace(struct tramp_member *member, struct tramp_slot *slot,
 	if (tramp_probe_of(member))
 		return tramp_probe_replace(member, slot, why);
 	if (slot->func_ip)
-		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, 0, NULL);
+		return tramp_slot_refuse_func_ip(slot, 0, why);
 	err = tramp_probe_check_prog(tramp_target_of(member)->func.site, slot->prog, member->kind,
 				     why);
 	return err ?: tramp_target_replace(member, slot, why);

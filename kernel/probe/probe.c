@@ -519,7 +519,7 @@ int tramp_probe_replace(struct tramp_member *member, struct tramp_slot *slot,
 	if (probe->mode == TRAMP_MODE_NONE)
 		return tramp_refuse(why, TRAMP_REASON_MODULE_GONE, 0, NULL);
 	if (!knows_func_ip(probe) && slot->func_ip)
-		return tramp_refuse(why, TRAMP_REASON_FUNC_IP, probe->addr, NULL);
+		return tramp_slot_refuse_func_ip(slot, probe->addr, why);
 	err = check_prog(probe, slot->prog, member->kind, why);
 	if (err)
 		return err;

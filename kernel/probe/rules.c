@@ -170,7 +170,8 @@ int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
 
 /*
  * At an entry bpf_get_func_ip() must tell the function, which it takes from the
- * kernel's own idea of the kprobe that is running. Elsewhere it says 0, everywhere.
+ * kernel's own idea of the kprobe that is running. Elsewhere none is, but for one whose handler
+ * this hit has interrupted (docs/limits.md).
  */
 u32 tramp_place_mode(const struct tramp_place *place, bool func_ip, enum tramp_mode *mode)
 {

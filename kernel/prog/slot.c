@@ -139,8 +139,8 @@ static void look_at_kprobe(struct tramp_slot *slot, struct bpf_prog *prog)
 
 	slot->unextended = keep_unextended(prog);
 	slot->regs = slot->unextended ? tramp_scan_regs(prog) : TRAMP_X86_REGS_ALL;
-	slot->func_ip = slot->call_flags & TRAMP_X86_CALL_IP;
-	if (slot->func_ip || !slot->unextended)
+	slot->func_ip = (slot->call_flags & TRAMP_X86_CALL_IP) || !slot->unextended;
+	if (slot->func_ip)
 		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
 	/* One that was loaded for many functions has its own run context, with both in it. */
 	if (prog->expected_attach_type) {
@@ -148,6 +148,20 @@ static void look_at_kprobe(struct tramp_slot *slot, struct bpf_prog *prog)
 		keep |= TRAMP_X86_CALL_MULTI | TRAMP_X86_CALL_IP;
 	}
 	slot->call_flags &= keep;
+}
+
+int tramp_slot_refuse_func_ip(const struct tramp_slot *slot, u64 addr, struct tramp_refusal *why)
+{
+	const struct bpf_prog *prog = slot->prog;
+	const char *how = "makes tail calls, and a program that they reach may ask";
+
+	if (prog->call_get_func_ip)
+		how = "calls bpf_get_func_ip()";
+	else if (!prog->jited)
+		how = "is interpreted, and not looked through";
+	else if (!slot->unextended)
+		how = "is, or may get, extended (freplace) by a program that asks";
+	return tramp_refuse(why, TRAMP_REASON_FUNC_IP, addr, "%s %s", prog->aux->name, how);
 }
 
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,

@@ -64,7 +64,7 @@ struct tramp_slot {
 	u32 call_flags;			/* TRAMP_X86_CALL_* */
 	u32 regs;			/* a kprobe program: what it reads of pt_regs */
 	bool muted;			/* left out of callbacks (tramp_set_run()) */
-	bool func_ip;			/* a kprobe program that calls bpf_get_func_ip() */
+	bool func_ip;			/* a kprobe program: may call bpf_get_func_ip() */
 	bool unextended;		/* keeps the program from being extended */
 	bool session;			/* by map (prog/session.c) */
 	union {
@@ -115,6 +115,12 @@ void tramp_counts_add_misses(struct tramp_counts *counts, u64 misses);
  */
 struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *counts,
 				    u64 cookie);
+
+/*
+ * Refuse a slot with @func_ip, FUNC_IP, and say how the program comes to ask for the function.
+ * @addr is the refusal's. Any context.
+ */
+int tramp_slot_refuse_func_ip(const struct tramp_slot *slot, u64 addr, struct tramp_refusal *why);
 
 /*
  * A copy with one reference of its own, and with the same program, counters and @link; NULL

@@ -40,7 +40,7 @@ static int prepare(struct tramp_member *member, const struct tramp_attach *req,
 /* At its return no kprobe of the kernel is running, which alone tells the function. */
 static int check_func_ip(const struct tramp_slot *slot, struct tramp_refusal *why)
 {
-	return slot->func_ip ? tramp_refuse(why, TRAMP_REASON_FUNC_IP, 0, "at a return") : 0;
+	return slot->func_ip ? tramp_slot_refuse_func_ip(slot, 0, why) : 0;
 }
 
 /* Find the function: its entry, with an ftrace site. */

@@ -127,7 +127,7 @@
 	X(54, REGION_CALL, "region-call", EOPNOTSUPP, "a call would return into the bytes that a jump would cover") \
 	X(55, REGION_INSN, "region-insn", EOPNOTSUPP, "an instruction that a jump would cover cannot run anywhere else") \
 	X(56, FOREIGN_BYTES, "foreign-bytes", EBUSY, "another tool has patched the instruction") \
-	X(57, FUNC_IP, "func-ip", EOPNOTSUPP, "the program asks for the function's address, which at an entry only the kernel's kprobe knows") \
+	X(57, FUNC_IP, "func-ip", EOPNOTSUPP, "the program may ask for the function's address, which at an entry only the kernel's kprobe knows") \
 	X(58, NOTRACE, "notrace", EINVAL, "ftrace does not cover the function: a tracer may call it before it can detect recursion") \
 	X(59, LSM, "lsm", EPERM, "a security module of the kernel forbids it")
 

@@ -167,17 +167,22 @@ static void test_stuck_maps(void)
 	many_detach(m);
 }
 
-static void refused(const struct bpf_program *prog, uint32_t flags, uint32_t reason)
+static void refused_as(const struct bpf_program *prog, uint32_t flags, int error, uint32_t reason)
 {
 	struct many *m = many_new();
 	int err;
 
 	many_add_name(m, "tt_hot0");
 	err = many_attach_try(m, bpf_program__fd(prog), flags);
-	CHECK_EQ(err, -EINVAL, "%s, flags %u", bpf_program__name(prog), flags);
+	CHECK_EQ(err, error, "%s, flags %u", bpf_program__name(prog), flags);
 	CHECK_EQ(m->cmd.refusal.reason, reason, "%s", m->cmd.refusal.detail);
 	CHECK_EQ(m->cmd.link_fd, -1, "link");
 	free(m);
+}
+
+static void refused(const struct bpf_program *prog, uint32_t flags, uint32_t reason)
+{
+	refused_as(prog, flags, -EINVAL, reason);
 }
 
 /* With another map of that name, and with an attach type. */
@@ -203,6 +208,9 @@ static void test_errors(void)
 	refused(skel->progs.one, TRAMP_MULTI_F_SESSION | TRAMP_MULTI_F_RETURN, TRAMP_REASON_SYNTAX);
 	refused(skel->progs.one, TRAMP_MULTI_F_SESSION << 1, TRAMP_REASON_SYNTAX);
 	refused(skel->progs.tail_calls, TRAMP_MULTI_F_SESSION, TRAMP_REASON_SYNTAX);
+	/* Without a session: what it calls may ask for the function. */
+	refused_as(skel->progs.tail_calls, 0, -EOPNOTSUPP, TRAMP_REASON_FUNC_IP);
+	refused_as(skel->progs.tail_calls, TRAMP_MULTI_F_RETURN, -EOPNOTSUPP, TRAMP_REASON_FUNC_IP);
 	/* The other object's map, which the program never looks into. */
 	other = session_map__open_and_load();
 	REQUIRE(other, "%s", strerror(errno));

@@ -10,6 +10,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 __u64 plain_runs, extension_runs, extension_di, extension_ip, extension_cookie, hidden_di;
+__u64 asks_runs, asks_func;
 
 SEC("?kprobe")
 int plain(struct pt_regs *ctx)
@@ -25,6 +26,14 @@ int extension(struct pt_regs *ctx)
 	extension_di = ctx->di;
 	extension_ip = ctx->ip;
 	extension_cookie = bpf_get_attach_cookie(ctx);
+	return 0;
+}
+
+SEC("?freplace")
+int asks(struct pt_regs *ctx)
+{
+	__sync_fetch_and_add(&asks_runs, 1);
+	asks_func = bpf_get_func_ip(ctx);
 	return 0;
 }
 

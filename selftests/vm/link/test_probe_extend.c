@@ -6,9 +6,11 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "fixture.h"
+#include "many.h"
 #include "probe.h"
 #include "selftests/vm/link/extend.skel.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
@@ -120,6 +122,46 @@ static void test_before(void)
 	bpf_link__destroy(link);
 }
 
+static void expect_refused(const struct attachment *a, const char *where)
+{
+	CHECK_EQ(a->err, -EOPNOTSUPP, "%s", where);
+	CHECK_EQ(a->reply.refusal.reason, TRAMP_REASON_FUNC_IP, "%s: %s", where,
+		 tramp_reason_name(a->reply.refusal.reason));
+}
+
+/* What is in its place asks for the function, which only a kernel's kprobe at an entry knows. */
+static void test_asks(void)
+{
+	struct many *many = many_new();
+	struct extend *victim, *with;
+	struct attachment p;
+	struct bpf_link *link;
+	uint64_t func;
+	int prog;
+
+	setup();
+	func = ksym_addr("tt_hot0");
+	victim = load("plain", NULL);
+	with = load("asks", victim);
+	link = bpf_program__attach_freplace(with->progs.asks, 0, NULL);
+	REQUIRE(link, "freplace: %s", strerror(errno));
+	prog = bpf_program__fd(victim->progs.plain);
+	p = attach_insn(OURS, prog, func, 0, 0);
+	attachment_expect(&p, TRAMP_MODE_KPROBE, TRAMP_REASON_FUNC_IP, "at an entry");
+	tt_call(dev, "tt_hot0 n=10 1");
+	CHECK_EQ(with->bss->asks_runs, 10, "the extension runs");
+	CHECK_EQ(with->bss->asks_func, func, "the function");
+	detach(&p);
+	p = attach_return_try(OURS, prog, "tt_hot0", 0, 0);
+	expect_refused(&p, "at a return");
+	many_add_name(many, "tt_hot0");
+	CHECK_EQ(many_attach_try(many, prog, 0), -EOPNOTSUPP, "many functions");
+	CHECK_EQ(many->cmd.refusal.reason, TRAMP_REASON_FUNC_IP, "many functions: %s",
+		 tramp_reason_name(many->cmd.refusal.reason));
+	bpf_link__destroy(link);
+	free(many);
+}
+
 static void test_hidden(void)
 {
 	struct extend *skel;
@@ -141,6 +183,7 @@ static void test_hidden(void)
 static const struct ktap_test tests[] = {
 	{ "later", test_later, 60 },
 	{ "before", test_before, 60 },
+	{ "asks", test_asks, 60 },
 	{ "hidden", test_hidden, 60 },
 };
 
