@@ -129,7 +129,7 @@ static void expect_refused(const struct attachment *a, const char *where)
 		 tramp_reason_name(a->reply.refusal.reason));
 }
 
-/* What is in its place asks for the function, which only a kernel's kprobe at an entry knows. */
+/* An extension that asks for the function, which only a kernel's kprobe at an entry knows. */
 static void test_asks(void)
 {
 	struct many *many = many_new();
