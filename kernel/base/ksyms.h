@@ -67,6 +67,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(kallsyms_show_value) \
 	X(kernel_text_address) \
 	X(text_poke_copy) \
+	X(__module_address) \
 	X(__module_text_address)
 
 #if TRAMP_RETHOOK_HAS_NODES

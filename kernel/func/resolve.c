@@ -118,16 +118,6 @@ static int get_module(struct tramp_func *func, bool core, struct tramp_refusal *
 	return 0;
 }
 
-static unsigned long lookup(const char *module, const char *name)
-{
-	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
-
-	if (!*module)
-		return tramp_ksym_lookup(name);
-	snprintf(full, sizeof(full), "%s:%s", module, name);
-	return tramp_ksym_lookup(full);
-}
-
 /* Fill in what address, module and name alone tell. */
 static void finish(struct tramp_func *func)
 {
@@ -244,16 +234,21 @@ int tramp_resolve_btf(u32 btf_obj_id, u32 btf_id, struct tramp_func *func,
 int tramp_resolve_name(const char *name, const char *module, struct tramp_func *func,
 		       struct tramp_refusal *why)
 {
+	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN];
 	struct btf *btf = NULL;
-	s32 id;
 	int err;
+	s32 id;
+	u32 nr;
 
 	memset(func, 0, sizeof(*func));
 	strscpy(func->name, name, sizeof(func->name));
-	func->addr = lookup(module, name);
+	snprintf(full, sizeof(full), "%s%s%s", module, *module ? ":" : "", name);
+	func->addr = tramp_text_lookup(full, &nr);
 	if (!func->addr || !KSYM(kernel_text_address)(func->addr))
-		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s%s%s", module,
-				    *module ? ":" : "", name);
+		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", full);
+	err = tramp_text_refuse_many(full, nr, func->addr, why);
+	if (err)
+		return err;
 
 	/* With BTF there is more to say; it must be about this very function. */
 	if (tramp_ksyms.has_bpf_find_btf_id) {

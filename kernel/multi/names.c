@@ -93,7 +93,7 @@ static int take_symbol(void *arg, const char *name, unsigned long addr)
 /* Those that the kernel proper does not have. */
 static int find_in_modules(struct search *s, u32 nr)
 {
-	u32 i;
+	u32 i, nr_found;
 
 	for (i = 0; i < nr; i++) {
 		struct tramp_func_item *item = &s->items[i];
@@ -104,9 +104,11 @@ static int find_in_modules(struct search *s, u32 nr)
 			return -ERESTARTNOHAND;
 		/* It walks all symbols of the modules; before 6.2 those of the kernel, too. */
 		cond_resched();
-		item->addr = tramp_ksym_lookup(s->names->name[i]);
+		item->addr = tramp_text_lookup(s->names->name[i], &nr_found);
 		if (!item->addr)
 			item->reason = TRAMP_REASON_NO_SUCH_FUNCTION;
+		else if (nr_found > 1)
+			item->reason = TRAMP_REASON_AMBIGUOUS;
 	}
 	return 0;
 }

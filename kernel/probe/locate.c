@@ -98,18 +98,19 @@ static int resolve(const struct tramp_probe_at *at, struct tramp_place *place,
 {
 	char full[TRAMP_MOD_LEN + TRAMP_SYM_LEN] = "";
 	unsigned long base = at->addr;
+	u32 nr = 0;
 	int err;
 
 	memset(place, 0, sizeof(*place));
 	if (!base) {
 		snprintf(full, sizeof(full), "%s%s%s", at->module, *at->module ? ":" : "",
 			 at->symbol);
-		base = tramp_ksym_lookup(full);
+		base = tramp_text_lookup(full, &nr);
 	}
 	if (!base)
 		return tramp_refuse(why, TRAMP_REASON_NO_SUCH_FUNCTION, 0, "%s", full);
 	place->addr = base;
-	err = find_owner(place, why);
+	err = find_owner(place, why) ?: tramp_text_refuse_many(full, nr, base, why);
 	if (!err && !at->addr && !*at->module)
 		err = tramp_text_unique(NULL, at->symbol, base, why);
 	if (err)

@@ -106,10 +106,36 @@ unsigned long tramp_text_in_module(const struct module *mod, const char *name)
 	return addr;
 }
 
-static int count_one(void *count, unsigned long addr)
+/* The first of some, and how many. */
+struct found {
+	unsigned long addr;
+	u32 nr;
+};
+
+static int add_found(void *arg, unsigned long addr)
 {
-	(*(u32 *)count)++;
+	struct found *found = arg;
+
+	if (!found->nr++)
+		found->addr = addr;
 	return 0;
+}
+
+unsigned long tramp_text_lookup(const char *name, u32 *nr)
+{
+	const char *colon = strchr(name, ':');
+	unsigned long addr = tramp_ksym_lookup(name);
+	struct found found = { .addr = addr };
+	const struct module *mod;
+
+	/* The module stays: before it is freed it leaves the list, and the kernel waits for RCU. */
+	preempt_disable();
+	mod = addr ? KSYM(__module_address)(addr) : NULL;
+	if (mod)
+		tramp_text_each_match(mod, colon ? colon + 1 : name, add_found, &found);
+	preempt_enable();
+	*nr = found.nr;
+	return found.addr;
 }
 
 /*
@@ -117,16 +143,21 @@ static int count_one(void *count, unsigned long addr)
  * the first. If these are not the same, programs take something else for the arguments. So
  * refuse, as kprobes do.
  */
+int tramp_text_refuse_many(const char *name, u32 nr, unsigned long addr, struct tramp_refusal *why)
+{
+	if (nr <= 1)
+		return 0;
+	return tramp_refuse(why, TRAMP_REASON_AMBIGUOUS, addr, "%u symbols are called %s", nr,
+			    name);
+}
+
 int tramp_text_unique(const struct module *mod, const char *name, unsigned long addr,
 		      struct tramp_refusal *why)
 {
-	u32 count = 0;
+	struct found found = {};
 
-	tramp_text_each_match(mod, name, count_one, &count);
-	if (count > 1)
-		return tramp_refuse(why, TRAMP_REASON_AMBIGUOUS, addr,
-				    "%u symbols are called %s", count, name);
-	return 0;
+	tramp_text_each_match(mod, name, add_found, &found);
+	return tramp_text_refuse_many(name, found.nr, addr, why);
 }
 
 /* A walk over all symbols. */

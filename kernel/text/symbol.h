@@ -51,6 +51,23 @@ void tramp_text_each_match(const struct module *mod, const char *name,
 unsigned long tramp_text_in_module(const struct module *mod, const char *name);
 
 /**
+ * tramp_text_lookup() - what a name means
+ * @name: "NAME", or "MODULE:NAME"
+ * @nr: (out) how many symbols of text of the module have it; 0 for the kernel proper
+ *
+ * kallsyms takes the first symbol of a module, also if it is data. A function comes first here.
+ * In the kernel proper it is what kallsyms finds; tramp_text_unique() says whether that is all.
+ *
+ * Context: any task. The module may go at any time.
+ * Return: the address, also that of data if there is no function; 0 if there is no such name.
+ */
+unsigned long tramp_text_lookup(const char *name, u32 *nr);
+
+/* Refuse a name that so many functions have, AMBIGUOUS; 0 if it is no more than one. */
+int tramp_text_refuse_many(const char *name, u32 nr, unsigned long addr,
+			   struct tramp_refusal *why);
+
+/**
  * tramp_text_unique() - whether a name means one symbol of the kernel proper, or of a module
  * @mod: the module, NULL: the kernel proper; see tramp_text_each_match()
  * @name: the name

@@ -166,6 +166,8 @@ static void test_names(void)
 	text_len = sprintf(text, "tt_hot1%c%s", 0, twice) + 1;
 	names("ambiguous", text, text_len, -EINVAL, TRAMP_REASON_AMBIGUOUS, 1);
 	free(twice);
+	names("ambiguous in a module", NAMES("tt_hot1\0trampoline_test:tt_twin"), -EINVAL,
+	      TRAMP_REASON_AMBIGUOUS, 1);
 	names("twice", NAMES("tt_hot1\0tt_hot1"), -EBUSY, TRAMP_REASON_ALREADY_ATTACHED, 1);
 	names("and with its module", NAMES("trampoline_test:tt_hot1\0tt_hot1"), -EBUSY,
 	      TRAMP_REASON_ALREADY_ATTACHED, 1);
