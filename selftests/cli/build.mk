@@ -22,13 +22,14 @@ $(CALLER): $(CALLER).o
 
 ALL		+= $(CLI_OBJECTS) $(CLI_HELPERS) $(CALLER)
 GUEST_TESTS	+= $(sort $(wildcard selftests/cli/test_*))
-# script gives a command a terminal, setpriv some capabilities without the others. JSON is held
-# against a parser that is not ours. It starts hundreds of times: the guest's jq is gojq, the same
+# script gives a command a terminal, setpriv some capabilities without the others, unshare a clock
+# of its own. JSON is held against a parser that is not ours. It starts hundreds of times: the guest's jq is gojq, the same
 # language, which under emulation starts five times as fast.
 GUEST_BINS	+= $(CLI_HELPERS) $(CALLER)
 GUEST_FILES	+= $(shell command -v gojq):/usr/bin/jq \
 		   $(addsuffix :/usr/bin/script,$(shell command -v script)) \
 		   $(addsuffix :/usr/bin/setpriv,$(shell command -v setpriv)) \
+		   $(addsuffix :/usr/bin/unshare,$(shell command -v unshare)) \
 		   selftests/cli/ktap.sh:/opt/trampoline/cli/ktap.sh \
 		   selftests/cli/common.sh:/opt/trampoline/cli/common.sh \
 		   selftests/cli/rows.sh:/opt/trampoline/cli/rows.sh \

@@ -276,7 +276,9 @@ static int collect(struct probe_run *run)
 	json_object *end = NULL;
 	int rc;
 
-	events_begin();
+	rc = events_begin();
+	if (rc)
+		return rc;
 	if (json_output)
 		print_start(run);
 	else if (!opts.no_header && !quiet_output)

@@ -439,7 +439,9 @@ static int trace_run(int argc, char **argv)
 	if (rc || events_stopped())
 		goto out;
 
-	events_begin();
+	rc = events_begin();
+	if (rc)
+		goto out;
 	if (json_output)
 		trace_print_start(run.funcs, run.nr);
 	else if (!opts.no_header && !quiet_output)

@@ -319,7 +319,9 @@ static int collect(struct trace_many *run)
 	const uint64_t max = run->opts->many.events->max;
 	int rc;
 
-	events_begin();
+	rc = events_begin();
+	if (rc)
+		return rc;
 	if (json_output)
 		trace_print_start(run->funcs, run->many.funcs.nr);
 	else if (!run->opts->many.events->no_header && !quiet_output)

@@ -16,13 +16,17 @@
 #include "args.h"
 #include "columns.h"
 #include "filter.h"
+#include "self.h"
 #include "signals.h"
 
 /* In the order of the words of --timestamps. */
 static enum { WALL, RELATIVE, DELTA, NONE } form;
 
-/* When it began, and the time of the event before. CLOCK_MONOTONIC, ns. */
+/* When it began, and the time of the event before. The host's CLOCK_MONOTONIC, ns. */
 static uint64_t start, previous;
+
+/* How far that clock is ahead of ours. */
+static int64_t ahead;
 
 /* The rest of the first line. */
 static const char *heads;
@@ -38,16 +42,24 @@ int timestamps_option(const char *arg)
 	return rc;
 }
 
-/* To be called in front of the first line, once events may come. */
-void events_begin(void)
+/*
+ * To be called in front of the first line, once events may come. Returns 0, or the exit code of an
+ * error that has been reported.
+ */
+int events_begin(void)
 {
-	start = previous = now_ns();
+	int rc = self_clock(&ahead);
+
+	if (rc)
+		return rc;
+	start = previous = now_ns() + ahead;
 	output_begin();
+	return 0;
 }
 
 /* ----------------------------------------------------------------- time -- */
 
-/* BPF counts CLOCK_MONOTONIC; people read the wall clock. */
+/* BPF counts the host's CLOCK_MONOTONIC; people read the wall clock. */
 static void wall_clock(__u64 ktime, struct timespec *ts, struct tm *tm)
 {
 	struct timespec real, mono;
@@ -56,7 +68,7 @@ static void wall_clock(__u64 ktime, struct timespec *ts, struct tm *tm)
 	clock_gettime(CLOCK_REALTIME, &real);
 	clock_gettime(CLOCK_MONOTONIC, &mono);
 	ns = (real.tv_sec - mono.tv_sec) * 1000000000LL + (real.tv_nsec - mono.tv_nsec);
-	ns += ktime;
+	ns += ktime - ahead;
 	ts->tv_sec = ns / 1000000000;
 	ts->tv_nsec = ns % 1000000000;
 	localtime_r(&ts->tv_sec, tm);

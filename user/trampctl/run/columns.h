@@ -14,7 +14,7 @@
 
 /**
  * struct event_head - where and when an event was
- * @time: CLOCK_MONOTONIC, ns
+ * @time: the host's CLOCK_MONOTONIC, ns
  * @comm: the task's name, FILTER_COMM_LEN bytes
  */
 struct event_head {
@@ -24,7 +24,7 @@ struct event_head {
 };
 
 int timestamps_option(const char *arg);
-void events_begin(void);
+int events_begin(void);
 void event_print_heads(const char *what);
 void event_print(const struct event_head *e);
 json_object *event_to_json(const char *type, const struct event_head *e);
