@@ -12,6 +12,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -417,6 +418,9 @@ static int convert(const struct condition *c, struct many_term *t)
 	const __u64 as_unsigned = extend(c->value, t->bits, false);
 
 	t->value = t->is_signed ? as_signed : as_unsigned;
+	/* It has the bits of a negative number, and is none. */
+	if (!is_bits && t->is_signed && !c->negative && c->value > INT64_MAX)
+		return -1;
 	if (c->value == (c->negative || t->is_signed ? as_signed : as_unsigned))
 		return 0;
 	return is_bits && t->is_signed && !c->negative && c->value == as_unsigned ? 0 : -1;
