@@ -317,6 +317,9 @@ static int stack_run(int argc, char **argv)
 					 .depth = STACKS_MAX_DEPTH };
 	int rc;
 
+	rc = stacks_check(&o);
+	if (rc)
+		return rc;
 	stack_show_configure(&run.show, &o);
 	run.sums.many.flags = ustack ? MANY_F_USTACK : 0;
 	run.sums.many.arg = &run;

@@ -70,12 +70,12 @@ static int size_maps(struct many_run *run)
 		err = bpf_map__set_max_entries(s->maps.hists, nr);
 	if (!err && (!run->exits || run->exits_alone))
 		err = bpf_map__set_max_entries(s->maps.tasks, 1);
-	if (!err && run->mode != MANY_STACK)
-		err = bpf_map__set_max_entries(s->maps.stacks, 1);
-	/* The kernel makes no map for more frames than it gives, whether it is used or not. */
-	if (!err)
-		err = bpf_map__set_value_size(s->maps.stacks, sizeof(__u64) *
-					      (run->mode == MANY_STACK ? stack_kernel_limit() : 1));
+	/* The kernel makes no map for more frames than it gives, which may be none. */
+	if (!err && run->mode == MANY_STACK)
+		err = bpf_map__set_value_size(s->maps.stacks,
+					      sizeof(__u64) * stack_kernel_limit());
+	else if (!err)
+		err = bpf_map__set_autocreate(s->maps.stacks, false);
 	if (!err && run->mode != MANY_STACK)
 		err = bpf_map__set_max_entries(s->maps.stack_calls, 1);
 	if (!err && !trace)

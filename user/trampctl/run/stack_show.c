@@ -5,6 +5,7 @@
  * A stack that is not whole says so, and why. The kernel follows frame pointers in a process. If
  * the code that makes the system call has none, nothing comes behind its first frame.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,23 +41,35 @@ int stacks_option(struct stack_options *o, int opt, const char *arg)
 	return 0;
 }
 
-/* Once all options are known. Returns 0, or EXIT_USAGE after having reported the error. */
-int stacks_check(const struct stack_options *o)
-{
-	if (o->depth && !o->kernel && !o->user)
-		return usage_error("--stack-depth is for --stack and --ustack");
-	return 0;
-}
-
 /* Frames that the kernel gives at most: the administrator may have lowered it. */
 uint32_t stack_kernel_limit(void)
 {
+	unsigned long nr = STACKS_MAX_DEPTH;
 	char line[32];
-	unsigned long nr = 0;
 
 	if (read_line("/proc/sys/kernel/perf_event_max_stack", line, sizeof(line)))
 		nr = strtoul(line, NULL, 10);
-	return nr && nr < STACKS_MAX_DEPTH ? nr : STACKS_MAX_DEPTH;
+	return nr < STACKS_MAX_DEPTH ? nr : STACKS_MAX_DEPTH;
+}
+
+/**
+ * stacks_check() - can these stacks be had?
+ * @o: all options are known
+ *
+ * Return: 0, or the exit code of an error that has been reported.
+ */
+int stacks_check(const struct stack_options *o)
+{
+	const struct problem p = {
+		.exit_code = EXIT_FAILED, .err = EINVAL, .reason = "no-stacks",
+		.remedy = "allow stacks: sysctl kernel.perf_event_max_stack=127",
+	};
+
+	if (o->depth && !o->kernel && !o->user)
+		return usage_error("--stack-depth is for --stack and --ustack");
+	if ((o->kernel || o->user) && !stack_kernel_limit())
+		return fail(&p, "the kernel gives no call stacks: kernel.perf_event_max_stack is 0");
+	return 0;
 }
 
 /**
