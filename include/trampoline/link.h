@@ -89,7 +89,8 @@ TRAMP_API int tramp_link__detach(struct tramp_link *link);
  * The same as tramp_link__detach() of each, but faster: the kernel's text is restored for many at
  * once.
  *
- * Return: 0, or the negative errno of the first that failed; the others are detached.
+ * Return: 0, or the negative errno of the first that failed, -EINVAL if it is NULL; the others are
+ * detached.
  */
 TRAMP_API int tramp_link__detach_many(struct tramp_link *const *links, size_t nr);
 

@@ -23,6 +23,8 @@ static char top[] = "/tmp/libtrampoline-links-XXXXXX";
 static char bpffs[sizeof(top) + 8];
 /* The errno with which the next system call on a link fails; 0: it does not. */
 static int fails;
+/* How many links were asked to detach. */
+static int detached;
 /* How often it says EAGAIN before. */
 static int again;
 
@@ -102,6 +104,7 @@ int __wrap_bpf_link_get_fd_by_id(__u32 id)
 int __wrap_bpf_link_detach(int fd)
 {
 	(void)fd;
+	detached++;
 	return result(0);
 }
 
@@ -196,6 +199,7 @@ static void test_open_by_id(void)
 static void test_detach(void)
 {
 	struct tramp_link *link[] = { new_link(1, "one"), new_link(2, "two") };
+	struct tramp_link *with_hole[] = { link[0], NULL, link[1] };
 
 	tramp_set_print(NULL);
 	CHECK_EQ(tramp_link__detach(link[0]), 0, "detach");
@@ -203,6 +207,10 @@ static void test_detach(void)
 	CHECK_EQ(tramp_link__detach_many(NULL, 2), -EINVAL, "no links");
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 	CHECK_EQ(tramp_link__detach_many(link, 2), 0, "one by one");
+	detached = 0;
+	CHECK_EQ(tramp_link__detach_many(with_hole, 3), -EINVAL, "one is NULL");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	CHECK_EQ(detached, 2, "the others");
 	fails = ENOENT;
 	CHECK_EQ(tramp_link__detach(link[1]), -ENOENT, "detach");
 	CHECK_ERROR(-ENOENT, TRAMP_LIB_SYSTEM);

@@ -176,8 +176,12 @@ static int detach_batch(struct tramp_link *const *links, size_t nr)
 
 	if (!fds)
 		return err;
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr && links[i]; i++)
 		fds[i] = links[i]->fd;
+	if (i < nr) {
+		free(fds);
+		return -EINVAL;
+	}
 	batch.fds = (uintptr_t)fds;
 	dev = libtramp_dev_try();
 	err = dev;
@@ -201,7 +205,7 @@ int tramp_link__detach_many(struct tramp_link *const *links, size_t nr)
 		part = nr - i < TRAMP_MAX_BATCH ? nr - i : TRAMP_MAX_BATCH;
 		if (part > 1 && !detach_batch(links + i, part))
 			continue;
-		/* An older module, a caller who may not open it, or a handle that is no link. */
+		/* An older module, one who may not open it, a handle that is no link, or NULL. */
 		for (k = i; k < i + part; k++) {
 			err = tramp_link__detach(links[k]);
 			if (err && !ret)
