@@ -279,7 +279,8 @@ static const struct tramp_arg *find_arg(const struct tramp_proto *proto, const c
 	for (i = 0; i < proto->nr_args; i++)
 		if (!strcmp(proto->args[i].name, name))
 			return &proto->args[i];
-	if (sscanf(name, "arg%u%c", &n, &end) == 1 && n >= 1 && n <= proto->nr_args)
+	/* No more digits than an unsigned int has place for. */
+	if (sscanf(name, "arg%4u%c", &n, &end) == 1 && n >= 1 && n <= proto->nr_args)
 		return &proto->args[n - 1];
 	for (i = 0; i < proto->nr_args; i++)
 		libtramp_nearest_try(&near, name, proto->args[i].name);
