@@ -186,6 +186,7 @@ static void test_counts(void)
 /* The links of a process that exits. */
 static void test_exit(void)
 {
+	int status;
 	pid_t pid;
 
 	setup();
@@ -194,7 +195,8 @@ static void test_exit(void)
 		must_attach(NR);
 		_exit(tramp_module().links != NR);
 	}
-	waitpid(pid, NULL, 0);
+	REQUIRE(waitpid(pid, &status, 0) == pid, "waitpid");
+	CHECK_EQ(status, 0, "the process had its links");
 	CHECK_EQ(tramp_module().links, 0, "links");
 	expect_hits(0, 0, "afterwards");
 	check_nothing_left();

@@ -121,6 +121,9 @@ static void step(const char *order, int at)
 	case 'A':
 		now.probe = attach_insn(OURS, bpf_program__fd(now.victim->progs.calls), form.probe,
 					flags, COOKIE);
+		probe_flush();
+		CHECK_EQ(attachment_query(&now.probe).mode,
+			 flags ? TRAMP_MODE_INT3 : TRAMP_MODE_JUMP, "%s: mode", order);
 		now.attached = true;
 		now.held = !now.whole_link && !now.part_link;
 		break;
