@@ -166,9 +166,6 @@ int tramp_place_locate(const struct tramp_probe_at *at, struct tramp_place *plac
 
 	lockdep_assert_held(&tramp_mutex);
 	err = resolve(at, place, why);
-	/* The module was live, and its notifier waits for tramp_mutex before it goes. */
-	if (!err && !at->addr && place->module)
-		err = tramp_text_unique(place->module, at->symbol, place->sym.start, why);
 	if (err)
 		return err;
 	place->entry = place->addr == place->entry_addr;

@@ -160,7 +160,7 @@ int tramp_slot_refuse_func_ip(const struct tramp_slot *slot, u64 addr, struct tr
 	else if (!prog->jited)
 		how = "is interpreted, and not looked through";
 	else if (!slot->unextended)
-		how = "is, or may get, extended (freplace) by a program that asks";
+		how = "is extended (freplace), or may be, by a program that asks";
 	return tramp_refuse(why, TRAMP_REASON_FUNC_IP, addr, "%s %s", prog->aux->name, how);
 }
 
