@@ -2,7 +2,7 @@
 /*
  * ftrace's table of direct calls, which others read without a lock (kernel/ftrace/room.c, site.c).
  * No entry of ours may be on its way to another table, nor freed at once by who takes it out. And
- * nobody may change it who walks records that can go meanwhile.
+ * it is not changed by a walk over records that may be freed meanwhile.
  */
 #include <errno.h>
 #include <stdio.h>

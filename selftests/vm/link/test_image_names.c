@@ -114,6 +114,8 @@ static void test_neighbours(void)
 	}
 	ktap_note("%u images of %u bytes; %u have one a piece further on", IMAGES,
 		  image[0].image_size, beside);
+	/* Without the byte behind them these would be beside each other. */
+	CHECK(beside, "no image is near another");
 	for (i = 0; i < IMAGES; i++)
 		expect_name(&image[i]);
 	for (i = 0; i < IMAGES; i++)
