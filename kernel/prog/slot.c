@@ -95,8 +95,11 @@ static bool count_as_array_member(struct bpf_prog *prog, int change)
 #endif
 }
 
-/* Wait for whoever is attaching an extension to one of the program's functions. */
-static bool wait_for_extensions(const struct bpf_prog *prog)
+/*
+ * Wait for whoever is attaching an extension to one of the program's functions. Returns 0,
+ * -EOPNOTSUPP where the kernel has no way, -ENOMEM.
+ */
+static int wait_for_extensions(const struct bpf_prog *prog)
 {
 	/* All zero: whoever finds the trampoline later fills in what it is for. */
 	struct bpf_attach_target_info info = {};
@@ -104,42 +107,49 @@ static bool wait_for_extensions(const struct bpf_prog *prog)
 	u32 i;
 
 	if (!tramp_ksyms.has_bpf_trampoline_get || !tramp_ksyms.has_bpf_trampoline_put)
-		return false;
+		return -EOPNOTSUPP;
 	for (i = 0; i < prog->aux->func_info_cnt; i++) {
 		tr = KSYM(bpf_trampoline_get)(
 			bpf_trampoline_compute_key(prog, NULL, prog->aux->func_info[i].type_id),
 			&info);
 		if (!tr)
-			return false;
+			return -ENOMEM;
 		KSYM(bpf_trampoline_put)(tr);
 	}
-	return true;
+	return 0;
 }
 
-static bool keep_unextended(struct bpf_prog *prog)
+/* Sets @unextended. Not to find it out for want of memory is the one error. */
+static int keep_unextended(struct bpf_prog *prog, bool *unextended)
 {
+	int err;
+
 	if (!prog->jited || !count_as_array_member(prog, 1))
-		return false;
-	if (wait_for_extensions(prog) && !tramp_prog_patched(prog))
-		return true;
-	count_as_array_member(prog, -1);
-	return false;
+		return 0;
+	err = wait_for_extensions(prog);
+	*unextended = !err && !tramp_prog_patched(prog);
+	if (!*unextended)
+		count_as_array_member(prog, -1);
+	return err == -ENOMEM ? err : 0;
 }
 
 /*
- * Find out how much images may leave out for a kprobe program. May sleep.
+ * Find out how much images may leave out for a kprobe program. May sleep. Returns 0 or -ENOMEM.
  *
  * Such a program has neither slots nor an address in front of its context. It runs with
  * preemption off on every kernel. From 6.6 on bpf_get_func_ip() looks into the run context,
- * and whatever a tail call reaches may call it.
+ * and whatever a tail call reaches may call it, or what has taken the program's place.
  */
-static void look_at_kprobe(struct tramp_slot *slot, struct bpf_prog *prog)
+static int look_at_kprobe(struct tramp_slot *slot, struct bpf_prog *prog)
 {
 	u32 keep = TRAMP_X86_CALL_COOKIE;
+	int err = keep_unextended(prog, &slot->unextended);
 
-	slot->unextended = keep_unextended(prog);
+	if (err)
+		return err;
 	slot->regs = slot->unextended ? tramp_scan_regs(prog) : TRAMP_X86_REGS_ALL;
-	slot->func_ip = (slot->call_flags & TRAMP_X86_CALL_IP) || !slot->unextended;
+	slot->func_ip = (slot->call_flags & TRAMP_X86_CALL_IP) || !prog->jited ||
+			(!slot->unextended && tramp_prog_patched(prog));
 	if (slot->func_ip)
 		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
 	/* One that was loaded for many functions has its own run context, with both in it. */
@@ -148,6 +158,7 @@ static void look_at_kprobe(struct tramp_slot *slot, struct bpf_prog *prog)
 		keep |= TRAMP_X86_CALL_MULTI | TRAMP_X86_CALL_IP;
 	}
 	slot->call_flags &= keep;
+	return 0;
 }
 
 int tramp_slot_refuse_func_ip(const struct tramp_slot *slot, u64 addr, struct tramp_refusal *why)
@@ -160,7 +171,7 @@ int tramp_slot_refuse_func_ip(const struct tramp_slot *slot, u64 addr, struct tr
 	else if (!prog->jited)
 		how = "is interpreted, and not looked through";
 	else if (!slot->unextended)
-		how = "is extended (freplace), or may be, by a program that asks";
+		how = "is extended (freplace), and the extension may ask";
 	return tramp_refuse(why, TRAMP_REASON_FUNC_IP, addr, "%s %s", prog->aux->name, how);
 }
 
@@ -172,21 +183,24 @@ struct tramp_slot *tramp_slot_alloc(struct bpf_prog *prog, struct tramp_counts *
 	if (!slot)
 		return NULL;
 	refcount_set(&slot->ref, 1);
+	refcount_inc(&counts->ref);
+	slot->counts = counts;
 	slot->cookie = cookie;
 	if (prog) {
 		bpf_prog_inc(prog);
 		slot->prog = prog;
 		slot->call_flags = tramp_scan_flags(prog);
 		if (is_kprobe(prog)) {
-			look_at_kprobe(slot, prog);
+			if (look_at_kprobe(slot, prog)) {
+				tramp_slot_put(slot);
+				return NULL;
+			}
 		} else if (!tramp_inline_guards() || tramp_prog_sleepable(prog)) {
 			/* On PREEMPT_RT any program may block on a lock: count those, too. */
 			slot->call_flags |= TRAMP_X86_CALL_GUARDED |
 					    TRAMP_X86_CALL_SLEEPABLE;
 		}
 	}
-	refcount_inc(&counts->ref);
-	slot->counts = counts;
 	return slot;
 }
 
