@@ -20,7 +20,8 @@ Goals:
   test-matrix  values, probes, returns, the demo, and the bytes of images on CPUs with other
                mitigations and with other preemption; K=6.12-cfi: with kCFI and FineIBT
   debug-kernel kernels with KASAN, lockdep and their like (6.1-debug, 6.12-debug), or with KASAN
-               alone (6.12-kasan), KCSAN (6.12-kcsan), gcov (6.1-gcov, 6.12-gcov) or kCFI and FineIBT (6.12-cfi, by clang):
+               alone (6.12-kasan), the others without it (6.12-lockdep), KCSAN (6.12-kcsan),
+               gcov (6.1-gcov, 6.12-gcov) or kCFI and FineIBT (6.12-cfi, by clang):
                those in K=, default 6.1-debug; a quarter of an hour each, once
   test-debug   the tests inside the guests, and the machines they boot, on these; an hour each
   test-coverage  the tests inside the guests, and which lines of the module they execute
