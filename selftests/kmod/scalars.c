@@ -27,6 +27,9 @@ static __always_inline u64 tt_namesake(u64 a)
 	return a + 1;
 }
 
+/* In front of the function of that name (shapes.c) among the module's symbols. */
+static u64 __used tt_shadowed = 1;
+
 TT_TARGET void tt_void0(void) { WRITE_ONCE(tt_void_sum, 0); }
 TT_TARGET int tt_int0(void) { return -12345; }
 TT_TARGET void tt_void1(u64 a) { WRITE_ONCE(tt_void_sum, M1(a)); }

@@ -93,6 +93,9 @@ TT_STATIC_TARGET struct tt_s16 tt_namesake(u64 a, u64 b, u64 c, u64 d, u64 e, u6
 /* One of two functions of that name (probe_targets.c), and the other has no ftrace site. */
 TT_STATIC_TARGET u64 tt_twin(u64 a) { return TT_COLD(tt_twin, a); }
 
+/* Data has this name, too (scalars.c). */
+TT_STATIC_TARGET u64 tt_shadowed(u64 a) { return a + 4; }
+
 /* A function of the kernel proper has this name too: libbpf, asked by name, takes that one. */
 TT_STATIC_TARGET u64 do_symlinkat(u64 a) { return TT_MIX(5, a); }
 

@@ -169,6 +169,10 @@ static void test_names(void)
 	names("ambiguous in a module", NAMES("tt_hot1\0trampoline_test:tt_twin"), -EINVAL,
 	      TRAMP_REASON_AMBIGUOUS, 1);
 	names("twice", NAMES("tt_hot1\0tt_hot1"), -EBUSY, TRAMP_REASON_ALREADY_ATTACHED, 1);
+	/* So it is found, although data has its name, too. */
+	names("with data of its name",
+	      NAMES("trampoline_test:tt_shadowed\0trampoline_test:tt_shadowed"), -EBUSY,
+	      TRAMP_REASON_ALREADY_ATTACHED, 1);
 	names("and with its module", NAMES("trampoline_test:tt_hot1\0tt_hot1"), -EBUSY,
 	      TRAMP_REASON_ALREADY_ATTACHED, 1);
 	names("data", NAMES("tt_hot1\0jiffies"), -ENOENT, TRAMP_REASON_NO_SUCH_FUNCTION, 1);
