@@ -8,12 +8,11 @@
  * debugfs, the module notifier, the workers). This is the lock order, written here only:
  *
  *	text/map.c's reading -> tramp_mutex
- *	released_mutex -> tramp_mutex					(link/release.c)
  *	tramp_mutex -> ftrace's direct_mutex -> ftrace_lock -> text_mutex
  *	tramp_mutex -> kprobe_mutex -> cpu_hotplug_lock -> text_mutex	(probes: text/text.c)
  *	tramp_mutex -> hold_mutex -> ftrace_lock			(ftrace/hold.c)
  *	tramp_mutex -> btf_module_mutex, pack_mutex, bpf_lock, a program's ext_mutex
- *	tramp_mutex -> tramp_retire_lock (a spinlock, innermost)
+ *	tramp_mutex -> tramp_retire_lock, released_lock (spinlocks, innermost; link/release.c)
  *
  * The hook (probe/kprobe_veto.c) and the int3 handler take no lock: they read the table of
  * probes under RCU.

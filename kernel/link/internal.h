@@ -5,6 +5,7 @@
 #ifndef TRAMP_LINK_INTERNAL_H
 #define TRAMP_LINK_INTERNAL_H
 
+#include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/refcount.h>
 #include <linux/task_work.h>
@@ -16,15 +17,17 @@
  * struct tramp_link - one attachment
  * @link: what the BPF core knows; @link.prog is the program
  * @ops: the kind of place
- * @users: the BPF core, the list of released links, and the task work that empties it
+ * @users: the BPF core, the list of released links, and the task work
  * @parted: taken off its place by a struct tramp_parting
- * @going: in that list, and when the last of these has gone in that of links to be freed
+ * @listed: in the list of released links
+ * @released: its node there, and where its taker keeps it
+ * @unused: when the last of @users has gone, in the list of links to be freed
  * @left: the task work
  * @busy: it is being detached, which may take some holds of tramp_mutex
  * @member: the program at its place, or where it was. Its counts outlive a change of program; its
  *	link_id is known before the core shows the id
  *
- * @member is protected by tramp_mutex.
+ * @member is protected by tramp_mutex, @listed by release.c's lock.
  */
 struct tramp_link {
 	struct bpf_link link;
@@ -32,7 +35,11 @@ struct tramp_link {
 	refcount_t users;
 	bool parted;
 	bool busy;
-	struct llist_node going;
+	bool listed;
+	union {
+		struct list_head released;
+		struct llist_node unused;
+	};
 	struct callback_head left;
 	struct tramp_member member;
 };

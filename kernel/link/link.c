@@ -102,7 +102,7 @@ void tramp_link_detach_member(struct tramp_link *link)
 
 void tramp_link_wait_detached(struct tramp_link *link)
 {
-	wait_event(detached, !READ_ONCE(link->busy));
+	wait_event_idle(detached, !READ_ONCE(link->busy));
 }
 
 static void detach_locked(struct tramp_link *link)

@@ -8,16 +8,20 @@
  * back in user space, or gone. A task work that is added meanwhile comes after all of the list.
  *
  * So release() detaches nothing: it puts the link into a list of ours and adds a task work. The
- * first of these task works detaches all links that are in the list then, those of other tasks
- * too; the others find it empty. So the syncs are for all of them, and still each close() returns
- * when its link is detached. Until then hits run the program, as they do while close() is under
- * way. A task work waits for another task that is at the list (released_mutex): that one may
- * have this one's link.
+ * first of these task works takes its own link off the list, and with it those behind it that can
+ * go together with it, be they other tasks'. So the syncs are for all of them. Until then hits run
+ * the program, as they do while close() is under way.
+ *
+ * Each close() returns when its link is detached, and none waits for all that others release.
+ * Links are taken off the list, and detached, with tramp_mutex held. So a later task work that gets
+ * the mutex finds its link detached. Or it finds it still attached: the one that took it let others
+ * have the mutex first. Then it detaches the link itself. Where a link of many functions is half
+ * detached it waits for the rest.
  *
  * A kernel thread has no such moment. It releases the links whose last pin was removed, after
  * unlink() has returned; and since 6.12 those of which a system call dropped the last reference.
- * It hands the list to the module's workqueue. Without task_work_add(), or in a task that cannot
- * take one any more, release() goes through the list itself.
+ * The module's workqueue goes through the list for it. Without task_work_add(), or in a task that
+ * cannot take one any more, release() does what the task work would do.
  *
  * A link's memory and the module. The BPF core keeps calling into a link through our ops and
  * has no idea of our module, so every link holds a reference to it. Neither release() nor
@@ -27,11 +31,13 @@
  * and drops the reference. Module exit flushes the queue. Then it waits one RCU-tasks grace period
  * for tasks that have been preempted in what they did last here (base/retire.c).
  */
+#include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/module.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/uaccess.h>
 #include "base/ksyms.h"
 #include "base/rights.h"
@@ -90,8 +96,9 @@ void tramp_parting_end(struct tramp_parting *p)
 
 /* Released by the core ---------------------------------------------------------- */
 
-static LLIST_HEAD(released);
-static DEFINE_MUTEX(released_mutex);	/* outside of tramp_mutex */
+/* The last one first, as the kernel goes through task works. */
+static LIST_HEAD(released);
+static DEFINE_SPINLOCK(released_lock);	/* links leave with tramp_mutex held, too */
 
 static LLIST_HEAD(unused);
 
@@ -99,7 +106,7 @@ static void free_unused(struct work_struct *work)
 {
 	struct tramp_link *link, *tmp;
 
-	llist_for_each_entry_safe(link, tmp, llist_del_all(&unused), going) {
+	llist_for_each_entry_safe(link, tmp, llist_del_all(&unused), unused) {
 		tramp_link_free(link);
 		module_put(THIS_MODULE);
 		cond_resched();
@@ -112,43 +119,97 @@ static void put_link(struct tramp_link *link)
 
 	if (!refcount_dec_and_test(&link->users))
 		return;
-	llist_add(&link->going, &unused);
+	llist_add(&link->unused, &unused);
 	tramp_retire_queue_work(&work);
 }
 
-/* Detach all links that were released; when it returns nobody else is at one of them either. */
-static void detach_released(void)
+static void list_released(struct tramp_link *link)
 {
-	struct tramp_link *link, *tmp;
-	struct tramp_parting p;
-	struct llist_node *all;
+	refcount_inc(&link->users);
+	spin_lock(&released_lock);
+	list_add(&link->released, &released);
+	link->listed = true;
+	spin_unlock(&released_lock);
+}
 
-	mutex_lock(&released_mutex);
-	all = llist_del_all(&released);
-	if (all) {
-		all = llist_reverse_order(all);
-		tramp_parting_begin(&p);
-		llist_for_each_entry(link, all, going)
-			tramp_parting_take(&p, link);
-		llist_for_each_entry(link, all, going)
-			tramp_link_forget(link);
-		tramp_parting_end(&p);
-		llist_for_each_entry_safe(link, tmp, all, going)
-			put_link(link);
+/* Off the list, and then it is @p's. */
+static void take_released(struct tramp_parting *p, struct tramp_link *link,
+			  struct list_head *taken)
+{
+	spin_lock(&released_lock);
+	link->listed = false;
+	list_move_tail(&link->released, taken);
+	spin_unlock(&released_lock);
+	tramp_parting_take(p, link);
+}
+
+/*
+ * The link that was released before @link, or last of all if that is NULL; or NULL. It stays where
+ * it is: tramp_mutex is held.
+ */
+static struct tramp_link *next_released(struct tramp_link *link)
+{
+	struct list_head *next;
+
+	lockdep_assert_held(&tramp_mutex);
+	spin_lock(&released_lock);
+	next = link ? link->released.next : released.next;
+	spin_unlock(&released_lock);
+	return next == &released ? NULL : list_entry(next, struct tramp_link, released);
+}
+
+/* Can @link go with those that wait in @p? If none does the mutex may have been dropped. */
+static bool joins(const struct tramp_parting *p, const struct tramp_link *link)
+{
+	return p->nr && link && p->ops == link->ops && tramp_link_is_attached(link) &&
+	       goes_together(link);
+}
+
+/*
+ * Detach @own, which the caller has a reference to, or the first of the list if it is NULL. Those
+ * behind it come along as far as they go together with it. Return: there was one in the list.
+ */
+static bool detach_released(struct tramp_link *own)
+{
+	struct tramp_link *link = own, *next, *tmp;
+	struct tramp_parting p;
+	LIST_HEAD(taken);
+	u32 nr = 0;
+
+	tramp_parting_begin(&p);
+	if (!own)
+		link = next_released(NULL);
+	if (link && link->listed) {
+		do {
+			next = next_released(link);
+			take_released(&p, link, &taken);
+			link = next;
+		} while (++nr < TRAMP_BATCH_MANY && joins(&p, link));
+	} else if (own) {
+		tramp_parting_take(&p, own);
+		tramp_link_forget(own);
 	}
-	mutex_unlock(&released_mutex);
+	list_for_each_entry(link, &taken, released)
+		tramp_link_forget(link);
+	tramp_parting_end(&p);
+	if (own)
+		tramp_link_wait_detached(own);
+	list_for_each_entry_safe(link, tmp, &taken, released)
+		put_link(link);
+	return nr;
 }
 
 static void released_work(struct work_struct *work)
 {
-	detach_released();
+	while (detach_released(NULL))
+		cond_resched();
 }
 
 static void left(struct callback_head *work)
 {
 	struct tramp_link *link = container_of(work, struct tramp_link, left);
 
-	detach_released();
+	detach_released(link);
 	put_link(link);
 }
 
@@ -169,12 +230,11 @@ void tramp_link_release(struct bpf_link *bpf_link)
 	static DECLARE_WORK(work, released_work);
 	struct tramp_link *link = tramp_to_link(bpf_link);
 
-	refcount_inc(&link->users);
-	llist_add(&link->going, &released);
+	list_released(link);
 	if (current->flags & PF_KTHREAD)
 		tramp_retire_queue_work(&work);
 	else if (!leave_to_task_work(link))
-		detach_released();
+		detach_released(link);
 }
 
 void tramp_link_dealloc(struct bpf_link *bpf_link)

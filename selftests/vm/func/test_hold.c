@@ -2,15 +2,18 @@
 /*
  * How long one who attaches many programs keeps others waiting: as many functions as can have
  * other programs beside an attachment of many, coming and going together. A thread asks for INFO
- * meanwhile, which waits for the same mutex (tramp_mutex).
+ * meanwhile, which waits for the same mutex (tramp_mutex). And a process that dies with many links
+ * keeps others' close() waiting for a turn of it, not for all of them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "fixture.h"
 #include "many.h"
@@ -320,9 +323,71 @@ static void test_links(void)
 		close(links[i]);
 }
 
+/* Links of a process that is killed, and functions of each. */
+#define DYING		32
+#define OF_DYING	512
+
+/* Has its links, says so and waits for its end. */
+static pid_t dying(void)
+{
+	int ready[2], i;
+	char byte;
+	pid_t pid;
+
+	REQUIRE(!pipe(ready), "pipe");
+	pid = fork();
+	REQUIRE(pid >= 0, "fork");
+	if (!pid) {
+		many = many_new();
+		memcpy(many->addrs, addrs, OF_DYING * sizeof(addrs[0]));
+		many->cmd.nr = OF_DYING;
+		for (i = 0; i < DYING; i++)
+			many_attach(many, bpf_program__fd(probe_skel->progs.nothing), 0);
+		if (write(ready[1], "r", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	REQUIRE(read(ready[0], &byte, 1) == 1, "the child could not attach");
+	close(ready[0]);
+	return pid;
+}
+
+/*
+ * Links of many functions go one by one. A close() meanwhile may come into the first turn and help
+ * with another.
+ */
+static void test_killed(void)
+{
+	uint64_t began, closing, ms, worst = 0, whole;
+	struct attachment one;
+	int closed = 0, status;
+	pid_t pid;
+
+	setup();
+	pid = dying();
+	one = attach_insn(OURS, item[0].prog_fd, item[0].addr, 0, 0);
+	began = now_ns();
+	REQUIRE(!kill(pid, SIGKILL), "kill");
+	while (!waitpid(pid, &status, WNOHANG)) {
+		closing = now_ns();
+		detach(&one);
+		ms = (now_ns() - closing) / 1000000;
+		worst = ms > worst ? ms : worst;
+		closed++;
+		one = attach_insn(OURS, item[0].prog_fd, item[0].addr, 0, 0);
+	}
+	whole = (now_ns() - began) / 1000000;
+	detach(&one);
+	ktap_note("%d closed in %lu ms, none in more than %lu ms", closed, whole, worst);
+	CHECK(WIFSIGNALED(status), "the child was not killed");
+	CHECK(closed > 1 && worst < whole / 3, "one took %lu of %lu ms", worst, whole);
+}
+
 static const struct ktap_test tests[] = {
 	{ "shared", test_shared, SHARED_SECONDS },
 	{ "links", test_links, LINKS_SECONDS },
+	{ "killed", test_killed, 200 },
 };
 
 KTAP_MAIN(tests)
