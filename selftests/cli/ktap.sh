@@ -7,8 +7,9 @@
 # A script sources this, lists its tests in $TESTS, defines t_NAME for each, and
 # ends with `ktap_main "$@"`. A test runs in a subshell: it fails by `fail`, is
 # left out by `skip`, and passes by reaching its end, whatever the status of its
-# last command. An optional function t_cleanup runs after each test, in a
-# subshell of its own, and may fail as well.
+# last command. A `fail` in a subshell of its own, or in a pipeline, fails it too,
+# even if nobody looks at that status. An optional
+# function t_cleanup runs after each test, in a subshell of its own, and may fail as well.
 #
 #	PROG --list		one name per line
 #	PROG [NAME...]		run all, or those
@@ -17,7 +18,7 @@
 
 fail() {
 	echo "# $*"
-	echo "$*" >>"$KTAP_WHY"
+	echo "$*" >>"$KTAP_WHY.failed"
 	exit 1
 }
 
@@ -28,6 +29,7 @@ skip() {
 
 # ktap_one NAME: runs a test; its status is 0, 1 or 4
 ktap_one() {
+	rm -f "$KTAP_WHY.failed"
 	: >"$KTAP_WHY"
 	(
 		"t_$1"
@@ -40,6 +42,8 @@ ktap_one() {
 			exit 0
 		) || ktap_rc=1
 	fi
+	# The status of a subshell, or of a pipeline, may be lost on its way.
+	[ ! -e "$KTAP_WHY.failed" ] || ktap_rc=1
 	return $ktap_rc
 }
 
@@ -86,13 +90,13 @@ ktap_main() {
 			ktap_skipped=$((ktap_skipped + 1))
 			;;
 		*)
-			ktap_why=$(head -n 1 "$KTAP_WHY")
+			ktap_why=$(head -n 1 "$KTAP_WHY.failed" 2>/dev/null)
 			echo "not ok $ktap_nr $ktap_name${ktap_why:+ # $ktap_why}"
 			ktap_failed=1
 			;;
 		esac
 	done
-	rm -f "$KTAP_WHY"
+	rm -f "$KTAP_WHY" "$KTAP_WHY.failed"
 	[ $ktap_failed = 0 ] || exit 1
 	[ $ktap_skipped -lt $ktap_nr ] || exit 4
 	exit 0
