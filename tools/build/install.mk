@@ -67,8 +67,10 @@ DKMS_SRC	= /usr/src/trampoline-$(VERSION)
 DKMS_FILES	= env DESTDIR='$(DESTDIR)' MANIFEST='$(DKMS_SRC)/.installed' tools/install-files
 BOOT		= tools/boot
 
-# Sources of the module where dkms looks for them, and nothing else.
+# Sources of the module where dkms looks for them, and nothing else. Those of a package stay; below
+# DESTDIR there are none.
 install-dkms:
+	$(Q)$(if $(DESTDIR),,tools/dkms --free $(VERSION))
 	$(call msg,INSTALL,$(DESTDIR)$(DKMS_SRC))
 	$(Q)find kernel include/uapi -type f \( -name '*.[ch]' -o -name Kbuild \) -printf '%h\n' | \
 		sort -u | while read -r dir; do \
