@@ -11,11 +11,6 @@ NATIVE_OBJS	= $(patsubst %.c,$(O)/%.o,$(wildcard selftests/native/*.c)) $(O)/sel
 
 UNIT_TESTS	+= $(NATIVE)
 
-$(O)/selftests/native/%.o: selftests/native/%.S
-	$(call msg,AS,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -g -c -o $@ $<
-
 $(NATIVE): $(NATIVE_OBJS)
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -pthread -fsanitize=undefined -o $@ $^ -lZydis

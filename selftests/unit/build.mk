@@ -20,11 +20,6 @@ UNIT_WRAP	= $(patsubst %,-Wl$(comma)--wrap=tramp_x86_%,emit_fentry emit_detour e
 
 $(UNIT_X86_CORE): OWN_CFLAGS += -fsanitize=undefined -fno-sanitize-recover=undefined
 
-$(O)/selftests/unit/%.o: selftests/unit/%.S
-	$(call msg,AS,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -g -c -o $@ $<
-
 $(UNIT_GOLDEN): selftests/unit/golden.txt
 $(UNIT_GOLDEN_TESTS): $(UNIT_GOLDEN)
 $(UNIT_GOLDEN_TESTS): UNIT_LDFLAGS = $(UNIT_WRAP)

@@ -10,7 +10,7 @@ HOST_TESTS	+= selftests/tools/test_vm selftests/tools/test_demo
 UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner selftests/tools/test_abi \
 		   selftests/tools/test_check selftests/tools/test_missing_lines selftests/tools/test_kbuild \
 		   selftests/tools/test_deps selftests/tools/test_install selftests/tools/test_deb \
-		   selftests/tools/test_ktap selftests/tools/test_kmod selftests/tools/test_kernel
+		   selftests/tools/test_ktap selftests/tools/test_kmod selftests/tools/test_make selftests/tools/test_kernel
 
 # Scripts: they look at what is there.
 selftests/tools/test_kbuild selftests/tools/test_deps: | $(O)/kernels/6.1/release $(O)/kernels/6.12/release

@@ -8,6 +8,12 @@ $(O)/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# Assembly, which includes headers as well.
+$(O)/%.o: %.S
+	$(call msg,AS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -g -MMD -MP -c -o $@ $<
+
 # Programs are CO-RE: one object for every kernel, compiled against the types
 # of the oldest.
 define bpf-object
