@@ -37,6 +37,14 @@ export O
 # Where fragments and tools look for the repository's root.
 ROOT	:= $(CURDIR)
 
+# To make a blank ends a name: rules would be for other files than those that are meant.
+ifneq ($(words $(CURDIR)),1)
+$(error the path of this tree has a blank: '$(CURDIR)'; move it to one without)
+endif
+ifneq ($(words $(O)),1)
+$(error O= is the build folder, one path without blanks, and not '$(O)')
+endif
+
 KERNELS		= 6.1 6.12 6.1-rt 6.12-rt
 # K= narrows modules and VM tests to one kernel (or a few), T= to one test.
 MODULE_KERNELS	= $(or $(K),$(KERNELS))
