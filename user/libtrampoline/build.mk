@@ -24,7 +24,7 @@ $(LT_OBJ) $(LT_PIC): OWN_CFLAGS += -fvisibility=hidden -I$(O)
 $(patsubst %,$(O)/$(LT)/attach/open.%,o pic.o): $(O)/$(LT)/attach/session_map.skel.h
 .SECONDARY: $(O)/$(LT)/attach/session_map.bpf.o
 
-$(O)/$(LT)/%.pic.o: $(LT)/%.c
+$(O)/$(LT)/%.pic.o: $(LT)/%.c $(O)/flags
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -MMD -MP -c -o $@ $<

@@ -22,6 +22,7 @@ $(O)/user/trampctl/run/many_run.o: $(O)/user/trampctl/run/many.skel.h
 $(patsubst %,$(O)/user/trampctl/cmd/%.o,count hist stack sums trace_many): \
 	$(O)/user/trampctl/run/many.skel.h
 $(TRAMPCTL_OBJ): OWN_CFLAGS += -D_GNU_SOURCE -I$(O) -DTRAMPCTL_VERSION='"$(VERSION)"'
+$(TRAMPCTL_OBJ): $(O)/version
 
 $(TRAMPCTL): $(TRAMPCTL_OBJ) $(LIBTRAMP_A)
 	$(call msg,LD,$@)
