@@ -163,11 +163,19 @@ static int tt_cmd_text(struct tt_file *f, char *args)
 	return 0;
 }
 
-static int tt_cmd_pages(struct tt_file *f)
+static int tt_cmd_pages(struct tt_file *f, char *args)
 {
+	char *planted = tt_word(&args);
 	struct tt_pages p;
+	int err;
 
-	tt_walk_pages(&p);
+	if (planted) {
+		err = tt_walk_planted(&p, !strcmp(planted, "aliased"));
+		if (err)
+			return err;
+	} else {
+		tt_walk_pages(&p);
+	}
 	tt_reply(f, "executable=%lu both=%lu aliased=%lu at=%#lx\n", p.executable, p.both,
 		 p.aliased, p.at);
 	return 0;
@@ -224,7 +232,7 @@ static int tt_command(struct tt_file *f, char *line)
 		return 0;
 	}
 	if (!strcmp(verb, "pages"))
-		return tt_cmd_pages(f);
+		return tt_cmd_pages(f, line);
 	if (!strcmp(verb, "hold"))
 		return tt_cmd_hold(f, line);
 	if (!strcmp(verb, "held")) {

@@ -29,6 +29,27 @@ static unsigned long alias(pte_t entry, unsigned int level, unsigned long addr)
 	return (unsigned long)__va(pfn << PAGE_SHIFT) + (addr & (page_level_size(level) - 1));
 }
 
+/* Of the module's data, so in the range that is walked. Nobody executes or writes it. */
+static u8 planted[PAGE_SIZE] __aligned(PAGE_SIZE);
+
+int tt_walk_planted(struct tt_pages *p, bool aliased)
+{
+	unsigned int level;
+	pte_t *pte = lookup_address((unsigned long)planted, &level);
+	pte_t was;
+
+	if (!pte || level != PG_LEVEL_4K)
+		return -EOPNOTSUPP;
+	was = READ_ONCE(*pte);
+	/* No CPU need see it. */
+	WRITE_ONCE(pte->pte, was.pte & ~(_PAGE_NX | (aliased ? _PAGE_RW : 0)));
+	tt_walk_pages(p);
+	WRITE_ONCE(pte->pte, was.pte);
+	if (p->at != (unsigned long)planted)
+		p->at = 0;
+	return 0;
+}
+
 void tt_walk_pages(struct tt_pages *p)
 {
 	unsigned long addr = __START_KERNEL_map, size;

@@ -43,6 +43,9 @@
  *   pages
  *	reply "executable=N both=N aliased=N at=ADDR", see struct tt_pages.
  *
+ *   pages both|aliased
+ *	the same with a page planted that is to be found; "at=0": another was. For one at a time.
+ *
  *   hold MODULE coming|live
  *	holds the next load of that module at that moment (loading.c), until this file says
  *	let_go or is closed. EBUSY: something is held already.
@@ -172,6 +175,11 @@ struct tt_pages {
 
 /* pages.c: may sleep. */
 void tt_walk_pages(struct tt_pages *pages);
+/*
+ * The same while a page of this module is executable. It is writable as well, or is so in the
+ * direct mapping (@aliased). @at is 0 if that page was not found. One at a time.
+ */
+int tt_walk_planted(struct tt_pages *pages, bool aliased);
 u64 tt_repeat(struct tt_target *t, const u64 *v, u64 n, u64 *different);
 int tt_context_init(void);
 void tt_context_exit(void);

@@ -28,11 +28,12 @@ struct pages {
 	unsigned long executable, both, aliased, at;
 };
 
-static struct pages walk(int fd)
+/* @planted: a page that is to be found, see selftests/kmod/trampoline_test.h */
+static struct pages walk(int fd, const char *planted)
 {
 	struct pages p;
 	char reply[128];
-	int err = tt_command(fd, reply, sizeof(reply), "pages");
+	int err = tt_command(fd, reply, sizeof(reply), "pages%s", planted);
 
 	REQUIRE(!err, "pages: %s", strerror(-err));
 	REQUIRE(sscanf(reply, "executable=%lu both=%lu aliased=%lu at=%lx", &p.executable, &p.both,
@@ -46,7 +47,7 @@ static void *walk_on(void *arg)
 	struct pages p;
 
 	while (!stop) {
-		p = walk(fd);
+		p = walk(fd, "");
 		CHECK_EQ(p.both, 0, "%s: writable and executable, at %#lx", step, p.at);
 		CHECK_EQ(p.aliased, 0, "%s: writable in the direct mapping, at %#lx", step, p.at);
 		most = p.executable > most ? p.executable : most;
@@ -157,7 +158,12 @@ static void test_write_exec(void)
 	dev = fixture_open("about pages of ours");
 	probe_setup();
 	record = FIXTURE_LOAD(record);
-	p = walk(dev);
+	p = walk(dev, " both");
+	CHECK(p.both == 1 && !p.aliased && p.at, "planted: %lu writable and executable", p.both);
+	p = walk(dev, " aliased");
+	CHECK(!p.both && p.aliased == 1 && p.at, "planted: %lu writable in the direct mapping",
+	      p.aliased);
+	p = walk(dev, "");
 	CHECK_EQ(p.both, 0, "before: writable and executable, at %#lx", p.at);
 	CHECK_EQ(p.aliased, 0, "before: writable in the direct mapping, at %#lx", p.at);
 	REQUIRE(p.executable > 1000, "only %lu pages are executable", p.executable);
