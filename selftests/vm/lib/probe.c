@@ -236,6 +236,26 @@ bool kprobe_becomes_jump(uint64_t addr, uint64_t ns)
 	return false;
 }
 
+/* The kernel says of a kprobe that it is a jump when it has queued it. So the text is looked at. */
+void kprobes_settle(void)
+{
+	int fd = tt_open(), tries = 1000 * time_scale();
+	uint64_t addr = form_named(fd, "tt_form_add_reg32_3").probe, hits, missed;
+	uint8_t byte = 0;
+	int32_t err;
+
+	/* The file has kprobes of its own. */
+	kprobes_on(fd, TT_KPROBE_COUNT, &addr, &err, 1);
+	REQUIRE(!err, "a kprobe of the kernel: %s", strerror(err));
+	while (byte != 0xe9 && tries--) {
+		usleep(10000);
+		text_read(fd, addr, &byte, 1);
+	}
+	CHECK(byte == 0xe9 || !kernel_is_debian(), "the kernel's kprobe is no jump");
+	kprobes_off(fd, &hits, &missed, NULL, 1);
+	close(fd);
+}
+
 int text_try(int fd, uint64_t addr, void *buf, uint64_t len)
 {
 	struct tt_text t = { .addr = addr, .len = len, .buf = (uintptr_t)buf };

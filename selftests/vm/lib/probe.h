@@ -74,6 +74,11 @@ void kprobes_off(int fd, uint64_t *hits, uint64_t *missed, uint64_t *regs, uint3
 /* Whether the kernel has made a jump of its kprobe at @addr; wait for it @ns at most. */
 bool kprobe_is_jump(uint64_t addr);
 bool kprobe_becomes_jump(uint64_t addr, uint64_t ns);
+/*
+ * Wait until the kernel's optimiser has been at all of its kprobes that are there now: one that
+ * comes behind them is a jump in the text. That fails the test if it takes more than 10 s.
+ */
+void kprobes_settle(void);
 /* Kernel memory as it is now; 0 or a negative errno. */
 int text_try(int fd, uint64_t addr, void *buf, uint64_t len);
 void text_read(int fd, uint64_t addr, void *buf, uint64_t len);

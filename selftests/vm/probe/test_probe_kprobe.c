@@ -200,7 +200,7 @@ static void test_idle_there(void)
 	p = attach_insn(OURS, prog, addr, 0, 0);
 	attachment_expect(&p, TRAMP_MODE_KPROBE, TRAMP_REASON_RCU_IDLE, "beside the kernel's");
 	CHECK(!kprobe_is_jump(addr), "the kernel's kprobe is a jump still");
-	usleep(200000);
+	kprobes_settle();
 	CHECK(!kprobe_is_jump(addr), "the kernel's kprobe is a jump again");
 	detach(&p);
 	kprobes_off(dev, &hits, &missed, NULL, 1);

@@ -134,8 +134,8 @@ static void test_on_jump(void)
 	expect("after all that was refused", true, false);
 	CHECK_EQ(by_tracefs(0), 0, "by tracefs, on our jump");
 	CHECK_EQ(kernel_on(0), 0, "on our jump");
-	/* As long as its optimiser needs. */
-	usleep(300000);
+	/* Its optimiser must leave it alone. */
+	kprobes_settle();
 	expect("with a kprobe on our jump", true, false);
 	CHECK_EQ(kernel_off(), TIMES, "hits of the kernel's");
 	expect("without it", true, false);
