@@ -58,6 +58,26 @@ static void expect_given_back(void)
 	CHECK(!calls_us(), "the handler still calls us without a probe");
 }
 
+/* When our module has looked whether to give it back. */
+#define LOOKS	100
+
+static struct attachment watch_looks(void)
+{
+	probe_skel->bss->counted[LOOKS] = 0;
+	return attach_return(KERNEL, prog, "idle_work", 0, LOOKS);
+}
+
+static void wait_for_look(struct attachment *watch)
+{
+	volatile __u64 *looks = &probe_skel->bss->counted[LOOKS];
+	int i;
+
+	for (i = 0; i < 300 * time_scale() && !*looks; i++)
+		usleep(100000);
+	CHECK(*looks, "nobody looks whether there is a probe");
+	detach(watch);
+}
+
 static struct attachment int3_probe(void)
 {
 	struct attachment p = attach_insn(OURS, prog, form.probe, TRAMP_ATTACH_F_NO_JUMP, 0);
@@ -90,7 +110,7 @@ static void on_trap(int sig)
 static void test_taken_and_given_back(void)
 {
 	struct tt_form_info other;
-	struct attachment p, q;
+	struct attachment p, q, watch;
 
 	setup();
 	expect_given_back();
@@ -110,11 +130,12 @@ static void test_taken_and_given_back(void)
 	detach(&p);
 	expect_given_back();
 	/* Again, before it has been given back. */
+	watch = watch_looks();
 	p = int3_probe();
 	detach(&p);
 	probe_flush();
 	p = int3_probe();
-	usleep(1500000);
+	wait_for_look(&watch);
 	CHECK(calls_us(), "given back while there is a probe");
 	expect_hits("the second time");
 	detach(&p);
