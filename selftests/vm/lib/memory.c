@@ -46,14 +46,19 @@ static void open_caches(struct memory *m)
 	char *text = read_file("/proc/slabinfo"), *rest = text, *line;
 
 	while ((line = strsep(&rest, "\n"))) {
-		struct slab_cache *c = &m->cache[m->nr_caches];
-		struct cache_files *f = &cache_files[m->nr_caches];
 		unsigned long active, total, size, at_once;
+		struct cache_files *f;
+		struct slab_cache *c;
+		char name[48];
 
-		if (m->nr_caches == MAX_CACHES || line[0] == '#' ||
-		    sscanf(line, "%47s %lu %lu %lu %lu", c->name, &active, &total, &size,
-			   &at_once) != 5)
+		if (line[0] == '#' || sscanf(line, "%47s %lu %lu %lu %lu", name, &active, &total,
+					     &size, &at_once) != 5)
 			continue;
+		/* One that is not measured could leak. */
+		REQUIRE(m->nr_caches < MAX_CACHES, "more than %d caches", MAX_CACHES);
+		c = &m->cache[m->nr_caches];
+		f = &cache_files[m->nr_caches];
+		strcpy(c->name, name);
 		c->size = size;
 		c->at_once = at_once;
 		f->shrink = open_cache_file(c->name, "shrink", O_WRONLY);
