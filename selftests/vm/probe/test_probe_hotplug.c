@@ -82,7 +82,7 @@ static void setup(void)
 
 static void test_hotplug(void)
 {
-	unsigned int attached = 0, jumps = 0, hit = 0;
+	unsigned int attached = 0, jumps = 0, hit = 0, flushed = 0, most = 0;
 	volatile unsigned int *times;
 	struct tt_reply right;
 	int i, round, status;
@@ -108,8 +108,13 @@ static void test_hotplug(void)
 			at[i] = attach_insn_try(OURS, prog, sample[i].addr, 0, i);
 			attached += !at[i].err;
 		}
-		if (round % 3)
+		if (round % 3) {
 			probe_flush();
+			/* The same ones each time. */
+			flushed = tramp_module().optimised;
+			most = most ?: flushed;
+			CHECK_EQ(flushed, most, "round %d: jumps", round);
+		}
 		probe_skel->bss->counted[STEPS] = 0;
 		r = tt_call(dev, "tt_steps n=100 77 40");
 		CHECK(r.result == right.result && !r.different, "a wrong result");
@@ -135,6 +140,8 @@ static void test_hotplug(void)
 	ktap_note("%u times off and on, %d rounds of %d places: %u attached, %u jumps, %u hit",
 		  *times, round, nr_places, attached, jumps, hit);
 	CHECK(hit > (unsigned int)round, "hardly one was hit");
+	CHECK_EQ(attached, round * nr_places, "attached");
+	CHECK(most > (unsigned int)nr_places / 2, "only %u of %d became jumps", most, nr_places);
 	for (i = 0; i < nr_places; i++)
 		CHECK(sample_unchanged(dev, &sample[i]), "place %d: bytes have changed", i);
 }

@@ -106,13 +106,16 @@ static void load(int fd, unsigned int round)
 /* ------------------------------------------------------------------ cycles -- */
 
 struct totals {
-	uint64_t attached, jumps, back;
+	uint64_t attached, jumps;
+	/* jumps in whose region somebody came, and those of them that were sent back at once */
+	uint64_t sent, back;
 };
 
 /* Some at random places, made jumps, sent back, taken away. */
 static void cycle(struct totals *t)
 {
 	struct attachment at[BATCH], inside;
+	struct tramp_query q;
 	int i, k;
 
 	for (i = 0; i < BATCH; i++) {
@@ -128,7 +131,8 @@ static void cycle(struct totals *t)
 	for (i = 0; i < BATCH; i++) {
 		if (at[i].err)
 			continue;
-		t->jumps += attachment_query(&at[i]).mode == TRAMP_MODE_JUMP;
+		q = attachment_query(&at[i]);
+		t->jumps += q.mode == TRAMP_MODE_JUMP;
 		/* Somebody in its region sends it back at once. */
 		if (rnd(&state) % 2)
 			continue;
@@ -137,7 +141,12 @@ static void cycle(struct totals *t)
 		inside = attach_insn_try(OURS, prog, place[k + 1 < nr_places ? k + 1 : k], 0,
 					 BATCH + i);
 		t->attached += !inside.err;
-		t->back += attachment_query(&at[i]).mode == TRAMP_MODE_INT3;
+		if (q.mode == TRAMP_MODE_JUMP && !inside.err &&
+		    inside.reply.func_addr > q.probe_addr &&
+		    inside.reply.func_addr < q.probe_addr + q.region_len) {
+			t->sent++;
+			t->back += attachment_query(&at[i]).mode == TRAMP_MODE_INT3;
+		}
 		detach(&inside);
 	}
 	if (rnd(&state) % 8 == 0) {
@@ -193,12 +202,14 @@ static void test_load(void)
 	while (t.attached < wanted)
 		cycle(&t);
 	callers_stop();
-	ktap_note("%lu attaches in %lu ms, %lu became jumps, %lu sent back", t.attached,
-		  (now_ns() - start) / 1000000, t.jumps, t.back);
+	ktap_note("%lu attaches in %lu ms, %lu became jumps, %lu of %lu sent back", t.attached,
+		  (now_ns() - start) / 1000000, t.jumps, t.back, t.sent);
 	probe_flush();
 	memory_measure(&after);
 	memory_compare(&before, &after, t.attached);
 	CHECK(t.jumps > t.attached / 5, "only %lu became jumps", t.jumps);
+	CHECK(t.sent > t.attached / 50, "only %lu jumps had somebody in their region", t.sent);
+	CHECK_EQ(t.back, t.sent, "sent back at once");
 
 	calls = tt_calls(dev, STEPS) - calls;
 	for (i = 0; i < 2; i++) {

@@ -260,13 +260,29 @@ static void test_under_hits(void)
 	expect_text("at the end");
 }
 
+/* Of @f's instructions, from @first up to @end, those whose region has no other one in it. */
+static uint32_t alone(uint32_t first, uint32_t end)
+{
+	uint32_t i, next, n = 0;
+
+	for (i = first; i < end; i++) {
+		if (f.insns[i].mode != TRAMP_MODE_JUMP)
+			continue;
+		for (next = i + 1; next < end && f.insns[next].mode == TRAMP_MODE_NONE; next++)
+			;
+		n += next == end || f.insns[i].offset + f.insns[i].region_len <=
+				    f.insns[next].offset;
+	}
+	return n;
+}
+
 /* Every instruction of the function: regions all over each other, and two programs at each. */
 static void test_dense(void)
 {
 	struct tramp_attach *all = calloc(PROBE_COUNTERS, sizeof(*all));
 	struct tramp_detach_batch d;
+	uint32_t i, end, jumps, nr = 0;
 	uint64_t result;
-	uint32_t i, nr = 0;
 	int32_t *links;
 
 	setup();
@@ -283,12 +299,17 @@ static void test_dense(void)
 		all[nr + 1].prog_fd = bpf_program__fd(probe_skel->progs.nothing);
 		nr += 2;
 	}
+	end = i;
 	REQUIRE(!attach_batch(all, nr), "item %u: %s", cmd.failed,
 		tramp_reason_name(cmd.refusal.reason));
 	for (i = 0; i < nr; i++)
 		links[i] = all[i].link_fd;
 	CHECK_EQ(run_long(3), result, "result");
 	probe_flush();
+	jumps = alone(2, end);
+	ktap_note("%u of %u probes are jumps", jumps, nr / 2);
+	CHECK_EQ(tramp_module().probes, nr / 2, "probes");
+	CHECK_EQ(tramp_module().optimised, jumps, "jumps");
 	CHECK_EQ(run_long(3), result, "result");
 	for (i = 0; i < nr; i += 2)
 		CHECK_EQ(probe_skel->bss->counted[i], 6, "probe %u", i);
