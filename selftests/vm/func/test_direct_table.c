@@ -173,16 +173,19 @@ static void test_not_freed(void)
 /*
  * An image takes another's place without modify_ftrace_direct(), which goes through ftrace's
  * records without its lock: those of a module that is unloaded may be freed meanwhile. Counted
- * by a kprobe of the kernel.
+ * by a kprobe of the kernel. The kernel's own second program does it, which shows that it counts.
  */
 static void test_not_modified(void)
 {
 	const char *name = "modify_ftrace_direct_multi";
 	uint64_t addr, hits, missed;
-	struct attachment second;
+	struct attachment second, own[2];
+	struct record *record;
 	int32_t err;
+	int i;
 
 	setup();
+	record = FIXTURE_LOAD(record);
 	if (!ksym_addr(name))
 		name = "modify_ftrace_direct";
 	addr = ksym_addr(name);
@@ -198,6 +201,17 @@ static void test_not_modified(void)
 	kprobes_off(dev, &hits, &missed, NULL, 1);
 	CHECK_EQ(hits + missed, 0, "calls of %s", name);
 	detach(&at[0]);
+
+	kprobes_on(dev, TT_KPROBE_COUNT, &addr, &err, 1);
+	REQUIRE(!err, "a kprobe at %s: %s", name, strerror(err));
+	for (i = 0; i < 2; i++)
+		own[i] = attach_func(KERNEL, prog_clone(record->progs.count_entry, "tt_hot0",
+							BPF_TRACE_FENTRY), NULL);
+	kprobes_off(dev, &hits, &missed, NULL, 1);
+	CHECK(hits, "the kernel calls %s as well, and it does not count", name);
+	for (i = 0; i < 2; i++)
+		detach(&own[i]);
+	record__destroy(record);
 	direct_table__destroy(skel);
 }
 

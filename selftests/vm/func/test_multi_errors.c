@@ -347,9 +347,12 @@ static void test_module(void)
 	many_detach(m);
 }
 
+static volatile bool other_is_back;
+
 static void *detach_other(void *link)
 {
 	CHECK_EQ(bpf_link_detach(*(int *)link), 0, "the first BPF_LINK_DETACH");
+	other_is_back = true;
 	return NULL;
 }
 
@@ -372,6 +375,7 @@ static void test_detached_twice(void)
 	pthread_t other;
 	uint64_t begin;
 	int before, n;
+	bool late;
 
 	setup();
 	before = enabled_functions();
@@ -383,7 +387,9 @@ static void test_detached_twice(void)
 	while (tramp_query_link(m->cmd.link_id).mode != TRAMP_MODE_NONE)
 		usleep(1000);
 	begin = now_ns();
+	late = other_is_back;
 	CHECK_EQ(bpf_link_detach(m->cmd.link_fd), 0, "the second BPF_LINK_DETACH");
+	CHECK(!late, "the first was over before the second one began");
 	ktap_note("waited %lu ms", (now_ns() - begin) / 1000000);
 	/* ftrace is kept switched on by one more, for a second. */
 	n = enabled_functions() - before;

@@ -408,6 +408,7 @@ static void test_load_one(void)
 			come(i);
 	}
 	callers_stop();
+	CHECK(rounds_done * PER_ROUND > 1000, "only %u rounds", (unsigned int)rounds_done);
 	CHECK_EQ(skel->bss->counted[SHARE_FENTRY], rounds_done * PER_ROUND, "entries");
 	CHECK_EQ(skel->bss->counted[SHARE_FEXIT], rounds_done * PER_ROUND, "exits");
 	CHECK_EQ(skel->bss->wrong, 0, "something wrong seen");
