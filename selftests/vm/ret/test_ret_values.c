@@ -279,10 +279,12 @@ static void test_order(void)
 /* A program runs once a return, by the exit image or by a rethook. */
 static void test_once(void)
 {
+	const __u64 *counted;
 	struct attachment hold, p[2];
 	int prog[2], i;
 
 	setup("about our own links");
+	counted = probe_skel->bss->counted;
 	prog[0] = prog_fd(probe_skel->progs.count);
 	prog[1] = prog_fd(probe_skel->progs.count_too);
 	hold = hold_site("tt_hot3");
@@ -291,8 +293,16 @@ static void test_once(void)
 	p[1] = attach_return(OURS, prog[1], "tt_hot3", 0, 2);
 	CHECK_EQ(attachment_query(&p[0]).mode, TRAMP_MODE_RETHOOK, "the first");
 	CHECK_EQ(attachment_query(&p[1]).mode, TRAMP_MODE_DIRECT, "the second");
+	tt_call(dev, "tt_hot3 n=5 1");
+	CHECK_EQ(counted[1], 5, "the first program");
+	CHECK_EQ(counted[2 + PROBE_COUNTERS / 2], 5, "the second program");
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(bpf_link_update(p[i].fd, prog[!i], NULL), -EBUSY, "update of link %d", i);
+	tt_call(dev, "tt_hot3 n=3 1");
+	CHECK_EQ(counted[1], 8, "the first program, still there");
+	CHECK_EQ(counted[2 + PROBE_COUNTERS / 2], 8, "the second program, still there");
+	CHECK_EQ(counted[2], 0, "the first program, by the second link");
+	CHECK_EQ(counted[1 + PROBE_COUNTERS / 2], 0, "the second program, by the first link");
 	for (i = 0; i < 2; i++)
 		detach(&p[i]);
 }
