@@ -492,6 +492,7 @@ static void test_replaced_asleep(void)
 	tramp_link__destroy(attach(entry_for("tt_sleep"), 3));
 	goes = attach(prog_clone(skel->progs.count_exit, "tt_sleep", BPF_TRACE_FEXIT), 4);
 	sleep(1);
+	CHECK(tramp_module().retiring, "no image waits for the sleeper");
 	wake(thread);
 	q = tramp_query_link(tramp_link__id(stays));
 	CHECK_EQ(skel->bss->counted[1], q.hits, "hits of the program that stayed");
