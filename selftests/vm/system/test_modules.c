@@ -269,12 +269,16 @@ static void test_target_module_reloaded(void)
 }
 
 static volatile bool enough;
+/* How often the tracer has come. */
+static volatile unsigned int came;
 
 static void *trace_now_and_then(void *arg)
 {
-	while (!enough)
-		CHECK(!write_file(TRACING "current_tracer", "function") &&
-		      !write_file(TRACING "current_tracer", "nop"), "the function tracer");
+	while (!enough) {
+		CHECK(!write_file(TRACING "current_tracer", "function"), "the function tracer");
+		came++;
+		CHECK(!write_file(TRACING "current_tracer", "nop"), "no tracer");
+	}
 	return arg;
 }
 
@@ -284,7 +288,9 @@ static void *trace_now_and_then(void *arg)
  */
 static void test_load_under_tracer(void)
 {
+	unsigned int before, meanwhile = 0;
 	pthread_t tracer;
+	char *filter;
 	int i, err;
 
 	setup();
@@ -294,9 +300,16 @@ static void test_load_under_tracer(void)
 		err = ownmod_unload("trampoline", 300);
 		CHECK(!err, "round %d: unloading: %s", i, strerror(-err));
 		CHECK(!write_file(TRACING "set_ftrace_filter", ":mod:trampoline"), "the filter");
+		before = came;
 		err = module_load(TRAMPOLINE_KO);
+		meanwhile += came - before;
 		CHECK(!err, "round %d: loading: %s", i, strerror(-err));
+		filter = read_file(TRACING "set_ftrace_filter");
+		CHECK(strstr(filter, "[trampoline]"), "round %d: the tracer is not at ours", i);
+		free(filter);
 	}
+	ktap_note("the tracer came %u times while it was loaded %d times", meanwhile, i);
+	CHECK(meanwhile, "no tracer came while it was loaded");
 	enough = true;
 	pthread_join(tracer, NULL);
 	write_file(TRACING "set_ftrace_filter", "\n");
