@@ -252,8 +252,10 @@ static void helpers(void)
 			probe_flush();
 			p = attach(form, addr, 0);
 			REQUIRE(!p.err, "tt_hot0: %s", strerror(-p.err));
-			if (form == OUR_JUMP)
+			if (form == OUR_JUMP) {
 				probe_flush();
+				attachment_expect(&p, TRAMP_MODE_JUMP, 0, "tt_hot0");
+			}
 			tidy();
 			renew_seed();
 			signals = 0;
@@ -467,6 +469,7 @@ static void ring_buffer(void)
 			  locked[form]);
 	CHECK(locked[OUR_INT3] > 5, "the lock is held at %u instructions", locked[OUR_INT3]);
 	note_total();
+	CHECK(total.jumps > total.hit / 2, "only %u of %u became jumps", total.jumps, total.hit);
 	free(syms);
 	finish();
 }
