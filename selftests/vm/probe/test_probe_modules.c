@@ -279,13 +279,40 @@ static void test_unload(void)
 	}
 }
 
+/* How many of @n are what they become in the end, and how many wait for that. */
+static void count_states(const struct attachment *at, int n, int *jumps, int *wait)
+{
+	struct tramp_query q;
+
+	*jumps = *wait = 0;
+	while (n--) {
+		q = attachment_query(&at[n]);
+		*jumps += q.mode == TRAMP_MODE_JUMP;
+		*wait += q.mode_reason == TRAMP_REASON_OPT_PENDING;
+	}
+}
+
+/* At how many of them the text is not what it was yet: a jump, or an int3. */
+static int not_restored(const uint64_t *where, int n)
+{
+	uint8_t byte;
+	int left = 0;
+
+	while (n--) {
+		text_read(dev, where[n], &byte, 1);
+		left += byte == 0xe9 || byte == 0xcc;
+	}
+	return left;
+}
+
 /* Unloaded when the optimiser has work to do there, of either sort. */
 static void test_pending(void)
 {
 	struct probe_func f;
 	struct attachment at[64];
 	uint32_t i;
-	int round, n;
+	int round, n, jumps, wait, waited = 0, left = 0;
+	uint64_t where[64];
 
 	setup();
 	probe_many_files();
@@ -299,15 +326,25 @@ static void test_pending(void)
 		/* Waiting to become jumps; jumps; waiting to be restored. */
 		if (round % 3)
 			probe_flush();
-		if (round % 3 == 2)
+		count_states(at, n, &jumps, &wait);
+		CHECK_EQ(round % 3 ? jumps : jumps + wait, 64, "round %d: jumps", round);
+		waited += wait;
+		for (i = 0; i < 64; i++)
+			where[i] = at[i].reply.func_addr;
+		if (round % 3 == 2) {
 			while (n)
 				detach(&at[--n]);
+			left += not_restored(where, 64);
+		}
 		unload();
 		while (n)
 			detach(&at[--n]);
 		find_places();
 		CHECK_EQ(tt_call(dev, "tt_long n=10 5").different, 0, "results");
 	}
+	ktap_note("%d waited to become jumps, %d to be restored", waited, left);
+	CHECK(waited, "no probe waited to become a jump");
+	CHECK(left, "no jump waited to be restored");
 }
 
 /* By name: the module named, any module, and no module any more. */
