@@ -62,13 +62,32 @@ static struct {
 /* As many are attached and detached while the surrounding is there: it makes that slow. */
 #define UNDER	50
 
+/* One is refused where no int3 may be, and for nothing else. */
+static void expect_refused(const struct attachment *a, uint64_t addr)
+{
+	uint32_t reason = a->reply.refusal.reason;
+	bool never = reason == TRAMP_REASON_BLACKLISTED || reason == TRAMP_REASON_NOTRACE ||
+		     reason == TRAMP_REASON_RESERVED;
+	/* Only a kprobe of the kernel could be there. */
+	bool no_int3 = reason == TRAMP_REASON_RCU_IDLE || reason == TRAMP_REASON_INSN_FIXED;
+	char name[128];
+
+	CHECK(how == KERNEL ? a->err == -EINVAL : (a->err == -EINVAL && never) ||
+						  (a->err == -EOPNOTSUPP && no_int3),
+	      "%s: %s, %s %s", ksym_name(addr, name, sizeof(name)), strerror(-a->err),
+	      tramp_reason_name(reason), a->reply.refusal.detail);
+}
+
 static void attach_all(struct attachment *probe, const uint64_t *addr, int n)
 {
 	int i;
 
 	for (i = 0; i < n; i++) {
 		probe[i] = attach_insn_try(how, prog, addr[i], ONLY_INT3, 0);
-		total.attached += !probe[i].err;
+		if (probe[i].err)
+			expect_refused(&probe[i], addr[i]);
+		else
+			total.attached++;
 	}
 }
 
@@ -333,7 +352,9 @@ static void check_in_trampolines(void)
 		if (!addr)
 			continue;
 		p = attach_insn_try(OURS, prog, behind_entry(dev, addr), ONLY_INT3, 0);
-		REQUIRE(p.err, "an int3 in %s()", in_trampolines[i]);
+		REQUIRE(p.err == -EINVAL && p.reply.refusal.reason == TRAMP_REASON_BLACKLISTED,
+			"an int3 in %s(): %s, %s", in_trampolines[i], strerror(-p.err),
+			tramp_reason_name(p.reply.refusal.reason));
 	}
 }
 
