@@ -70,6 +70,18 @@ static struct hold *find_held(void)
 	return NULL;
 }
 
+/*
+ * Somebody holds the module, or it is not going. From here on rmmod is refused. If it were on its
+ * way already it would never end.
+ */
+static void stay(void)
+{
+	lockdep_assert_held(&hold_mutex);
+	if (!stays)
+		__module_get(THIS_MODULE);
+	stays = true;
+}
+
 static int hold(struct tramp_refusal *why)
 {
 	struct hold *h = holds[0].held ? &holds[1] : &holds[0];
@@ -85,6 +97,9 @@ static int hold(struct tramp_refusal *why)
 		h->filtered = true;
 		err = register_ftrace_function(&h->ops);
 	}
+	/* ftrace has shut down over it, and keeps its trampoline. */
+	if (err && (h->ops.flags & FTRACE_OPS_FL_ENABLED))
+		stay();
 	if (err == -ENOMEM)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	/* EBUSY: it is off. ENODEV: it has shut down. */
@@ -105,19 +120,9 @@ int tramp_ftrace_hold(struct tramp_refusal *why)
 	return err;
 }
 
-/* Somebody holds the module, or it is not going. */
-static void stay(void)
-{
-	lockdep_assert_held(&hold_mutex);
-	if (!stays)
-		__module_get(THIS_MODULE);
-	stays = true;
-}
-
 /*
  * With a permanent ops there, ftrace is off only if it has shut down. Then the ops stays, and the
- * module with it. That is so from here on, where the caller holds the module: rmmod is refused. A
- * second later it might be on its way already, and would never end.
+ * module with it. A second later rmmod might be on its way.
  */
 void tramp_ftrace_release(void)
 {

@@ -122,6 +122,7 @@ struct tt_addrs {
 #define TT_KPROBE_COUNT		0	/* only count */
 #define TT_KPROBE_CALL		1	/* call tt_hot3() from the handler, as in an NMI */
 #define TT_KPROBE_NO_JUMP	2	/* have a post handler, so that it is not optimised */
+#define TT_KPROBE_KILL		3	/* shut ftrace down, for good */
 
 /**
  * struct tt_text - TEXT: kernel memory as it is

@@ -48,13 +48,19 @@ static void *__nocfi tt_symbol(const char *name)
 	return addr;
 }
 
+static void (*ftrace_kill_found)(void);
+
+static bool find_ftrace_kill(void)
+{
+	ftrace_kill_found = tt_symbol("ftrace_kill");
+	return ftrace_kill_found;
+}
+
 int __nocfi tt_ftrace_kill(void)
 {
-	void (*kill)(void) = tt_symbol("ftrace_kill");
-
-	if (!kill)
+	if (!find_ftrace_kill())
 		return -ENOENT;
-	kill();
+	ftrace_kill_found();
 	return 0;
 }
 
@@ -256,6 +262,15 @@ static int tt_call_hit(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
+static int __nocfi tt_kill_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct tt_kprobe *k = container_of(kp, struct tt_kprobe, kp);
+
+	atomic64_inc(&k->hits);
+	ftrace_kill_found();
+	return 0;
+}
+
 static void tt_after_hit(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -286,6 +301,8 @@ long tt_kprobes_on(struct tt_kprobes **on, void __user *arg, const u32 *gate)
 
 	if (*on)
 		return -EBUSY;
+	if (!find_ftrace_kill())
+		return -ENOENT;
 	err = tt_take_addrs(&a, arg, &addrs, &results);
 	if (err)
 		goto out;
@@ -303,7 +320,8 @@ long tt_kprobes_on(struct tt_kprobes **on, void __user *arg, const u32 *gate)
 
 		k->kps[i].gate = gate;
 		kp->addr = (void *)(unsigned long)addrs[i];
-		kp->pre_handler = a.what == TT_KPROBE_CALL ? tt_call_hit : tt_count_hit;
+		kp->pre_handler = a.what == TT_KPROBE_CALL ? tt_call_hit :
+				  a.what == TT_KPROBE_KILL ? tt_kill_hit : tt_count_hit;
 		if (a.what == TT_KPROBE_NO_JUMP)
 			kp->post_handler = tt_after_hit;
 		results[i] = -register_kprobe(kp);

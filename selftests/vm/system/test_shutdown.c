@@ -6,7 +6,7 @@
  *
  * Programs that are attached go on; nothing new comes. A program that is detached does not run
  * any more, although the function's call to us stays. The module, which that call leads into,
- * stays too.
+ * stays too. So it is where ftrace finds that out in the middle of what we ask of it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -319,12 +319,49 @@ static void test_kprobes_memory(void)
 	CHECK_EQ(module_unload("trampoline"), -EWOULDBLOCK, "the kernel has a kprobe of ours");
 }
 
+/* ---------------------------------------------------------------- halfway --- */
+
+/*
+ * ftrace shuts down when it is about to write what the module has asked for, which keeps it on. The
+ * text is written all the same, and nobody takes the call in it back. The attachment that wanted
+ * that is refused.
+ */
+static void test_halfway(void)
+{
+	uint64_t addr = ksym_addr("arch_ftrace_update_code"), hits = 0, missed, result;
+	struct tramp_attach want = { .symbol = "tt_hot3" };
+	struct attachment a;
+	int32_t err;
+
+	setup_probes();
+	REQUIRE(addr, "no arch_ftrace_update_code()");
+	result = tt_call(dev, "tt_hot3 n=10 1").result;
+	a = attach_want(prog, &want);
+	attachment_expect(&a, TRAMP_MODE_DIRECT, 0, "tt_hot3");
+	detach(&a);
+	/* The module keeps it on for a second more. */
+	sleep(3);
+	kprobes_on(dev, TT_KPROBE_KILL, &addr, &err, 1);
+	REQUIRE(!err, "a kprobe of the kernel: %s", strerror(err));
+	a = attach_want(prog, &want);
+	kprobes_off(dev, &hits, &missed, NULL, 1);
+	CHECK(hits, "ftrace has not been asked");
+	CHECK_EQ(a.err, -ENODEV, "%s", strerror(-a.err));
+	CHECK_EQ(a.reply.refusal.reason, TRAMP_REASON_FTRACE_DISABLED, "%s",
+		 tramp_reason_name(a.reply.refusal.reason));
+	CHECK_EQ(tramp_module().links, 0, "links");
+	tramp_device_close();
+	CHECK_EQ(module_unload("trampoline"), -EWOULDBLOCK, "unloading");
+	CHECK_EQ(tt_call(dev, "tt_hot3 n=10 1").result, result, "result");
+}
+
 static const struct ktap_test tests[] = {
 	{ "functions", test_functions, 200 },
 	{ "instructions", test_instructions, 200 },
 	{ "unloading", test_unloading, 200 },
 	{ "kprobes", test_kprobes, 200 },
 	{ "kprobes_memory", test_kprobes_memory, 200 },
+	{ "halfway", test_halfway, 200 },
 };
 
 KTAP_MAIN(tests)
