@@ -65,6 +65,8 @@ int probe_clone(const struct bpf_program *prog);
 struct tt_form_info form_named(int fd, const char *name);
 /* Run a form with inputs that follow from @seed; returns what its registers come to, mixed. */
 uint64_t form_run(int fd, uint32_t index, uint32_t times, uint64_t seed);
+/* The same but for r10 and r11, which something at the entry need not keep. */
+uint64_t form_run_entry(int fd, uint32_t index, uint32_t times, uint64_t seed);
 /* Asks the kernel's kprobes about addresses; errnos (positive) in @results. */
 void judge(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, uint32_t nr);
 /* Kernel kprobes that count. */
