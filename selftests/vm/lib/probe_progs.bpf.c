@@ -150,3 +150,13 @@ int recurse(struct pt_regs *ctx)
 	bpf_map_delete_elem(&recursed, &key);
 	return 0;
 }
+
+/* Comes to what recurse may be attached to, in no system call of a map's: see test_itself. */
+SEC("syscall")
+int delete_recursed(void *ctx)
+{
+	__u32 key = 0;
+
+	bpf_map_delete_elem(&recursed, &key);
+	return 0;
+}
