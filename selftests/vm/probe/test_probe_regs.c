@@ -484,19 +484,23 @@ static void test_few(void)
 	for (jump = 0; jump < 2; jump++) {
 		uint32_t flags = jump ? 0 : TRAMP_ATTACH_F_NO_JUMP;
 
+		memset(probe_skel->bss->seen, 0, 2 * sizeof(probe_skel->bss->seen[0]));
 		/* Alone, then beside one that reads them all. */
 		p[0] = attach_insn(OURS, bpf_program__fd(probe_skel->progs.regs_few),
 				   forms[form].probe, flags, 0);
 		probe_flush();
 		run_form(&run, form, 3);
 		few = probe_skel->bss->seen[0];
-		CHECK_EQ(few.regs[14], probe_skel->bss->seen[0].regs[14], "di");
+		CHECK_EQ(few.hits, TIMES, "hits, alone");
+		memset(&probe_skel->bss->seen[0], 0, sizeof(few));
 		p[1] = attach_insn(OURS, bpf_program__fd(probe_skel->progs.regs_all),
 				   forms[form].probe, flags, 1);
 		probe_flush();
 		run_form(&run, form, 3);
 		compare_run(&run, plain_of(form, 3), "few");
 		all = probe_skel->bss->seen[1];
+		CHECK_EQ(probe_skel->bss->seen[0].hits, TIMES, "hits, beside another");
+		CHECK_EQ(all.hits, TIMES, "hits of the one that reads all");
 		for (i = 0; i < 3; i++) {
 			CHECK(asked[i] == REG_SP || few.regs[asked[i]] == all.regs[asked[i]],
 			      "%s is %#llx for few, %#llx for all", reg_name[asked[i]],
