@@ -36,7 +36,7 @@ static bool is_there(const char *func)
 }
 
 /* Reasons against programs of tracing type; 0 where BTF does not know the function. */
-static void explain(const char *func, uint32_t *entry, uint32_t *exit)
+static int explain(const char *func, uint32_t *entry, uint32_t *exit)
 {
 	struct tramp_explain ex = { .size = sizeof(ex) };
 	int err;
@@ -47,6 +47,7 @@ static void explain(const char *func, uint32_t *entry, uint32_t *exit)
 	*exit = err ? 0 : ex.fexit_reason;
 	if (err)
 		ktap_note("%s: %s", func, tramp_reason_name(ex.refusal.reason));
+	return err ? -errno : 0;
 }
 
 static uint32_t reason_at(uint64_t addr)
@@ -136,7 +137,7 @@ static void test_guards(void)
 	for (i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++) {
 		if (!is_there(funcs[i]))
 			continue;
-		explain(funcs[i], &entry, &exit);
+		CHECK_EQ(explain(funcs[i], &entry, &exit), 0, "EXPLAIN of %s", funcs[i]);
 		EXPECT(entry, want, funcs[i], "fentry");
 		if (ksym_addr("lock_acquire")) {
 			EXPECT(reason_at(ksym_addr(funcs[i])), want, funcs[i], "entry");
