@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <linux/types.h>
@@ -114,6 +115,13 @@ static void counted_calls(int n)
 	CHECK_EQ(counted[COUNT_EXIT] - before[1], n, "counted calls at exit");
 }
 
+/* How far the waves have come; a child shares it. */
+struct progress {
+	unsigned long attached, detached;
+};
+static struct progress own_progress;
+static volatile struct progress *progress = &own_progress;
+
 /* One wave up to @top programs and down to none: @top cycles, and 2 counted ones. */
 static int wave(int round, int top)
 {
@@ -121,12 +129,16 @@ static int wave(int round, int top)
 	struct attachment a[MAX_PROGS];
 	int i;
 
-	for (i = 0; i < top; i++)
+	for (i = 0; i < top; i++) {
 		a[i] = attach_func(OURS, progs[t][i], &(uint64_t){ i });
+		progress->attached++;
+	}
 	counted_calls(20 + round % 13);
 	/* Down in another order: oldest first, newest first, by turns. */
-	for (i = 0; i < top; i++)
+	for (i = 0; i < top; i++) {
 		detach(&a[round % 3 ? i : top - 1 - i]);
+		progress->detached++;
+	}
 	return top + 2;
 }
 
@@ -331,27 +343,44 @@ static void test_random(void)
 
 static void test_killed_at_random(void)
 {
+	unsigned int at_work = 0, with_links = 0;
+	uint64_t wave_us;
 	int round, status;
 
 	setup();
+	progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(progress != MAP_FAILED, "memory");
 	load_programs();
 	callers_start(load);
+	wave_us = now_ns();
+	wave(0, 6);
+	wave_us = (now_ns() - wave_us) / 1000;
+	/* Killed within a wave, however long one takes on a machine so busy. */
 	for (round = 0; round < 40; round++) {
-		pid_t pid = fork();
+		pid_t pid;
 
+		progress->attached = 0;
+		progress->detached = 0;
+		pid = fork();
 		REQUIRE(pid >= 0, "fork");
 		if (!pid) {
 			while (!ktap_failures())
 				wave(0, 6);
 			_exit(1);
 		}
-		usleep(20000 + round * 7919 % 100 * 1000);
+		usleep(20000 + round * 7919 % 100 * wave_us / 100);
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
+		at_work += progress->attached > 0;
+		with_links += progress->attached > progress->detached;
 		CHECK(WIFSIGNALED(status), "the child ended by itself: %#x", status);
 		CHECK_EQ(tramp_module().links, 0, "links of a dead process");
 	}
 	callers_stop();
+	ktap_note("a wave takes %lu us; %u of %d had attached something, %u had links", wave_us,
+		  at_work, round, with_links);
+	CHECK(with_links > 10, "%u were killed with links", with_links);
 }
 
 static const struct ktap_test tests[] = {
