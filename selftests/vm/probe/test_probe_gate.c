@@ -230,14 +230,13 @@ static void plant(const struct gate *g, const char *name)
 {
 	struct walk w;
 
-	if (!ksym_addr(name))
-		return;
+	REQUIRE(ksym_addr(name), "there is no %s", name);
 	planted = name;
 	walk(g, &w);
 	planted = NULL;
-	CHECK(w.holes == 1 && !strcmp(w.found, name), "%s: %u holes, not 1 in %s", g->name, w.holes,
-	      name);
-	ktap_note("%s without %s: found", g->name, name);
+	if (CHECK(w.holes == 1 && !strcmp(w.found, name), "%s: %u holes, not 1 in %s", g->name,
+		  w.holes, name))
+		ktap_note("%s without %s: found", g->name, name);
 }
 
 static void test_planted(void)
