@@ -296,6 +296,35 @@ static void report(void)
 		print_input("input ", all->kept[i].bytes, all->kept[i].len);
 }
 
+/* So many are accepted of 3,000 requests, mostly by far more. */
+static const struct {
+	const char *command;
+	uint64_t least;
+} usual[] = {
+	{ "INFO", 100 }, { "ATTACH", 50 }, { "EXPLAIN", 10 }, { "QUERY", 2 },
+};
+
+/* A world that refuses everything, or requests that nobody accepts, would leave little tested. */
+static void check_accepted(void)
+{
+	uint64_t many = all->accepted[uapi_command("ATTACH_MULTI") - uapi_commands] +
+			all->accepted[uapi_command("ATTACH_BATCH") - uapi_commands];
+	uint32_t i;
+
+	if (all->calls < 3000)
+		return;
+	for (i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+		uint64_t n = all->accepted[uapi_command(usual[i].command) - uapi_commands];
+
+		CHECK(n >= usual[i].least, "%s: only %lu requests were accepted", usual[i].command,
+		      n);
+	}
+	CHECK(many >= 2, "only %lu requests for many programs were accepted", many);
+	/* Of some commands there are too few in a short run. */
+	for (i = 0; all->calls >= 30000 && i < UAPI_COMMANDS; i++)
+		CHECK(all->accepted[i], "%s: none was accepted", uapi_commands[i].name);
+}
+
 static void begin(void)
 {
 	fixture_open("about our ioctls");
@@ -332,6 +361,7 @@ static void test_requests(void)
 		read_inputs(from);
 	run_all(env_int("FUZZ_CALLS", 3000), true);
 	report();
+	check_accepted();
 	if (coverage_open())
 		coverage_report(&all->coverage);
 }
