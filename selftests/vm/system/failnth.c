@@ -73,7 +73,7 @@ void faults_setup(void)
 	}
 	test_dev = tt_open();
 	if (fail_nth < 0 && fault(0, NULL))
-		ktap_skip("allocations cannot be made to fail here: %s", strerror(errno));
+		KERNEL_LACKS("allocations cannot be made to fail here: %s", strerror(errno));
 	tramp_device();
 	skel = FIXTURE_LOAD(failnth);
 	record = FIXTURE_LOAD(record);
@@ -135,6 +135,14 @@ void faults_report_refused(const char *what, unsigned int faults, unsigned int r
 {
 	faults_report(what, faults, refused);
 	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
+}
+
+void faults_check_taken(const char *what, unsigned int faults, enum takes takes)
+{
+	if (takes == TAKES_MEMORY)
+		CHECK(faults, "%s: no fault was met, so nothing has been tested", what);
+	else if (fail_nth < 0)
+		CHECK_EQ(faults, 0, "%s: it takes memory, unlike what this test says: faults", what);
 }
 
 bool faults_over(const char *what, bool fired, int err)

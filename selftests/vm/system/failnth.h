@@ -44,6 +44,12 @@ bool faults_disarm(void);
 void faults_report(const char *what, unsigned int faults, unsigned int refused);
 /* The same of an action that can be refused. */
 void faults_report_refused(const char *what, unsigned int faults, unsigned int refused);
+/*
+ * An action that must not fail: whether it allocates memory. One that does not has no @faults. If
+ * it ever does, it has to do without, and be told so here. Where copies fail as well, they count.
+ */
+enum takes { TAKES_NO_MEMORY, TAKES_MEMORY };
+void faults_check_taken(const char *what, unsigned int faults, enum takes takes);
 /* Whether the action has come through without a fault: then it has worked, and the loop ends. */
 bool faults_over(const char *what, bool fired, int err);
 
@@ -102,7 +108,7 @@ void attach_crowd(void);
 void attach_faults(const char *what, const struct way *way, const struct way *beside);
 /* Detaching, with @beside there as well (its cookie is FIRST) or on its own (NULL). */
 void detach_faults(const char *what, const struct way *way, const struct way *beside,
-		   int (*detach)(int fd));
+		   int (*detach)(int fd), enum takes takes);
 int detach_by_close(int fd);
 /* The descriptor outlives its attachment, until the fault is over. */
 int detach_by_command(int fd);

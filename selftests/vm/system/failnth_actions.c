@@ -142,7 +142,7 @@ int detach_by_command(int fd)
 }
 
 static void detach_loop(const char *what, const struct way *way, const struct way *beside,
-			int (*detach)(int fd))
+			int (*detach)(int fd), enum takes takes)
 {
 	struct state before;
 	unsigned int n, refused = 0;
@@ -173,17 +173,18 @@ static void detach_loop(const char *what, const struct way *way, const struct wa
 			break;
 	}
 	faults_report(what, n - 1, refused);
+	faults_check_taken(what, n - 1, takes);
 	if (other >= 0)
 		close(other);
 	check_calls(what, n, 0, 0);
 }
 
 void detach_faults(const char *what, const struct way *way, const struct way *beside,
-		   int (*detach)(int fd))
+		   int (*detach)(int fd), enum takes takes)
 {
 	struct state was = state_now();
 
-	ONCE_AND_LASTING(what, detach_loop, way, beside, detach);
+	ONCE_AND_LASTING(what, detach_loop, way, beside, detach, takes);
 	action_end(&was);
 }
 

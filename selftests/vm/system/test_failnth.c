@@ -74,14 +74,14 @@ static void test_return(void)
 	other = fentry_way();
 	attach_faults("a return", &way, NULL);
 	attach_faults("a return beside fentry", &way, &other);
-	detach_faults("closing a return", &way, NULL, detach_by_close);
+	detach_faults("closing a return", &way, NULL, detach_by_close, TAKES_NO_MEMORY);
 	holder = hold_site(FUNC);
 	attach_faults("a return by rethook", &way, NULL);
 	other = way;
 	other.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
 	attach_faults("a return beside another, by rethook", &way, &other);
-	detach_faults("closing a return by rethook", &way, NULL, detach_by_close);
-	detach_faults("closing it beside another", &way, &other, detach_by_close);
+	detach_faults("closing a return by rethook", &way, NULL, detach_by_close, TAKES_MEMORY);
+	detach_faults("closing it beside another", &way, &other, detach_by_close, TAKES_MEMORY);
 	detach(&holder);
 }
 
@@ -124,24 +124,25 @@ static void test_crowded(void)
 	attach_crowd();
 	attach_faults("probe at an entry, beside many functions", &way, NULL);
 	attach_crowd();
-	detach_faults("closing it", &way, NULL, detach_by_close);
+	detach_faults("closing it", &way, NULL, detach_by_close, TAKES_MEMORY);
 	way = fexit_way();
 	attach_crowd();
 	attach_faults("fexit beside many functions", &way, NULL);
 	attach_crowd();
-	detach_faults("closing that", &way, NULL, detach_by_close);
+	detach_faults("closing that", &way, NULL, detach_by_close, TAKES_MEMORY);
 }
 
+/* The last program of a function goes with its ftrace_ops, which takes no memory. */
 static void test_detach(void)
 {
 	struct way way;
 
 	faults_setup();
 	way = fentry_way();
-	detach_faults("closing fentry", &way, NULL, detach_by_close);
-	detach_faults("detaching fentry", &way, NULL, detach_by_command);
+	detach_faults("closing fentry", &way, NULL, detach_by_close, TAKES_NO_MEMORY);
+	detach_faults("detaching fentry", &way, NULL, detach_by_command, TAKES_NO_MEMORY);
 	way = fexit_way();
-	detach_faults("closing fexit", &way, NULL, detach_by_close);
+	detach_faults("closing fexit", &way, NULL, detach_by_close, TAKES_NO_MEMORY);
 }
 
 /* Those that stay need a new image, which there is no memory for. */
@@ -152,10 +153,11 @@ static void test_detach_beside(void)
 	faults_setup();
 	way = fexit_way();
 	other = fentry_way();
-	detach_faults("closing fexit beside fentry", &way, &other, detach_by_close);
+	detach_faults("closing fexit beside fentry", &way, &other, detach_by_close, TAKES_MEMORY);
 	detach_faults("closing fentry beside fexit", &(struct way){ .prog_fd = other.prog_fd },
-		      &(struct way){ .prog_fd = way.prog_fd }, detach_by_close);
-	detach_faults("detaching fexit beside fentry", &way, &other, detach_by_command);
+		      &(struct way){ .prog_fd = way.prog_fd }, detach_by_close, TAKES_MEMORY);
+	detach_faults("detaching fexit beside fentry", &way, &other, detach_by_command,
+		      TAKES_MEMORY);
 }
 
 static void test_detach_probe(void)
@@ -164,13 +166,14 @@ static void test_detach_probe(void)
 
 	faults_setup();
 	way = probe_way(0);
-	detach_faults("closing a probe", &way, NULL, detach_by_close);
-	detach_faults("detaching a probe", &way, NULL, detach_by_command);
+	detach_faults("closing a probe", &way, NULL, detach_by_close, TAKES_NO_MEMORY);
+	detach_faults("detaching a probe", &way, NULL, detach_by_command, TAKES_NO_MEMORY);
 	other = way;
 	other.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
-	detach_faults("closing a probe beside another", &way, &other, detach_by_close);
+	detach_faults("closing a probe beside another", &way, &other, detach_by_close,
+		      TAKES_MEMORY);
 	way = entry_probe_way();
-	detach_faults("closing a probe at an entry", &way, NULL, detach_by_close);
+	detach_faults("closing a probe at an entry", &way, NULL, detach_by_close, TAKES_NO_MEMORY);
 }
 
 static void test_update(void)

@@ -99,9 +99,10 @@ static void test_kprobe_beside(void)
 	expect_mode(&way, TRAMP_MODE_KPROBE, TRAMP_REASON_KPROBE_THERE);
 	attach_faults("a kprobe", &way, NULL);
 	attach_faults("a program beside a kprobe", &other, &way);
-	detach_faults("closing a kprobe", &way, NULL, detach_by_close);
-	detach_faults("detaching a kprobe", &way, NULL, detach_by_command);
-	detach_faults("closing a program beside a kprobe", &other, &way, detach_by_close);
+	detach_faults("closing a kprobe", &way, NULL, detach_by_close, TAKES_NO_MEMORY);
+	detach_faults("detaching a kprobe", &way, NULL, detach_by_command, TAKES_NO_MEMORY);
+	detach_faults("closing a program beside a kprobe", &other, &way, detach_by_close,
+		      TAKES_MEMORY);
 	update_faults("updating a kprobe", &way, other.prog_fd);
 	kprobes_off(test_dev, &hits, &missed, NULL, 1);
 	CHECK(hits, "the kernel's own kprobe was never hit");
@@ -158,7 +159,8 @@ static void test_ops(void)
 	expect_mode(&way, TRAMP_MODE_FTRACE_OPS, TRAMP_REASON_NONE);
 	attach_faults("the first probe through ftrace", &way, NULL);
 	attach_faults("a program beside one through ftrace", &other, &way);
-	detach_faults("closing the last probe through ftrace", &way, NULL, detach_by_close);
+	detach_faults("closing the last probe through ftrace", &way, NULL, detach_by_close,
+		      TAKES_MEMORY);
 	update_faults("updating a probe through ftrace", &way, other.prog_fd);
 
 	close_without_memory(way_must_attach(&way, FIRST));
@@ -169,8 +171,10 @@ static void test_ops(void)
 
 	/* The ops stays, and its filter keeps FUNC if there is no memory to change it. */
 	attach_faults("another probe through ftrace", &way, NULL);
-	detach_faults("closing one of the probes through ftrace", &way, NULL, detach_by_close);
-	detach_faults("detaching one of the probes", &way, NULL, detach_by_command);
+	detach_faults("closing one of the probes through ftrace", &way, NULL, detach_by_close,
+		      TAKES_MEMORY);
+	detach_faults("detaching one of the probes", &way, NULL, detach_by_command,
+		      TAKES_MEMORY);
 	close_without_memory(way_must_attach(&way, FIRST));
 	detach(&holder[0]);
 	detach(&holder[1]);

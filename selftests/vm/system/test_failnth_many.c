@@ -20,29 +20,31 @@
 #include "selftests/vm/system/failnth.skel.h"
 #include "selftests/vm/lib/record.skel.h"
 
-/*
- * ATTACH_MULTI, and closing what comes of it: the first of the functions is FUNC. With @sparse
- * the chances that are taken are further and further apart.
- */
-static void many_loop(const char *what, struct many *m, uint32_t flags, bool sparse)
+static int many_prog(uint32_t flags)
 {
-	int prog = bpf_program__fd(flags & TRAMP_MULTI_F_SESSION ? skel->progs.count_session :
-								   skel->progs.count_probe);
-	unsigned int n, refused = 0;
-	struct state before;
-	uint32_t i;
+	return bpf_program__fd(flags & TRAMP_MULTI_F_SESSION ? skel->progs.count_session :
+							       skel->progs.count_probe);
+}
 
-	for (i = 0; i < m->cmd.nr; i++)
-		m->cookies[i] = i ? COOKIES : SECOND;
-	before = state_now();
-	for (n = 1; (sparse || n < MAX_FAULTS) && ktap_failures() < 5;
-	     n += sparse ? 1 + n / 3 : 1) {
+/* With @sparse the chances that are taken are further and further apart. */
+static unsigned int next_chance(unsigned int n, bool sparse)
+{
+	return n + (sparse ? 1 + n / 3 : 1);
+}
+
+/* ATTACH_MULTI: the first of the functions is FUNC. */
+static void attach_loop(const char *what, struct many *m, uint32_t flags, bool sparse)
+{
+	struct state before = state_now();
+	unsigned int n, refused = 0;
+
+	for (n = 1; (sparse || n < MAX_FAULTS) && ktap_failures() < 5; n = next_chance(n, sparse)) {
 		bool fired;
 		int err;
 
 		m->cmd.link_fd = -1;
 		faults_arm(n);
-		err = many_attach_try(m, prog, flags);
+		err = many_attach_try(m, many_prog(flags), flags);
 		fired = faults_disarm();
 		if (err) {
 			refused++;
@@ -56,10 +58,7 @@ static void many_loop(const char *what, struct many *m, uint32_t flags, bool spa
 			CHECK(m->cmd.nr_attached == m->cmd.nr || (flags & TRAMP_MULTI_F_SKIP),
 			      "%s, fault %u: %u of %u attached", what, n, m->cmd.nr_attached,
 			      m->cmd.nr);
-			/* Detaching never fails, either. */
-			faults_arm(n);
-			CHECK_EQ(close(m->cmd.link_fd), 0, "%s, fault %u", what, n);
-			faults_disarm();
+			close(m->cmd.link_fd);
 			check_calls(what, n, 0, 0);
 		}
 		check_same(&before, what, n);
@@ -74,14 +73,54 @@ static void many_loop(const char *what, struct many *m, uint32_t flags, bool spa
 	check_calls(what, n, 0, 0);
 }
 
-static void many_faults(const char *what, struct many *m, uint32_t flags, bool sparse)
+/*
+ * Closing its link, which never fails. All of its functions go with their ftrace_ops, which takes
+ * no memory, unless another program stays at one of them.
+ */
+static void close_loop(const char *what, struct many *m, uint32_t flags, bool sparse,
+		       enum takes takes)
+{
+	struct state before = state_now();
+	unsigned int n, met = 0;
+	bool fired = true;
+
+	for (n = 1; fired && (sparse || n < MAX_FAULTS) && ktap_failures() < 5;
+	     n = next_chance(n, sparse)) {
+		many_attach(m, many_prog(flags), flags);
+		faults_arm(n);
+		CHECK_EQ(close(m->cmd.link_fd), 0, "%s, fault %u", what, n);
+		fired = faults_disarm();
+		met += fired;
+		check_calls(what, n, 0, 0);
+		check_same(&before, what, n);
+	}
+	ktap_note("%s: %u faults met", what, met);
+	CHECK(n < MAX_FAULTS || sparse, "%s: there is no end to it", what);
+	faults_check_taken(what, met, takes);
+}
+
+static void many_loops(const char *what, struct many *m, uint32_t flags, bool sparse,
+		       enum takes takes)
+{
+	char closing[160];
+
+	snprintf(closing, sizeof(closing), "%s, closing", what);
+	attach_loop(what, m, flags, sparse);
+	close_loop(closing, m, flags, sparse, takes);
+}
+
+static void many_faults(const char *what, struct many *m, uint32_t flags, bool sparse,
+			enum takes takes)
 {
 	char lasting[128];
+	uint32_t i;
 
-	many_loop(what, m, flags, sparse);
+	for (i = 0; i < m->cmd.nr; i++)
+		m->cookies[i] = i ? COOKIES : SECOND;
+	many_loops(what, m, flags, sparse, takes);
 	snprintf(lasting, sizeof(lasting), "%s, lasting", what);
 	if (!sparse && faults_last(true))
-		many_loop(lasting, m, flags, false);
+		many_loops(lasting, m, flags, false, takes);
 	faults_last(false);
 }
 
@@ -100,9 +139,11 @@ static struct many *some_functions(uint32_t nr)
 static void test_attach_many(void)
 {
 	faults_setup();
-	many_faults("many, at the entry", some_functions(2), 0, false);
-	many_faults("many, at the return", some_functions(2), TRAMP_MULTI_F_RETURN, false);
-	many_faults("many, what can be", some_functions(2), TRAMP_MULTI_F_SKIP, false);
+	many_faults("many, at the entry", some_functions(2), 0, false, TAKES_NO_MEMORY);
+	many_faults("many, at the return", some_functions(2), TRAMP_MULTI_F_RETURN, false,
+		    TAKES_NO_MEMORY);
+	many_faults("many, what can be", some_functions(2), TRAMP_MULTI_F_SKIP, false,
+		    TAKES_NO_MEMORY);
 	check_nothing_left();
 }
 
@@ -114,9 +155,12 @@ static void test_attach_hooked(void)
 	faults_setup();
 	m = some_functions(2);
 	many_add_name(m, "tt_args12");
-	many_faults("many, at returns that a rethook sees", m, TRAMP_MULTI_F_RETURN, false);
-	many_faults("many, sessions that a rethook sees", m, TRAMP_MULTI_F_SESSION, false);
-	many_faults("many, sessions", some_functions(2), TRAMP_MULTI_F_SESSION, false);
+	many_faults("many, at returns that a rethook sees", m, TRAMP_MULTI_F_RETURN, false,
+		    TAKES_NO_MEMORY);
+	many_faults("many, sessions that a rethook sees", m, TRAMP_MULTI_F_SESSION, false,
+		    TAKES_NO_MEMORY);
+	many_faults("many, sessions", some_functions(2), TRAMP_MULTI_F_SESSION, false,
+		    TAKES_NO_MEMORY);
 	check_nothing_left();
 }
 
@@ -132,8 +176,9 @@ static void test_attach_joined(void)
 	way = fentry_way();
 	way.prog_fd = prog_clone(record->progs.count_entry, "tt_hot1", BPF_TRACE_FENTRY);
 	fd = way_must_attach(&way, FIRST);
-	many_faults("many, one of which has a program", m, 0, false);
-	many_faults("many, at returns, one of which has a program", m, TRAMP_MULTI_F_RETURN, false);
+	many_faults("many, one of which has a program", m, 0, false, TAKES_MEMORY);
+	many_faults("many, at returns, one of which has a program", m, TRAMP_MULTI_F_RETURN, false,
+		    TAKES_MEMORY);
 	close(fd);
 	check_nothing_left();
 }
@@ -176,7 +221,8 @@ static void test_link_info(void)
 static void test_attach_chunks(void)
 {
 	faults_setup();
-	many_faults("many, in two chunks", some_functions(4100), TRAMP_MULTI_F_SKIP, true);
+	many_faults("many, in two chunks", some_functions(4100), TRAMP_MULTI_F_SKIP, true,
+		    TAKES_NO_MEMORY);
 	check_nothing_left();
 }
 
