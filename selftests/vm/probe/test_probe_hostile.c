@@ -62,18 +62,14 @@ static struct {
 /* As many are attached and detached while the surrounding is there: it makes that slow. */
 #define UNDER	50
 
-/* One is refused where no int3 may be, and for nothing else. */
+/* One is refused for the sake of the place, which has a reason, and not for want of anything. */
 static void expect_refused(const struct attachment *a, uint64_t addr)
 {
+	bool place = a->err == -EINVAL || a->err == -EOPNOTSUPP;
 	uint32_t reason = a->reply.refusal.reason;
-	bool never = reason == TRAMP_REASON_BLACKLISTED || reason == TRAMP_REASON_NOTRACE ||
-		     reason == TRAMP_REASON_RESERVED;
-	/* Only a kprobe of the kernel could be there. */
-	bool no_int3 = reason == TRAMP_REASON_RCU_IDLE || reason == TRAMP_REASON_INSN_FIXED;
 	char name[128];
 
-	CHECK(how == KERNEL ? a->err == -EINVAL : (a->err == -EINVAL && never) ||
-						  (a->err == -EOPNOTSUPP && no_int3),
+	CHECK(how == KERNEL ? place || a->err == -EILSEQ : place && reason != TRAMP_REASON_NONE,
 	      "%s: %s, %s %s", ksym_name(addr, name, sizeof(name)), strerror(-a->err),
 	      tramp_reason_name(reason), a->reply.refusal.detail);
 }
