@@ -119,15 +119,20 @@ static int wait_for_extensions(const struct bpf_prog *prog)
 	return 0;
 }
 
-/* Sets @unextended. Not to find it out for want of memory is the one error. */
-static int keep_unextended(struct bpf_prog *prog, bool *unextended)
+/*
+ * Sets @unextended and @extended; where the kernel cannot keep it unextended neither may be true.
+ * Not to find it out for want of memory is the one error.
+ */
+static int keep_unextended(struct bpf_prog *prog, bool *unextended, bool *extended)
 {
 	int err;
 
+	*extended = prog->jited && tramp_prog_patched(prog);
 	if (!prog->jited || !count_as_array_member(prog, 1))
 		return 0;
 	err = wait_for_extensions(prog);
-	*unextended = !err && !tramp_prog_patched(prog);
+	*extended = tramp_prog_patched(prog);
+	*unextended = !err && !*extended;
 	if (!*unextended)
 		count_as_array_member(prog, -1);
 	return err == -ENOMEM ? err : 0;
@@ -143,14 +148,15 @@ static int keep_unextended(struct bpf_prog *prog, bool *unextended)
 static int look_at_kprobe(struct tramp_slot *slot, struct bpf_prog *prog)
 {
 	u32 keep = TRAMP_X86_CALL_COOKIE;
-	int err = keep_unextended(prog, &slot->unextended);
+	bool extended;
+	int err = keep_unextended(prog, &slot->unextended, &extended);
 
 	if (err)
 		return err;
 	slot->regs = slot->unextended ? tramp_scan_regs(prog) : TRAMP_X86_REGS_ALL;
-	slot->func_ip = (slot->call_flags & TRAMP_X86_CALL_IP) || !prog->jited ||
-			(!slot->unextended && tramp_prog_patched(prog));
-	if (slot->func_ip)
+	slot->func_ip = (slot->call_flags & TRAMP_X86_CALL_IP) || !prog->jited || extended;
+	/* An extension that comes later may look into the run context: there has to be one. */
+	if (slot->func_ip || !slot->unextended)
 		slot->call_flags |= TRAMP_X86_CALL_COOKIE;
 	/* One that was loaded for many functions has its own run context, with both in it. */
 	if (prog->expected_attach_type) {
