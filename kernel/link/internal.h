@@ -27,7 +27,7 @@
  * @member: the program at its place, or where it was. Its counts outlive a change of program; its
  *	link_id is known before the core shows the id
  *
- * @member is protected by tramp_mutex, @listed by release.c's lock.
+ * @member is protected by tramp_mutex, @listed by release.c's lock; it is cleared with both held.
  */
 struct tramp_link {
 	struct bpf_link link;

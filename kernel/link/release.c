@@ -14,9 +14,8 @@
  *
  * Each close() returns when its link is detached, and none waits for all that others release.
  * Links are taken off the list, and detached, with tramp_mutex held. So a later task work that gets
- * the mutex finds its link detached. Or it finds it still attached: the one that took it let others
- * have the mutex first. Then it detaches the link itself. Where a link of many functions is half
- * detached it waits for the rest.
+ * the mutex finds its link detached. Where a link of many functions is half detached it waits for
+ * the rest.
  *
  * A kernel thread has no such moment. It releases the links whose last pin was removed, after
  * unlink() has returned; and since 6.12 those of which a system call dropped the last reference.
@@ -158,11 +157,14 @@ static struct tramp_link *next_released(struct tramp_link *link)
 	return next == &released ? NULL : list_entry(next, struct tramp_link, released);
 }
 
-/* Can @link go with those that wait in @p? If none does the mutex may have been dropped. */
+/*
+ * Can @link go with those that wait in @p, or has it gone already? If none waits there the mutex
+ * may have been dropped.
+ */
 static bool joins(const struct tramp_parting *p, const struct tramp_link *link)
 {
-	return p->nr && link && p->ops == link->ops && tramp_link_is_attached(link) &&
-	       goes_together(link);
+	return p->nr && link && (!tramp_link_is_attached(link) ||
+				 (p->ops == link->ops && goes_together(link)));
 }
 
 /*
@@ -186,7 +188,8 @@ static bool detach_released(struct tramp_link *own)
 			link = next;
 		} while (++nr < TRAMP_BATCH_MANY && joins(&p, link));
 	} else if (own) {
-		tramp_parting_take(&p, own);
+		if (WARN_ON_ONCE(tramp_link_is_attached(own)))
+			tramp_parting_take(&p, own);
 		tramp_link_forget(own);
 	}
 	list_for_each_entry(link, &taken, released)
