@@ -71,8 +71,8 @@ static struct hold *find_held(void)
 }
 
 /*
- * Somebody holds the module, or it is not going. From here on rmmod is refused. If it were on its
- * way already it would never end.
+ * Keep the module for good, from a place where it cannot be going yet. From then on rmmod is
+ * refused; one that had begun before would never end.
  */
 static void stay(void)
 {
@@ -122,7 +122,7 @@ int tramp_ftrace_hold(struct tramp_refusal *why)
 
 /*
  * With a permanent ops there, ftrace is off only if it has shut down. Then the ops stays, and the
- * module with it. A second later rmmod might be on its way.
+ * module with it. It is kept at once: a second later, by the work item, rmmod may have begun.
  */
 void tramp_ftrace_release(void)
 {

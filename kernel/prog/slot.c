@@ -120,8 +120,10 @@ static int wait_for_extensions(const struct bpf_prog *prog)
 }
 
 /*
- * Sets @unextended and @extended; where the kernel cannot keep it unextended neither may be true.
- * Not to find it out for want of memory is the one error.
+ * @extended: (out) it is extended now
+ * @unextended: (out) it is not, and the kernel keeps it so until count_as_array_member(prog, -1)
+ *
+ * Both are false where the kernel has no way to keep it so. Returns 0 or -ENOMEM.
  */
 static int keep_unextended(struct bpf_prog *prog, bool *unextended, bool *extended)
 {
