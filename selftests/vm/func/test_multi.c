@@ -285,18 +285,6 @@ static void check_counts(uint32_t link_id, const uint64_t *calls, bool session)
 		  (unsigned long long)after.misses, (unsigned long long)calls[0], names[0]);
 }
 
-/* How many functions ftrace can patch, as it says. */
-static size_t known_to_ftrace(void)
-{
-	char *text = read_file("/sys/kernel/tracing/available_filter_functions"), *at;
-	size_t n = 0;
-
-	for (at = text; (at = strchr(at, '\n')); at++)
-		n++;
-	free(text);
-	return n;
-}
-
 /*
  * Everything that ftrace can patch, less the deny list, with work on all CPUs for MULTI_SECONDS
  * of the environment.
@@ -312,7 +300,9 @@ static void attach_all(const struct bpf_program *prog, uint32_t flags, bool retu
 	struct tramp_selection *sel;
 	struct tramp_syms *syms;
 	struct tramp_link *link;
-	size_t i, nr, attached = 0, known = known_to_ftrace();
+	/* As many as ftrace can patch, as it says. */
+	size_t known = file_lines("/sys/kernel/tracing/available_filter_functions");
+	size_t i, nr, attached = 0;
 
 	syms = tramp_syms__load(NULL);
 	REQUIRE(syms, "%s", tramp_last_error()->message);

@@ -359,13 +359,7 @@ static void *detach_other(void *link)
 /* How many functions ftrace has somebody at. */
 static int enabled_functions(void)
 {
-	char *text = read_file("/sys/kernel/tracing/enabled_functions"), *at;
-	int n = 0;
-
-	for (at = text; (at = strchr(at, '\n')); at++)
-		n++;
-	free(text);
-	return n;
+	return file_lines("/sys/kernel/tracing/enabled_functions");
 }
 
 /* A task that comes while another one detaches a link of all functions waits, too. */

@@ -415,6 +415,17 @@ char *read_file(const char *path)
 	return text;
 }
 
+size_t file_lines(const char *path)
+{
+	char *text = read_file(path), *at = text;
+	size_t n = 0;
+
+	for (; (at = strchr(at, '\n')); at++)
+		n++;
+	free(text);
+	return n;
+}
+
 char *run_command(int *status, const char *fmt, ...)
 {
 	char command[1024], *text;

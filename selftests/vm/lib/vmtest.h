@@ -155,9 +155,10 @@ uint64_t now_ns(void);
  */
 uint64_t time_allowance(uint64_t ns, uint64_t ms, uint64_t cost, uint64_t most);
 
-/* Files. write_file: 0 or a negative errno. read_file: ends the test on failure. */
+/* Files. write_file: 0 or a negative errno. The others end the test on failure. */
 int write_file(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *read_file(const char *path);
+size_t file_lines(const char *path);
 /* Run a shell command; its stdout (and stderr) in memory to be freed. */
 char *run_command(int *status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* First number after @word in @text; @otherwise if none. */
