@@ -4,10 +4,24 @@
  * written and executed?
  *
  * The walk takes no lock. Page tables of the kernel stay where areas of modules are freed, so
- * an entry that is read may be an old one, but it is an entry.
+ * an entry that is read may be an old one, but it is an entry. A page and the same memory in the
+ * direct mapping are two entries. They are compared where nobody changes them:
+ *
+ * Memory is freed (vm_reset_perms() in mm/vmalloc.c): the page's entry is cleared, all CPUs flush
+ * their TLBs, then the direct mapping becomes writable again. With interrupts off we hold up the
+ * flush between the two.
+ *
+ * Memory becomes executable (set_memory_rox() in arch/x86/mm/pat/set_memory.c, from 6.4 on): the
+ * page's entry first, then that of the direct mapping. Between the two the kernel itself has a page
+ * of both kinds. Nobody has been given it yet: modules are prepared so before they run, and BPF's
+ * allocator before it hands out what images lie in. The kernel's function does not sleep in
+ * there, so it is through after a grace period of RCU tasks. A page that is of both kinds even then
+ * stays so.
  */
+#include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <asm/pgtable.h>
 #include "trampoline_test.h"
@@ -27,6 +41,30 @@ static unsigned long alias(pte_t entry, unsigned int level, unsigned long addr)
 	unsigned long pfn = (pte_val(entry) & PTE_PFN_MASK) >> PAGE_SHIFT;
 
 	return (unsigned long)__va(pfn << PAGE_SHIFT) + (addr & (page_level_size(level) - 1));
+}
+
+/* Is @addr mapped by @entry still, and the same memory writable in the direct mapping? */
+static bool is_aliased(unsigned long addr, pte_t entry)
+{
+	unsigned long flags;
+	unsigned int level;
+	pte_t *pte;
+	bool both;
+
+	local_irq_save(flags);
+	pte = lookup_address(addr, &level);
+	both = pte && pte_same(READ_ONCE(*pte), entry) && is_writable(alias(entry, level, addr));
+	local_irq_restore(flags);
+	return both;
+}
+
+/* And is it so for good? */
+static bool stays_aliased(unsigned long addr, pte_t entry)
+{
+	if (!is_aliased(addr, entry))
+		return false;
+	synchronize_rcu_tasks();
+	return is_aliased(addr, entry);
 }
 
 /* Of the module's data, so in the range that is walked. Nobody executes or writes it. */
@@ -68,8 +106,7 @@ void tt_walk_pages(struct tt_pages *p)
 			if (pte_flags(entry) & _PAGE_RW) {
 				p->both += size / PAGE_SIZE;
 				p->at = addr;
-			} else if (addr >= MODULES_VADDR &&
-				   is_writable(alias(entry, level, addr))) {
+			} else if (addr >= MODULES_VADDR && stays_aliased(addr, entry)) {
 				p->aliased += size / PAGE_SIZE;
 				p->at = addr;
 			}
