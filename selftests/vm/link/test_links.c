@@ -94,7 +94,7 @@ static void test_detach(void)
 	CHECK(!tramp_link__info(link, &info), "info of a detached link: %s",
 	      tramp_last_error()->message);
 	CHECK_EQ(info.mode, TRAMP_MODE_NONE, "mode of a detached link");
-	CHECK(tramp_link__update_fd(link, prog) < 0, "update of a detached link");
+	CHECK_EQ(tramp_link__update_fd(link, prog), -ENOENT, "update of a detached link");
 	/* The same program can be attached again, beside the shell. */
 	again = attach(prog, 2);
 	CHECK_EQ(counted("tt_hot0", 10, 2), 10, "attached again");
