@@ -19,6 +19,7 @@
 #define TARGET		"trampoline_target"
 #define CALL		"/sys/module/" TARGET "/parameters/call"
 #define CALLS		20
+#define GO_TRIES	15000	/* of 20 ms: five minutes */
 #define FUNCS		3
 /* At an entry, behind its first instructions and at the return, of each function. */
 #define PLACES		(FUNCS * 3)
@@ -93,8 +94,12 @@ void modules_step(uint64_t *r)
 		detach(&at[i]);
 		my_counts->detached++;
 	}
-	/* An image that waits to be freed holds the module of its function for a while. */
-	for (i = 0; !gone && i < 3000; i++) {
+	/*
+	 * An image that waits to be freed holds the module of its function for a while. Those of
+	 * the other actors' probes are freed with it, thousands at a time. Half a minute is usual
+	 * where the machine has a CPU of the host. With less than one it was more than a minute.
+	 */
+	for (i = 0; !gone && i < GO_TRIES; i++) {
 		usleep(20000);
 		gone = try_go();
 	}
