@@ -24,11 +24,14 @@ every_command_takes_help"
 
 jq() { gojq "$@"; }
 
-# All below is held against this table; with an empty one it would all agree.
-TABLE=$("$TRAMPCTL" -j help)
-if [ "$(jq '.commands | length' <<<"$TABLE")" -lt 10 ]; then
-	echo "$0: $TRAMPCTL -j help does not list the commands" >&2
-	exit 1
+# All below is held against this table; with an empty one it would all agree. The names of the tests
+# are asked for before anything is built.
+if [ "${1-}" != --list ]; then
+	TABLE=$("$TRAMPCTL" -j help)
+	if ! [ "$(jq '.commands | length' <<<"$TABLE")" -ge 10 ] 2>/dev/null; then
+		echo "$0: $TRAMPCTL -j help does not list the commands" >&2
+		exit 1
+	fi
 fi
 
 table() { printf '%s\n' "$TABLE"; }
