@@ -134,9 +134,10 @@ static void skip_with_lockdep(void)
 }
 
 /*
- * The operations where nothing is locked. LPM tries allocate from the slab (bpf_map_kmalloc_node()).
- * KASAN keeps a stack trace of that, and warns of each one that comes from an NMI, which an int3
- * counts as, the kernel's own as well (stack_depot_save_flags() in lib/stackdepot.c).
+ * The operations where nothing is locked. LPM tries allocate from the slab
+ * (bpf_map_kmalloc_node()). KASAN keeps a stack trace of that. It warns of each one that comes from
+ * an NMI, which an int3 counts as, the kernel's own as well (stack_depot_save_flags() in
+ * lib/stackdepot.c).
  */
 static uint64_t alone_ops(void)
 {
