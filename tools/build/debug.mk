@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The debug kernels, 6.1-debug, 6.12-debug, 6.12-kasan, 6.12-lockdep, 6.12-kcsan, 6.1-gcov,
-# 6.12-gcov, 6.12-cfi, and the tests on them. Every test that runs in a machine runs with KASAN, lockdep and their like
-# looking on.
-# tools/debug-kernel makes them, and tools/debug-kernel.d has their options. K= chooses.
+# The debug kernels and the tests on them. Every test that runs in a machine runs with KASAN, lockdep
+# and their like looking on. tools/debug-kernel makes them, and lists their names.
+# tools/debug-kernel.d has their options. K= chooses.
 #
 # They do not belong to $(KERNELS) and are no part of `make test`: building one takes a quarter of
 # an hour. Under emulation it is about ten times as slow as Debian's.
@@ -22,9 +21,7 @@ $(O)/kernels/$(1)/release: FORCE
 	$$(Q)tools/debug-kernel $(1) $$(DEBUG_DIR) $$(@D)
 $(O)/kernels/$(1)/vmlinuz $(O)/kernels/$(1)/vmlinux: $(O)/kernels/$(1)/release ;
 endef
-$(foreach k,6.1-debug 6.12-debug 6.12-kasan 6.12-lockdep 6.12-kcsan 6.12-cfi 6.1-gcov \
-		6.12-gcov,\
-	$(eval $(call debug-image,$(k))))
+$(foreach k,$(shell tools/debug-kernel list),$(eval $(call debug-image,$(k))))
 
 debug-kernel: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS))
 
