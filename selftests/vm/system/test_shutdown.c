@@ -117,6 +117,25 @@ static void setup_probes(void)
 }
 
 /*
+ * The hooks that probes have are given back a second after the last one, which fails. From then on
+ * probes are kprobes of the kernel. Each one that is not has the second begin again.
+ */
+static void wait_given_back(void)
+{
+	bool failed = false;
+	struct attachment p;
+	int i;
+
+	for (i = 0; i < 15 && !failed; i++) {
+		sleep(2);
+		p = attach_insn(OURS, prog, form.probe, 0, 0);
+		failed = p.reply.mode == TRAMP_MODE_KPROBE;
+		detach(&p);
+	}
+	CHECK(failed, "it has not been given back in 30 s");
+}
+
+/*
  * A probe that was there before ftrace shut down, and what is left when it has gone.
  * @kernel: a program of the kernel's own that stays until the probe is there
  */
@@ -139,8 +158,6 @@ static void outlive(struct attachment *kernel)
 	detach(&probe);
 	probe_flush();
 	expect_hits(0, "detached");
-	/* It is given back a second later, which fails. */
-	sleep(3);
 }
 
 /*
@@ -154,6 +171,7 @@ static void test_instructions(void)
 
 	setup_probes();
 	outlive(NULL);
+	wait_given_back();
 	probe = attach_insn(OURS, prog, form.probe, 0, 0);
 	attachment_expect(&probe, TRAMP_MODE_KPROBE, TRAMP_REASON_FTRACE_DISABLED, form.name);
 	expect_hits(10, "by a kprobe of the kernel");
@@ -191,6 +209,8 @@ static void test_unloading(void)
 	/* Loading has attached something, for which ftrace is held for a second. */
 	sleep(2);
 	outlive(&kernel);
+	/* See wait_given_back(). A probe to ask with would be an int3 that comes by. */
+	sleep(3);
 
 	close(tramp_device());
 	fflush(stdout);
