@@ -97,7 +97,7 @@ void modules_step(uint64_t *r)
 	/*
 	 * An image that waits to be freed holds the module of its function for a while. Those of
 	 * the other actors' probes are freed with it, thousands at a time. Half a minute is usual
-	 * where the machine has a CPU of the host. With less than one it was more than a minute.
+	 * where the machine has a CPU of the host. With less than one a minute was too short, once.
 	 */
 	for (i = 0; !gone && i < GO_TRIES; i++) {
 		usleep(20000);
