@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * do_unlinkat() at its entry, somewhere in the middle, and at its return. A call's times are
- * kept with its task, and go to user space through a ring buffer.
+ * kept by its thread, and go to user space through a ring buffer. The program in the middle may
+ * run in an int3, so the map is one whose lookup takes no lock: a hash, and no task storage.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -10,9 +11,9 @@
 #include "rmwatch.h"
 
 struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);
 	__type(value, struct removal);
 } calls SEC(".maps");
 
@@ -21,17 +22,18 @@ struct {
 	__uint(max_entries, 64 * 1024);
 } events SEC(".maps");
 
+static u32 thread_id(void)
+{
+	return bpf_get_current_pid_tgid();
+}
+
 SEC("fentry/do_unlinkat")
 int BPF_PROG(rm_entry, int dfd, struct filename *name)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct removal *r;
+	struct removal r = { .start = bpf_ktime_get_ns() };
+	u32 key = thread_id();
 
-	r = bpf_task_storage_get(&calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!r)
-		return 0;
-	r->start = bpf_ktime_get_ns();
-	r->middle = 0;
+	bpf_map_update_elem(&calls, &key, &r, BPF_ANY);
 	return 0;
 }
 
@@ -39,7 +41,8 @@ int BPF_PROG(rm_entry, int dfd, struct filename *name)
 SEC("kprobe")
 int rm_middle(struct pt_regs *ctx)
 {
-	struct removal *r = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, 0);
+	u32 key = thread_id();
+	struct removal *r = bpf_map_lookup_elem(&calls, &key);
 
 	(void)ctx;
 	if (r)
@@ -50,8 +53,8 @@ int rm_middle(struct pt_regs *ctx)
 SEC("fexit/do_unlinkat")
 int BPF_PROG(rm_exit, int dfd, struct filename *name, int result)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct removal *r = bpf_task_storage_get(&calls, task, 0, 0);
+	u32 key = thread_id();
+	struct removal *r = bpf_map_lookup_elem(&calls, &key);
 
 	/* Calls that were under way when the programs were attached have no entry. */
 	if (!r)
@@ -61,7 +64,7 @@ int BPF_PROG(rm_exit, int dfd, struct filename *name, int result)
 	r->result = result;
 	bpf_get_current_comm(r->comm, sizeof(r->comm));
 	bpf_ringbuf_output(&events, r, sizeof(*r), 0);
-	bpf_task_storage_delete(&calls, task);
+	bpf_map_delete_elem(&calls, &key);
 	return 0;
 }
 
