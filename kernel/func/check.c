@@ -111,11 +111,11 @@ enum tramp_mode tramp_target_entry_mode(unsigned long addr, unsigned long site)
 	       TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT;
 }
 
-int tramp_target_check_join(unsigned long addr, u32 more, struct tramp_refusal *why)
+int tramp_target_check_join(unsigned long addr, u64 request, struct tramp_refusal *why)
 {
 	const struct tramp_target *target = tramp_target_find(addr, 0);
 
 	if (target && tramp_target_is_direct(target))
 		return check_room(target, why);
-	return !(target && target->site) && tramp_gate_find(addr, more) ? 0 : -EBUSY;
+	return !(target && target->site) && tramp_gate_find(addr, request) ? 0 : -EBUSY;
 }

@@ -202,11 +202,29 @@ static struct tramp_gate *find_gate(unsigned long func)
 	return NULL;
 }
 
-struct tramp_gate *tramp_gate_find(unsigned long func, u32 more)
+u64 tramp_gate_new_request(void)
+{
+	static atomic64_t last = ATOMIC64_INIT(0);
+
+	return atomic64_inc_return(&last);
+}
+
+struct tramp_gate *tramp_gate_find(unsigned long func, u64 request)
 {
 	struct tramp_gate *gate = find_gate(func);
+	u32 before = 0;
 
-	return gate && gate->nr_live + more < TRAMP_GATE_MAX ? gate : NULL;
+	if (gate && request) {
+		if (gate->request != request)
+			gate->nr_asked = 0;
+		gate->request = request;
+		before = gate->nr_asked;
+	}
+	if (!gate || gate->nr_live + before >= TRAMP_GATE_MAX)
+		return NULL;
+	if (request)
+		gate->nr_asked++;
+	return gate;
 }
 
 bool tramp_gate_runs(unsigned long func)

@@ -45,6 +45,8 @@ struct tramp_gate_ops {
  * @lookup: the lookup, NULL if no function has an image of its own
  * @search: what it is made of; pairs whose target is its tail are not in use
  * @nr_live: pairs in use
+ * @request: who was the last to ask for several pairs
+ * @nr_asked: how many of them there is room for
  *
  * Protected by tramp_mutex.
  */
@@ -64,6 +66,8 @@ struct tramp_gate {
 	struct tramp_image *lookup;
 	struct tramp_x86_lookup search;
 	u32 nr_live;
+	u64 request;
+	u32 nr_asked;
 };
 
 /**
@@ -82,12 +86,17 @@ unsigned long tramp_gate_code(const struct tramp_gate *gate);
 /* The place of a function among those of a gate, or -1. */
 s64 tramp_gate_index(const struct tramp_gate *gate, unsigned long func);
 
+/* A name for who asks gates for several functions. Any context. */
+u64 tramp_gate_new_request(void);
+
 /*
- * The gate that a function's site calls, if the function can have an image of its own beside
- * @more others; NULL: none. Also if it has one already. Reads the function's text, and asks ftrace,
- * which forgets all calls when it shuts down. tramp_mutex held.
+ * The gate that a function's site calls, if the function can have an image of its own; NULL: none.
+ * Also if it has one already. With a @request, not 0: if there is room as well for the functions of
+ * this gate that it has asked for before. Two who ask at a time may each be told of the same room.
+ * Reads the function's text, and asks ftrace, which forgets all calls when it shuts down.
+ * tramp_mutex held.
  */
-struct tramp_gate *tramp_gate_find(unsigned long func, u32 more);
+struct tramp_gate *tramp_gate_find(unsigned long func, u64 request);
 
 /**
  * tramp_gate_set() - have an image run for one function

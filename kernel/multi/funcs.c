@@ -86,7 +86,7 @@ static int check_site(struct tramp_funcs *funcs, unsigned long addr, unsigned lo
 
 	if (held.reason == TRAMP_REASON_SITE_HELD && funcs->nr_shared < TRAMP_GATE_MAX) {
 		mutex_lock(&tramp_mutex);
-		join = tramp_target_check_join(addr, funcs->nr_shared, &full);
+		join = tramp_target_check_join(addr, funcs->request, &full);
 		mutex_unlock(&tramp_mutex);
 		funcs->nr_shared += !join;
 		if (!join || full.reason) {
@@ -299,6 +299,7 @@ int tramp_funcs_create(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 
 	memset(funcs, 0, sizeof(*funcs));
 	memset(hooked, 0, sizeof(*hooked));
+	funcs->request = tramp_gate_new_request();
 	req->failed = req->nr;
 	sort(req->items, req->nr, sizeof(*req->items), compare, NULL);
 	err = check_all(req, funcs, why);

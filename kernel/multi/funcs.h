@@ -13,6 +13,7 @@
  * @nr: how many
  * @nr_modules: entries in @modules
  * @nr_shared: how many have other programs of ours, or had when they were checked
+ * @request: what gates know the check by (func/gate.h)
  * @addrs: their addresses, in ascending order
  * @cookies: the cookie of each; NULL: all are 0
  * @modules: the modules they are in, with a reference to each
@@ -23,6 +24,7 @@ struct tramp_funcs {
 	u32 nr;
 	u32 nr_modules;
 	u32 nr_shared;
+	u64 request;
 	unsigned long *addrs;
 	u64 *cookies;
 	struct module **modules;

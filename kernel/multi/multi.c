@@ -325,12 +325,13 @@ static int attach_chunk(struct tramp_multi *multi, unsigned long *sites, bool *e
 	u32 i, nr = 0, joins = 0, first = multi->gate.nr_ready, chunk = first / TRAMP_MULTI_CHUNK;
 	const unsigned long *funcs = chunk_funcs(multi, chunk);
 	u32 len = chunk_len(multi, chunk);
+	u64 request = tramp_gate_new_request();
 	unsigned long blamed = 0;
 	bool maybe = false;
 	int err = 0;
 
 	for (i = 0; i < len; i++) {
-		if (!tramp_target_check_join(funcs[i], joins, NULL)) {
+		if (!tramp_target_check_join(funcs[i], request, NULL)) {
 			__set_bit(first + i, multi->gate.foreign);
 			joins++;
 		} else {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "fixture.h"
 #include "many.h"
+#include "ones.h"
 #include "probe.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
@@ -43,23 +44,8 @@ static atomic_bool stop;
 /* The test's begin. */
 static uint64_t begun;
 
-/* May a probe be at the entry? */
-static bool can_share(uint64_t addr)
-{
-	struct probe_func f;
-	bool can;
-
-	if (probe_explain(&f, addr, NULL, false))
-		return false;
-	can = f.nr && f.insns[0].mode == TRAMP_MODE_DIRECT;
-	probe_func_free(&f);
-	return can;
-}
-
 static void setup(void)
 {
-	uint32_t i, nr = 0;
-
 	begun = now_ns();
 	fixture_open("about attachments of many functions, which 6.1 has not");
 	probe_setup();
@@ -68,16 +54,7 @@ static void setup(void)
 	many_fill(many, ALL);
 	memcpy(addrs, many->addrs, sizeof(addrs));
 	free(many);
-	for (i = 0; i < ALL && nr < SHARED; i++) {
-		if (!can_share(addrs[i]))
-			continue;
-		item[nr] = (struct tramp_attach){
-			.size = sizeof(item[nr]), .addr = addrs[i], .cookie = nr,
-			.prog_fd = bpf_program__fd(probe_skel->progs.count),
-			.flags = TRAMP_ATTACH_F_COOKIE };
-		nr++;
-	}
-	REQUIRE(nr == SHARED, "%u functions to share", nr);
+	ones_fill(item, SHARED, bpf_program__fd(probe_skel->progs.count));
 }
 
 static void *ask(void *arg)
@@ -163,48 +140,23 @@ static void many_come(void)
 	CHECK_EQ(many->cmd.nr_attached, ALL, "functions");
 }
 
-static void ones_come(void)
-{
-	struct tramp_attach_batch cmd = { .size = sizeof(cmd), .count = SHARED,
-					  .item_size = sizeof(item[0]),
-					  .items = (uintptr_t)item };
-	uint32_t i;
-
-	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd), "%s at item %u: %s %s",
-		strerror(errno), cmd.failed, tramp_reason_name(cmd.refusal.reason),
-		cmd.refusal.detail);
-	for (i = 0; i < SHARED; i++)
-		fds[i] = item[i].link_fd;
-}
-
-static void ones_go(void)
-{
-	struct tramp_detach_batch d = { .size = sizeof(d), .count = SHARED,
-					.fds = (uintptr_t)fds };
-	uint32_t i;
-
-	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &d), "detach: %s", strerror(errno));
-	for (i = 0; i < SHARED; i++)
-		close(fds[i]);
-}
-
 static void one_round(void)
 {
 	one_comes();
 	take_longest();
 	many_come();
 	step_is_over(MANY_COME);
-	ones_come();
+	ones_come(item, fds, SHARED);
 	step_is_over(ONES_JOIN);
-	ones_go();
+	ones_go(fds, SHARED);
 	step_is_over(ONES_LEAVE);
-	ones_come();
+	ones_come(item, fds, SHARED);
 	step_is_over(ONES_REJOIN);
 	many_detach(many);
 	step_is_over(MANY_LEAVE);
 	many_come();
 	step_is_over(MANY_JOIN);
-	ones_go();
+	ones_go(fds, SHARED);
 	step_is_over(ONES_GO);
 	many_detach(many);
 	step_is_over(MANY_GO);
