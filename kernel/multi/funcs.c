@@ -217,6 +217,20 @@ static int check_protos(struct tramp_funcs_req *req, struct tramp_refusal *why)
 	return err;
 }
 
+/* Of two with one address the second is attached to as little as the first. */
+static void follow_first(struct tramp_funcs_req *req)
+{
+	struct tramp_func_item *item = req->items, *end = item + req->nr;
+
+	for (item++; item < end; item++) {
+		const struct tramp_func_item *first = item - 1;
+
+		if (item->addr == first->addr && item->reason == TRAMP_REASON_ALREADY_ATTACHED &&
+		    first->reason && first->reason < TRAMP_PROTO_REASON)
+			item->reason = first->reason;
+	}
+}
+
 /* All of those with no reason against them, or those that a rethook is for. */
 static bool is_one(const struct tramp_func_item *item, bool hooked)
 {
@@ -305,8 +319,10 @@ int tramp_funcs_create(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 	err = check_all(req, funcs, why);
 	if (!err && req->returns)
 		err = check_protos(req, why);
-	if (!err)
+	if (!err) {
+		follow_first(req);
 		err = keep(req, funcs, false, why) ?: keep_hooked(req, hooked, why);
+	}
 	if (!err)
 		put_unused_modules(funcs);
 	if (!err && !funcs->nr && !hooked->nr)

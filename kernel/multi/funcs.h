@@ -74,7 +74,7 @@ struct tramp_funcs_req {
  * @why: why not
  *
  * A function that is named twice is attached to once, with the first cookie in the request;
- * later ones are left out with ALREADY_ATTACHED, without @skip refused.
+ * later ones are left out with ALREADY_ATTACHED, or as the first was; without @skip refused.
  *
  * Context: process, may sleep, without tramp_mutex: it may take seconds. A signal ends it.
  * Return: 0, -ERESTARTNOHAND, or another negative errno with its reason.

@@ -645,8 +645,8 @@ struct tramp_session_words {
  * The modules that functions are in cannot be unloaded meanwhile.
  *
  * A function that is named twice is attached to once, with its first cookie; the others are
- * ALREADY_ATTACHED, which without F_SKIP refuses the request. Where no function is left the
- * request is refused (SYNTAX). A function may have other programs of this module, of any kind,
+ * ALREADY_ATTACHED, which without F_SKIP refuses the request. If the first is left out they have
+ * its reason. Where no function is left the request is refused (SYNTAX). A function may have other programs of this module, of any kind,
  * before or afterwards. At such functions the program counts as one of TRAMP_MAX_PROGS. Of one
  * attachment 1,024 functions can be like that. More are SITE_HELD, and so is a function whose
  * entry is somebody else's. By another link the same program may be attached again.

@@ -288,6 +288,16 @@ static void test_twice(void)
 	tt_call(dev, "tt_hot0 n=3 1");
 	CHECK_EQ(skel->bss->hits, 3, "hits");
 	many_detach(m);
+	/* Neither is attached to. */
+	m = many_new();
+	many_add_name(m, "notify_die");
+	many_add_name(m, "tt_hot0");
+	many_add_name(m, "notify_die");
+	many_attach(m, prog, TRAMP_MULTI_F_SKIP);
+	CHECK_EQ(m->cmd.nr_attached, 1, "attached");
+	CHECK_EQ(m->reasons[0], TRAMP_REASON_NOT_TRACEABLE, "the first");
+	CHECK_EQ(m->reasons[2], TRAMP_REASON_NOT_TRACEABLE, "the second, of one left out");
+	many_detach(m);
 	m = many_new();
 	many_add(m, 0x1000);
 	expect("none is left", m, TRAMP_MULTI_F_SKIP, -EINVAL, TRAMP_REASON_SYNTAX, 1);
