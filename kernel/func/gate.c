@@ -334,7 +334,10 @@ bool tramp_gate_close(struct tramp_gate *gate)
 
 	lockdep_assert_held(&tramp_mutex);
 	gate->other = 0;
-	return !gate->lookup || poke(tail_of(gate), other, 0);
+	if (!gate->lookup || poke(tail_of(gate), other, 0))
+		return true;
+	__module_get(THIS_MODULE);
+	return false;
 }
 
 void tramp_gate_remove(struct tramp_gate *gate, bool entered)

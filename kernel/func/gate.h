@@ -133,7 +133,8 @@ bool tramp_gate_has(const struct tramp_gate *gate, unsigned long func);
 
 /*
  * @other goes: from now on functions without an image of their own return at once, if any
- * function has one. Return: false if calls may get there for ever. tramp_mutex held.
+ * function has one. Return: false if calls may get there for ever; then our module stays.
+ * tramp_mutex held.
  */
 bool tramp_gate_close(struct tramp_gate *gate);
 
