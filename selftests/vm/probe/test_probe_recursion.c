@@ -113,7 +113,7 @@ static void test_itself(void)
 		probe_skel->bss->recursion_runs = 0;
 		for (k = 0; k < times; k++) {
 			err = bpf_prog_test_run_opts(
-				bpf_program__fd(probe_skel->progs.delete_recursed), &opts);
+				bpf_program__fd(probe_skel->progs.delete_other), &opts);
 			REQUIRE(!err, "the program that deletes: %s", strerror(-err));
 		}
 		q = attachment_query(&p);
