@@ -107,7 +107,7 @@ void tramp_link_free(struct tramp_link *link);
 /*
  * Detaching several links together. From begin to end tramp_mutex is held, and dropped now and
  * then, but never between taking a link and the next call that may detach it. A link must stay
- * until the end. Taking one that is not attached does nothing.
+ * until the end. One that is not attached is not detached; others may be, that were taken before.
  */
 struct tramp_parting {
 	struct tramp_turn turn;			/* since tramp_mutex was taken */

@@ -125,7 +125,7 @@ struct tramp_join {
  *	may be NULL. tramp_mutex held
  * @describe: fill in the members that are of the place; they are zero. tramp_mutex held
  * @module_gone: a module is going: leave nothing in its text. May be NULL, for a kind that
- *	always holds a reference. tramp_mutex held, may sleep
+ *	holds a reference, or is there by one of another kind. tramp_mutex held, may sleep
  * @fill_link_info: the kind's part of struct bpf_link_info. No locks, may sleep. Return: 0 or a
  *	negative errno
  */

@@ -17,9 +17,9 @@
  * the mutex finds its link detached. Where a link of many functions is half detached it waits for
  * the rest.
  *
- * A kernel thread has no such moment. It releases the links whose last pin was removed, after
- * unlink() has returned; and since 6.12 those of which a system call dropped the last reference.
- * The module's workqueue goes through the list for it. Without task_work_add(), or in a task that
+ * A kernel thread has no such moment. On 6.12 it releases links whose last reference was a pin's,
+ * or that of a system call other than close(), for which the core schedules it. The module's
+ * workqueue goes through the list for it. Without task_work_add(), or in a task that
  * cannot take one any more, release() does what the task work would do.
  *
  * A link's memory and the module. The BPF core keeps calling into a link through our ops and
