@@ -73,8 +73,9 @@ struct tramp_funcs_req {
  * @hooked: (out) with @hooks: those whose returns take a rethook. Likewise
  * @why: why not
  *
- * A function that is named twice is attached to once, with the first cookie in the request;
- * later ones are left out with ALREADY_ATTACHED, or as the first was; without @skip refused.
+ * A function that is named twice is attached to once, with the first cookie in the request. Later
+ * ones are ALREADY_ATTACHED, or have the reason for which the first is left out. Without @skip they
+ * are refused.
  *
  * Context: process, may sleep, without tramp_mutex: it may take seconds. A signal ends it.
  * Return: 0, -ERESTARTNOHAND, or another negative errno with its reason.

@@ -18,8 +18,8 @@
  * Execution. The kernel calls the function with kprobe_mutex held. A probe of ours is in the
  * table before its int3 is written, which takes kprobe_mutex too. So either the kernel has seen the
  * original instructions, or the hook sees the probe. The callback runs with preemption off and
- * reads the table under RCU; of a probe it reads what has not changed since the probe came into
- * the table (addr, and the branches of its image), and sets intruded. The function that takes over
+ * reads the table under RCU. Of a probe it reads what has not changed since the probe came into
+ * the table: addr, and the branches of its image. It sets intruded. The function that takes over
  * is this module's: exit unregisters the ops, and waits for RCU-tasks at its end (base/retire.c).
  *
  * A second after the last probe has gone we give the hook back, and with it the short way from

@@ -24,10 +24,11 @@ enum tramp_probe_text {
 };
 
 /*
- * One probed address. tramp_mutex protects everything but @hash, @go and @set. @mode and @text
- * are written under it, and read without it as well, marked. @intruded is cleared under it, and
- * set under kprobe_mutex (kprobe_veto.c). Clearing may undo a set. The kprobe is in the kernel's
- * table then, and who has cleared it looks there afterwards.
+ * One probed address. tramp_mutex protects everything but @hash, @go and @set.
+ *
+ * @mode and @text are written under it, and read without it as well, marked. @intruded is cleared
+ * under it, and set under kprobe_mutex (kprobe_veto.c). Clearing may undo a set. The kprobe is in
+ * the kernel's table then, and who has cleared it looks there afterwards.
  */
 struct tramp_probe {
 	struct tramp_point point;	/* as its members see it */

@@ -646,10 +646,11 @@ struct tramp_session_words {
  *
  * A function that is named twice is attached to once, with its first cookie; the others are
  * ALREADY_ATTACHED, which without F_SKIP refuses the request. If the first is left out they have
- * its reason. Where no function is left the request is refused (SYNTAX). A function may have other programs of this module, of any kind,
- * before or afterwards. At such functions the program counts as one of TRAMP_MAX_PROGS. Of one
- * attachment 1,024 functions can be like that. More are SITE_HELD, and so is a function whose
- * entry is somebody else's. By another link the same program may be attached again.
+ * its reason. Where no function is left the request is refused (SYNTAX). A function may have other
+ * programs of this module, of any kind, before or afterwards. At such functions the program counts
+ * as one of TRAMP_MAX_PROGS. Of one attachment 1,024 functions can be like that. More are
+ * SITE_HELD, and so is a function whose entry is somebody else's. By another link the same program
+ * may be attached again.
  *
  * A program at returns is run by the image where the function's arguments are known to come in
  * registers. So the function has BTF, in the kernel proper, under a name that is unique.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many functions of one attachment of many can have other programs, and who counts as one of
- * them: those alone whose site calls this attachment, not all that a request shares with others.
+ * How many functions of one attachment of many can have other programs. Only those count whose
+ * site calls this attachment, not all that a request shares with others.
  */
 #include <string.h>
 #include "attachment.h"
