@@ -388,8 +388,14 @@ void memory_flat(struct memory *m, int nr)
 			least = grown < least ? grown : least;
 		}
 		ktap_note("least growth of %d: %+ld %s", nr - 1, (long)least, things[t].name);
-		CHECK(least <= things[t].room, "%ld %s more each time, %lu in the end",
-		      (long)least, things[t].name, measured(&m[nr - 1], &things[t]));
+		if (CHECK(least <= things[t].room, "%ld %s more each time, %lu in the end",
+			  (long)least, things[t].name, measured(&m[nr - 1], &things[t])) ||
+		    things[t].at != offsetof(struct memory, vmalloc_kb))
+			continue;
+		for (i = 1; i < nr; i++) {
+			ktap_note("in part %d:", i);
+			note_callers(&m[i - 1], &m[i]);
+		}
 	}
 	for (i = 0; i < m[0].nr_caches; i++) {
 		least = cache_growth(m, nr, m[0].cache[i].name);
