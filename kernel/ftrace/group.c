@@ -43,9 +43,9 @@
  *    last of all unregister the ops, since an empty filter would be one of all functions.
  *
  * An ops in dynamic memory has ftrace wait when it is unregistered: see site.c, which also says
- * why it need not. Our callback is no part of ftrace, and reads no entry, so nothing else has
- * to be waited for either. All goes when the last function is detached, by the retire list:
- * ops, filter, @calls, and the entries.
+ * why it need not, and how it goes without. Our callback is no part of ftrace, and reads no entry,
+ * so nothing else has to be waited for either. All goes when the last function is detached, by the
+ * retire list: ops, filter, @calls, and the entries.
  *
  * Memory. Taking functions out of a filter allocates a new one. That does not fail in practice, for
  * so little memory, and is tried some times (site.c). If it fails for good, the functions stay, as
@@ -424,8 +424,7 @@ int tramp_site_switch_each(struct tramp_site *site, const struct tramp_site_call
 	}
 	set_callback(site, calls, nr);
 	tramp_direct_set(calls, nr);
-	second->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
-	err = unregister_ftrace_function(&second->ops);
+	err = tramp_site_unregister(&second->ops);
 	if (!err) {
 		tramp_site_retire(second);
 		return 0;
@@ -444,12 +443,10 @@ bool tramp_site_detach_each(struct tramp_site *site, const unsigned long *ips, u
 	u32 i;
 
 	lockdep_assert_held(&tramp_mutex);
-	if (nr < group->left) {
+	if (nr < group->left)
 		err = tramp_site_filter_out(site, ips, nr);
-	} else {
-		site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
-		err = unregister_ftrace_function(&site->ops);
-	}
+	else
+		err = tramp_site_unregister(&site->ops);
 	for (i = 0; !err && i < nr; i++) {
 		if (tramp_site_calls(ips[i], find(group, ips[i])->code))
 			err = -ENODEV;

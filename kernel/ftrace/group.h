@@ -11,4 +11,10 @@
  */
 int tramp_site_filter_out(struct tramp_site *site, const unsigned long *ips, u32 nr);
 
+/*
+ * Take an ops off ftrace's list, without ftrace's wait for who uses it: it goes by the retire list.
+ * tramp_mutex held, may sleep. Return: as unregister_ftrace_function().
+ */
+int tramp_site_unregister(struct ftrace_ops *ops);
+
 #endif /* TRAMP_FTRACE_GROUP_H */

@@ -24,9 +24,19 @@
  * with its lock held, some 140 ms each time, one after the other for all. It waits for the
  * sake of callers that free the ops right after. We do not: ops and image go through the
  * retire list, which waits for the same grace periods once for a whole batch. So the flag
- * that asks for the wait is cleared first. Then, with another ftrace user at the function, a
- * CPU may still be in ftrace's list function with our ops in hand. unregister_ftrace_direct()
- * relies on the wait for two things. They must not happen while that CPU is there:
+ * that asks for the wait (DYNAMIC) is cleared first.
+ *
+ * The flag also says that ftrace may not call the ops' callback itself, without its list function,
+ * while the ops is alone on the list. Somebody else's ops may go from the list after we have
+ * cleared the flag and before we have ftrace_lock. A task may be preempted in ftrace's entry code
+ * in front of the call, on the way from any function, with a pointer to another ops. Nothing waits
+ * for it. It would call our callback for a function that is not ours. Another flag (RCU) forbids
+ * the same, and is set with the same store: whoever has ftrace_lock sees one of them. With it the
+ * list function leaves our ops out where RCU does not watch, for the moment until it is off.
+ *
+ * Without the wait a CPU may still be in ftrace's list function with our ops in hand, if there is
+ * another ftrace user at the function. The kernel's unregister_ftrace_direct() relies on the wait
+ * for two things. They must not happen while that CPU is there:
  *
  *  - it clears ops->func, which that CPU is about to call. So the ops is taken off
  *    by unregister_ftrace_function(), which leaves it whole until it retires.
@@ -429,6 +439,16 @@ int tramp_site_shrink(struct tramp_site *site, unsigned long *ips, u32 nr, unsig
 	return err;
 }
 
+int tramp_site_unregister(struct ftrace_ops *ops)
+{
+	unsigned long flags = ops->flags & ~FTRACE_OPS_FL_DYNAMIC;
+
+	lockdep_assert_held(&tramp_mutex);
+	/* Never neither: see the head comment. */
+	WRITE_ONCE(ops->flags, flags | FTRACE_OPS_FL_RCU);
+	return unregister_ftrace_function(ops);
+}
+
 bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs, u32 nr,
 			    unsigned long code)
 {
@@ -437,8 +457,9 @@ bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs,
 
 	lockdep_assert_held(&tramp_mutex);
 	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
-		site->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
-	err = unregister_ftrace_function(&site->ops);
+		err = tramp_site_unregister(&site->ops);
+	else
+		err = unregister_ftrace_function(&site->ops);
 	if (!err && any_calls(funcs, nr, code))
 		err = -ENODEV;
 	if (err) {

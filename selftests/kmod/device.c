@@ -197,6 +197,20 @@ static void tt_end_hold(struct tt_file *f)
 	f->holds = false;
 }
 
+static int tt_cmd_ftrace_watch(struct tt_file *f, char *args)
+{
+	char *word = tt_word(&args);
+	unsigned int ms;
+	int direct;
+
+	if (!word || kstrtouint(word, 0, &ms) || !ms || ms > 10000)
+		return -EINVAL;
+	direct = tt_ftrace_watch(ms);
+	if (direct >= 0)
+		tt_reply(f, "direct=%d\n", direct);
+	return direct < 0 ? direct : 0;
+}
+
 static int tt_command(struct tt_file *f, char *line)
 {
 	char *verb = tt_word(&line);
@@ -245,6 +259,8 @@ static int tt_command(struct tt_file *f, char *line)
 	}
 	if (!strcmp(verb, "ftrace_kill"))
 		return tt_ftrace_kill();
+	if (!strcmp(verb, "ftrace_watch"))
+		return tt_cmd_ftrace_watch(f, line);
 	return -EINVAL;
 }
 

@@ -197,8 +197,14 @@ void tt_kprobes_drop(struct tt_kprobes **on);
 long tt_text(void __user *arg);
 /* ftrace shuts down; 0 or a negative errno. */
 int tt_ftrace_kill(void);
+/* The address of a symbol of the kernel's, NULL: there is none. */
+void *tt_symbol(const char *name);
 /* How many images of trampoline.ko the kernel has symbols of, or -ENOENT. */
 int tt_images(void);
+
+/* ftrace.c */
+/* See ftrace_watch in trampoline_test.h. Return: 1, 0, or -ENOENT without a symbol of ftrace. */
+int tt_ftrace_watch(unsigned int ms);
 
 /* probe_targets.c */
 long tt_toggle(void __user *arg);

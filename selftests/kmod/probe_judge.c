@@ -29,7 +29,7 @@
 /* Kprobes that are registered before they are unregistered together. */
 #define TT_BATCH 1000
 
-static void *__nocfi tt_symbol(const char *name)
+void *__nocfi tt_symbol(const char *name)
 {
 	struct kprobe kp = { .symbol_name = name };
 	void *addr;

@@ -60,6 +60,11 @@
  *	has ftrace shut down, as it does when something is wrong with the text that it
  *	patches. It does not come back.
  *
+ *   ftrace_watch MS
+ *	holds ftrace's lock for so many milliseconds, and looks for as many what ftrace calls.
+ *	reply "direct=1": the callback of one user alone, not the kernel's function tracer's;
+ *	else "direct=0". ENOENT: a symbol of ftrace is not there.
+ *
  * A SPEC describes result and arguments: one word for the result, one for each
  * argument. A word is s or u (signed, unsigned, pointers are u) and the size in
  * bytes: "s4", "u8"; "v" is void. A struct by value is its members in braces,
