@@ -132,17 +132,25 @@ static struct vmalloc_caller *caller_of(struct memory *m, const char *name)
 	return &m->caller[i];
 }
 
-/* A line of /proc/vmallocinfo: ADDR-ADDR SIZE CALLER pages=N ... */
+/*
+ * A line of /proc/vmallocinfo: ADDR-ADDR SIZE CALLER pages=N ... Per-CPU memory is measured by
+ * itself. The kernel's own books of it are areas, too: a new chunk, in which others' objects may
+ * be, has 1 MiB of them.
+ */
 static void count_area(struct memory *m, const char *line)
 {
 	struct vmalloc_caller *c;
+	uint64_t kb = 0;
 	char name[64];
 
-	if (sscanf(line, "%*s %*s %63s", name) != 1)
+	if (sscanf(line, "%*s %*s %63s", name) != 1 || !strncmp(name, "pcpu_", 5))
 		return;
+	if (strstr(line, " pages="))
+		kb = number_after(line, " pages=", 0) * 4;
+	m->vmalloc_kb += kb;
 	c = caller_of(m, name);
-	if (c && strstr(line, " pages="))
-		c->kb += number_after(line, " pages=", 0) * 4;
+	if (c)
+		c->kb += kb;
 }
 
 /* The callers whose areas have grown: the remark to a failure. */
@@ -229,7 +237,6 @@ static uint64_t lines_of(const char *path)
 void memory_measure(struct memory *m)
 {
 	char *text, *line, *rest;
-	uint64_t stacks_kb = 0;
 	int i;
 
 	memset(m, 0, sizeof(*m));
@@ -251,7 +258,6 @@ void memory_measure(struct memory *m)
 	measure_slabs(m);
 	text = read_file("/proc/meminfo");
 	m->percpu_kb = number_after(text, "Percpu:", 0);
-	m->vmalloc_kb = number_after(text, "VmallocUsed:", 0);
 	free(text);
 
 	text = read_file("/proc/vmallocinfo");
@@ -261,7 +267,6 @@ void memory_measure(struct memory *m)
 			continue;
 		if (strstr(line, " dup_task_struct")) {
 			m->stacks++;
-			stacks_kb += number_after(line, "pages=", 0) * 4;
 			continue;
 		}
 		count_area(m, line);
@@ -270,7 +275,6 @@ void memory_measure(struct memory *m)
 				   !strncmp(line, "0xffffffffa", 11);
 	}
 	free(text);
-	m->vmalloc_kb -= stacks_kb;
 	m->symbols = lines_of("/proc/kallsyms");
 	close_caches(m);
 }

@@ -28,7 +28,7 @@ struct memory {
 	uint64_t slab_kb, percpu_kb;
 	uint64_t large_kb;		/* of slab_kb what is in no slab: large objects */
 	uint64_t stacks;		/* of tasks, in /proc/vmallocinfo */
-	uint64_t vmalloc_kb;		/* without stacks */
+	uint64_t vmalloc_kb;		/* without stacks and per-CPU memory */
 	uint64_t vmalloc_areas;		/* the other lines of /proc/vmallocinfo */
 	uint64_t module_areas;		/* of them in the range of modules and images */
 	uint64_t symbols;		/* lines of /proc/kallsyms: programs, images, trampolines */
