@@ -60,6 +60,9 @@ static unsigned long resolve(const char *name, const char *off, u32 *required_mi
 {
 	unsigned long addr = tramp_ksym_lookup(name);
 
+	/* Modules' symbols are found as well: that is another function, and it may go. */
+	if (addr >= MODULES_VADDR && addr < MODULES_END)
+		addr = 0;
 	if (addr) {
 		tramp_ksyms.found++;
 	} else if (!off) {
