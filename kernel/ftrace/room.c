@@ -168,8 +168,8 @@ static bool add_calls(struct table *to, const struct tramp_site_call *calls, u32
 }
 
 /*
- * A copy with two buckets for three of @nr entries, or half as many if memory is scarce, and with
- * @nr_calls new ones.
+ * A copy with @nr_calls new entries. It has one to two buckets for each of @nr, but no more than
+ * MAX_BITS says, and half as many if memory is scarce.
  */
 static struct table *copy_table(const struct table *from, u32 nr,
 				const struct tramp_site_call *calls, u32 nr_calls)

@@ -25,8 +25,9 @@
  * well: each takes what it finds for the return address.
  *
  * Recursion. The hook calls nothing that may be traced: rethook_try_get() and rethook_hook() are
- * notrace, and forbidden to kprobes. One that comes in an NMI while another one is running is
- * missed (slot.h). The program runs with the guards and counts of all kprobe programs.
+ * notrace, and forbidden to kprobes. One that comes in an interrupt while another one is running
+ * is missed, and counted (slot.h). The program runs with the guards and counts of all kprobe
+ * programs.
  *
  * When a program is detached, this is who may execute what:
  *
