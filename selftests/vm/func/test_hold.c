@@ -34,6 +34,8 @@
 /* Links of one function each, and functions of one more link. */
 #define LINKS	4000
 #define MORE	3072
+/* On a debug kernel: as many links as come within so many seconds. */
+#define FEWER_SECONDS	300
 
 static struct tramp_attach item[SHARED];
 static int32_t fds[SHARED];
@@ -245,11 +247,11 @@ static struct waits wait_for_many_more(const char *what, int rounds, uint64_t en
 static void test_links(void)
 {
 	static int32_t links[LINKS];
-	struct tramp_detach_batch d = { .size = sizeof(d), .count = LINKS,
-					.fds = (uintptr_t)links };
+	struct tramp_detach_batch d = { .size = sizeof(d), .fds = (uintptr_t)links };
 	struct waits alone, beside;
 	uint64_t enough;
-	int i;
+	uint64_t first;
+	uint32_t i;
 
 	setup();
 	many = many_new();
@@ -259,20 +261,26 @@ static void test_links(void)
 	alone = wait_for_many_more("many functions", ROUNDS, 0, LINKS_SECONDS / 4);
 	enough = alone.worst * 5 / 4 + 150 * (uint64_t)time_scale();
 	many = many_new();
+	first = now_ns();
+	/* A debug kernel, with tens of them in a minute, has fewer. */
 	for (i = 0; i < LINKS; i++) {
+		if (time_scale() > 1 && now_ns() - first > FEWER_SECONDS * 1000000000ULL)
+			break;
 		many->addrs[0] = others[i];
 		many->cmd.nr = 1;
 		many_attach(many, bpf_program__fd(probe_skel->progs.nothing), 0);
 		links[i] = many->cmd.link_fd;
 	}
 	free(many);
+	d.count = i;
+	ktap_note("%u links", d.count);
 	beside = wait_for_many_more("many functions beside many links", 3 * ROUNDS, enough,
 				    LINKS_SECONDS / 2);
 	CHECK(beside.best <= enough, "%lu ms, without them %lu to %lu ms", beside.best, alone.best,
 	      alone.worst);
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &d), "detach: %s", strerror(errno));
-	for (i = 0; i < LINKS; i++)
-		close(links[i]);
+	while (i)
+		close(links[--i]);
 }
 
 /* Links of a process that is killed, and functions of each. */
