@@ -18,7 +18,7 @@
 /* Milliseconds that the lock is held. Each of the two has a third to come to it. */
 #define HELD	900
 /* Which of the two is first is up to the scheduler, and so is whether it is seen. */
-#define ROUNDS	5
+#define ROUNDS	3
 /* They come together, and share an ops where functions can. */
 #define ONES	4
 
