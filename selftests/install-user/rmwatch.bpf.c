@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * do_unlinkat() at its entry, somewhere in the middle, and at its return. A call's times are
- * kept by its thread, and go to user space through a ring buffer. The program in the middle may
- * run in an int3, so the map is one whose lookup takes no lock: a hash, and no task storage.
+ * kept under its thread's id, and go to user space through a ring buffer. The program in the middle
+ * may run in an int3, so the map is one whose lookup takes no lock: a hash, and no task storage.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
