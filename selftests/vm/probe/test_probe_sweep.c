@@ -70,50 +70,86 @@ static void run(int nr, uint64_t *hits)
 		hits[i] = counted[i] - hits[i];
 }
 
+/* Bytes in front of an opcode. */
+static int prefixes(const uint8_t *code)
+{
+	int n = 0;
+
+	while (code[n] == 0x26 || code[n] == 0x2e || code[n] == 0x36 || code[n] == 0x3e ||
+	       (code[n] >= 0x64 && code[n] <= 0x67) || code[n] == 0xf2 || code[n] == 0xf3)
+		n++;
+	return n + ((code[n] & 0xf0) == 0x40); /* REX */
+}
+
+/* hlt, mwait, mwaitx. */
+static bool waits(const uint8_t *code)
+{
+	code += prefixes(code);
+	return code[0] == 0xf4 ||
+	       (code[0] == 0x0f && code[1] == 0x01 && (code[2] == 0xc9 || code[2] == 0xfb));
+}
+
 /*
- * `ret n` or a far return: the kernel's kprobes emulate both as a plain one. Or a call with a
- * prefix (cs, before retpolines): they have it return into its last byte, and the kernel
- * crashes (tramp_place_kprobe_wrong()).
+ * The kernel's kprobes take these, and the next hit does harm (tramp_place_kprobe_wrong()):
+ * `ret n` and far returns, which they emulate as a plain one. A call with a prefix (cs, before
+ * retpolines), which they have return into its last byte. A loop, which jumps once too often.
+ * An instruction that waits for an interrupt, or an sti before one; a hypervisor may wait in a
+ * call of it (0f 01). xbegin, which aborts to elsewhere.
  */
 static bool is_wrong_with_kprobes(uint64_t addr)
 {
-	uint8_t code[2];
+	uint8_t code[32] = {};
+	const uint8_t *op;
 
-	text_read(dev, addr, code, sizeof(code));
-	if (code[1] == 0xe8)
-		return code[0] == 0x2e || code[0] == 0x36 || code[0] == 0x3e || code[0] == 0x26 ||
-		       (code[0] >= 0x64 && code[0] <= 0x67) || code[0] == 0xf2 ||
-		       code[0] == 0xf3 || (code[0] & 0xf0) == 0x40;
-	if ((code[0] & 0xf0) == 0x40)	/* REX */
-		code[0] = code[1];
-	return code[0] == 0xc2 || code[0] == 0xca || code[0] == 0xcb;
+	text_read(dev, addr, code, sizeof(code) / 2);
+	op = code + prefixes(code);
+	switch (op[0]) {
+	case 0xc2:
+	case 0xca ... 0xcb:
+	case 0xe0 ... 0xe2:
+		return true;
+	case 0xe8:
+		return op != code;
+	case 0xc7:
+		return op[1] == 0xf8;
+	case 0xfb:
+		op += 1 + prefixes(op + 1);
+		return waits(op) || (op[0] == 0x0f && op[1] == 0x01);
+	default:
+		return waits(code);
+	}
+}
+
+/* The attachment @p to @name was refused, and register_kprobe() there said @kernel. */
+static void check_refusal(const struct attachment *p, int kernel, bool wrong, const char *name)
+{
+	const struct tramp_refusal *why = &p->reply.refusal;
+	/* Where kprobes do harm, by the name of the function: kernel/probe/deny.c. */
+	bool listed = strstr(why->detail, "listed by");
+	/* Where register_kprobe() goes, but the kernel's own BPF kprobes do not, either. */
+	bool untraced = why->reason == TRAMP_REASON_NOTRACE;
+
+	total.refused++;
+	total.reason[why->reason]++;
+	total.listed += listed;
+	total.untraced += untraced;
+	total.wrong += wrong;
+	CHECK(kernel || listed || untraced || wrong,
+	      "%s: the kernel takes a kprobe, we refuse: %s, %s %s", name, strerror(-p->err),
+	      tramp_reason_name(why->reason), why->detail);
 }
 
 static void attach_all(int nr)
 {
 	char name[160];
-	bool listed, untraced;
 	int i;
 
 	for (i = 0; i < nr; i++) {
 		wrong_there[i] = is_wrong_with_kprobes(sample[i].addr);
 		at[i] = attach_insn_try(OURS, prog, sample[i].addr, 0, i);
-		if (!at[i].err)
-			continue;
-		total.refused++;
-		total.reason[at[i].reply.refusal.reason]++;
-		/* Where kprobes do harm, by the name of the function: kernel/probe/deny.c. */
-		listed = strstr(at[i].reply.refusal.detail, "listed by");
-		total.listed += listed;
-		/* Where register_kprobe() goes, but the kernel's own BPF kprobes do not, either. */
-		untraced = at[i].reply.refusal.reason == TRAMP_REASON_NOTRACE;
-		total.untraced += untraced;
-		/* Where register_kprobe() goes and the next hit does harm. */
-		total.wrong += wrong_there[i];
-		CHECK(kernel_says[i] || listed || untraced || wrong_there[i],
-		      "%s: the kernel takes a kprobe, we refuse: %s, %s %s",
-		      sample_name(&sample[i], name, sizeof(name)), strerror(-at[i].err),
-		      tramp_reason_name(at[i].reply.refusal.reason), at[i].reply.refusal.detail);
+		if (at[i].err)
+			check_refusal(&at[i], kernel_says[i], wrong_there[i],
+				      sample_name(&sample[i], name, sizeof(name)));
 	}
 }
 
@@ -405,7 +441,36 @@ static void test_sweep(void)
 	CHECK(total.compared > (unsigned int)done / 200, "only %u were compared", total.compared);
 }
 
+/*
+ * All forms of an instruction that the test module has, one after the other. Many are so rare
+ * in the kernel that the sweep draws them in one run of a hundred.
+ */
+static void test_forms(void)
+{
+	struct tt_form_info form;
+	struct attachment p;
+	int32_t kernel;
+	uint32_t i;
+
+	dev = fixture_open("the kernel's own says yes to all that it takes");
+	probe_setup();
+	prog = bpf_program__fd(probe_skel->progs.count);
+	for (i = 0; !form_info(dev, i, &form); i++) {
+		judge(dev, TT_JUDGE_REGISTER, &form.form, &kernel, 1);
+		p = attach_insn_try(OURS, prog, form.form, 0, 0);
+		if (p.err)
+			check_refusal(&p, kernel, is_wrong_with_kprobes(form.form), form.name);
+		else
+			detach(&p);
+	}
+	probe_flush();
+	ktap_note("%u of %u forms refused, %u of them as kprobes get them wrong", total.refused, i,
+		  total.wrong);
+	CHECK(total.wrong && total.refused > total.wrong && total.refused * 10 < i, "refusals");
+}
+
 static const struct ktap_test tests[] = {
+	{ "forms", test_forms, 300 },
 	{ "sweep", test_sweep, 1500 },
 };
 
