@@ -211,6 +211,21 @@ static int tt_cmd_ftrace_watch(struct tt_file *f, char *args)
 	return direct < 0 ? direct : 0;
 }
 
+static int tt_cmd_overwrite(char *args)
+{
+	char *where = tt_word(&args), *hex = tt_word(&args);
+	u8 bytes[16];
+	size_t len;
+	u64 addr;
+
+	if (!where || kstrtou64(where, 16, &addr) || !hex)
+		return -EINVAL;
+	len = strlen(hex) / 2;
+	if (!len || len > sizeof(bytes) || hex2bin(bytes, hex, len))
+		return -EINVAL;
+	return tt_overwrite((void *)addr, bytes, len);
+}
+
 static int tt_command(struct tt_file *f, char *line)
 {
 	char *verb = tt_word(&line);
@@ -261,6 +276,8 @@ static int tt_command(struct tt_file *f, char *line)
 		return tt_ftrace_kill();
 	if (!strcmp(verb, "ftrace_watch"))
 		return tt_cmd_ftrace_watch(f, line);
+	if (!strcmp(verb, "overwrite"))
+		return tt_cmd_overwrite(line);
 	return -EINVAL;
 }
 

@@ -199,6 +199,8 @@ long tt_text(void __user *arg);
 int tt_ftrace_kill(void);
 /* The address of a symbol of the kernel's, NULL: there is none. */
 void *tt_symbol(const char *name);
+/* Text of an image becomes @bytes; 0, -ENOENT, or -EFAULT if they cannot be written there. */
+int tt_overwrite(void *addr, const u8 *bytes, size_t len);
 /* How many images of trampoline.ko the kernel has symbols of, or -ENOENT. */
 int tt_images(void);
 

@@ -64,6 +64,15 @@ int __nocfi tt_ftrace_kill(void)
 	return 0;
 }
 
+int __nocfi tt_overwrite(void *addr, const u8 *bytes, size_t len)
+{
+	void *(*copy)(void *to, const void *from, size_t len) = tt_symbol("text_poke_copy");
+
+	if (!copy)
+		return -ENOENT;
+	return copy(addr, bytes, len) ? 0 : -EFAULT;
+}
+
 /* By what /proc/kallsyms asks for the symbols of BPF. To read all of that takes 0.2 s. */
 int __nocfi tt_images(void)
 {

@@ -65,6 +65,10 @@
  *	reply "direct=1": the callback of one user alone, not the kernel's function tracer's;
  *	else "direct=0". ENOENT: a symbol of ftrace is not there.
  *
+ *   overwrite ADDR HEX
+ *	writes bytes, at most 16, over the text of an image, as if somebody else had done so. On
+ *	no CPU may the image be executed meanwhile.
+ *
  * A SPEC describes result and arguments: one word for the result, one for each
  * argument. A word is s or u (signed, unsigned, pointers are u) and the size in
  * bytes: "s4", "u8"; "v" is void. A struct by value is its members in braces,

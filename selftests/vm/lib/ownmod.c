@@ -109,6 +109,12 @@ int ownmod_unload(const char *name, int tries)
 	return ownmod_unload_timed(name, tries, &ms);
 }
 
+void ownmod_expect_pinned(const char *why)
+{
+	tramp_device_close();
+	CHECK_EQ(ownmod_unload("trampoline", 50), -EAGAIN, "unloading, when %s", why);
+}
+
 void ownmod_reload(void)
 {
 	int err = module_load(TRAMPOLINE_KO);

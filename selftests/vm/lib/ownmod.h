@@ -29,6 +29,11 @@ bool ownmod_settle(void);
  */
 int ownmod_unload(const char *name, int tries);
 int ownmod_unload_timed(const char *name, int tries, uint64_t *ms);
+/*
+ * Ours cannot be unloaded any more, for the reason @why. Images that are retired keep it too, for
+ * a moment: it is tried for 5 s.
+ */
+void ownmod_expect_pinned(const char *why);
 /* Load ours, unless it is there. */
 void ownmod_reload(void);
 bool ownmod_busy(int err);

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fixture.h"
+#include "ownmod.h"
 #include "probe.h"
 #include "record.h"
 #include "selftests/vm/lib/probe_fentry.skel.h"
@@ -71,7 +72,7 @@ static void expect_counts(uint64_t first, uint64_t second, const char *when)
 static void test_functions(void)
 {
 	struct tramp_link *link[2];
-	int i, err;
+	int i;
 
 	setup();
 	for (i = 0; i < 2; i++) {
@@ -89,10 +90,7 @@ static void test_functions(void)
 	tramp_link__destroy(link[1]);
 	expect_counts(30, 40, "both detached");
 	CHECK_EQ(tramp_module().links, 0, "links");
-
-	close(tramp_device());
-	err = module_unload("trampoline");
-	CHECK_EQ(err, -EWOULDBLOCK, "the function still calls into the module");
+	ownmod_expect_pinned("the function still calls into the module");
 	expect_counts(30, 40, "and does so well");
 }
 
@@ -182,8 +180,7 @@ static void test_instructions(void)
 	CHECK_EQ(probe.err, -ENODEV, "%s", strerror(-probe.err));
 	CHECK_EQ(probe.reply.refusal.reason, TRAMP_REASON_FTRACE_DISABLED, "%s",
 		 tramp_reason_name(probe.reply.refusal.reason));
-	close(tramp_device());
-	CHECK_EQ(module_unload("trampoline"), -EWOULDBLOCK, "int3s still come by");
+	ownmod_expect_pinned("int3s still come by");
 }
 
 /*
@@ -311,8 +308,7 @@ static void test_kprobes(void)
 	CHECK(hits == 20 || !runs, "%lu hits", hits);
 	detach_entry(&a, hits, false);
 	CHECK_EQ(tramp_module().probes, 0, "probes");
-	tramp_device_close();
-	CHECK_EQ(module_unload("trampoline"), -EWOULDBLOCK, "unloading");
+	ownmod_expect_pinned("ftrace has shut down under a kprobe");
 	tt_call(dev, "tt_hot3 n=10 1");
 }
 
@@ -335,8 +331,7 @@ static void test_kprobes_memory(void)
 		CHECK(ip && ip == ksym_addr("tt_hot3"), "the program saw %#lx", ip);
 		detach_entry(&a, 10, !i);
 	}
-	tramp_device_close();
-	CHECK_EQ(module_unload("trampoline"), -EWOULDBLOCK, "the kernel has a kprobe of ours");
+	ownmod_expect_pinned("the kernel has a kprobe of ours");
 }
 
 /* ---------------------------------------------------------------- halfway --- */
@@ -370,8 +365,7 @@ static void test_halfway(void)
 	CHECK_EQ(a.reply.refusal.reason, TRAMP_REASON_FTRACE_DISABLED, "%s",
 		 tramp_reason_name(a.reply.refusal.reason));
 	CHECK_EQ(tramp_module().links, 0, "links");
-	tramp_device_close();
-	CHECK_EQ(module_unload("trampoline"), -EWOULDBLOCK, "unloading");
+	ownmod_expect_pinned("the function calls into the module");
 	CHECK_EQ(tt_call(dev, "tt_hot3 n=10 1").result, result, "result");
 }
 
