@@ -3,14 +3,21 @@
  * Holds the load of a module at a moment when it is there for some and not yet for others. One
  * moment is when it is said to be coming: its init has not run. The other is when it is said to
  * be live: its init text is still there. Ours is the last notifier to be called.
+ *
+ * And what may mislead ours when it is loaded: a symbol by the name of one that the kernel lacks.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/string.h>
+#include <linux/version.h>
 #include <linux/wait.h>
 #include "trampoline_test.h"
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+static int __tracepoint_notifier_run __used;
+#endif
 
 static DEFINE_MUTEX(lock);
 static DECLARE_WAIT_QUEUE_HEAD(queue);
