@@ -33,6 +33,7 @@ struct tt_file {
 	u32 *gate;	/* a page, see probe_abi.h */
 	bool holds;	/* a module's load */
 	bool faults;
+	struct tt_leak *leaks;
 };
 
 static struct tt_target *tt_find(const char *name)
@@ -211,6 +212,16 @@ static int tt_cmd_ftrace_watch(struct tt_file *f, char *args)
 	return direct < 0 ? direct : 0;
 }
 
+static int tt_cmd_leak(struct tt_file *f, char *args)
+{
+	char *word = tt_word(&args);
+	unsigned int nr;
+
+	if (!word || kstrtouint(word, 0, &nr) || nr > 1000)
+		return -EINVAL;
+	return tt_leak(&f->leaks, nr);
+}
+
 static int tt_cmd_overwrite(char *args)
 {
 	char *where = tt_word(&args), *hex = tt_word(&args);
@@ -276,6 +287,8 @@ static int tt_command(struct tt_file *f, char *line)
 		return tt_ftrace_kill();
 	if (!strcmp(verb, "ftrace_watch"))
 		return tt_cmd_ftrace_watch(f, line);
+	if (!strcmp(verb, "leak"))
+		return tt_cmd_leak(f, line);
 	if (!strcmp(verb, "overwrite"))
 		return tt_cmd_overwrite(line);
 	return -EINVAL;
@@ -303,6 +316,7 @@ static int tt_release(struct inode *inode, struct file *file)
 	struct tt_file *f = file->private_data;
 
 	tt_faults_end(&f->faults);
+	tt_leaks_end(&f->leaks);
 	tt_end_hold(f);
 	tt_kprobes_drop(&f->kprobes);
 	/* Not mapped any more: a mapping holds the file. */

@@ -208,6 +208,11 @@ int tt_images(void);
 /* See ftrace_watch in trampoline_test.h. Return: 1, 0, or -ENOENT without a symbol of ftrace. */
 int tt_ftrace_watch(unsigned int ms);
 
+/* leaks.c: @leaks belong to the file. 0 or -ENOMEM; what is there stays until tt_leaks_end(). */
+struct tt_leak;
+int tt_leak(struct tt_leak **leaks, u32 nr);
+void tt_leaks_end(struct tt_leak **leaks);
+
 /* probe_targets.c */
 long tt_toggle(void __user *arg);
 

@@ -65,6 +65,10 @@
  *	reply "direct=1": the callback of one user alone, not the kernel's function tracer's;
  *	else "direct=0". ENOENT: a symbol of ftrace is not there.
  *
+ *   leak COUNT
+ *	allocates so many objects in slabs, as many large ones, areas of vmalloc() and pages for
+ *	each CPU, at most 1000. The file keeps them until it is closed.
+ *
  *   overwrite ADDR HEX
  *	writes bytes, at most 16, over the text of an image, as if somebody else had done so. On
  *	no CPU may the image be executed meanwhile.
