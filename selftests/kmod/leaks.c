@@ -6,15 +6,16 @@
 #include <linux/vmalloc.h>
 #include "probe_abi.h"
 
-/* In a slab; too large for one; an area; memory of each CPU. */
+/* In a slab, and the smallest there is; too large for one; an area; memory of each CPU. */
 struct tt_leak {
 	struct tt_leak *next;
-	void *large, *area;
+	void *small, *large, *area;
 	void __percpu *each;
 };
 
 static void free_one(struct tt_leak *leak)
 {
+	kfree(leak->small);
 	kfree(leak->large);
 	vfree(leak->area);
 	free_percpu(leak->each);
@@ -29,10 +30,11 @@ int tt_leak(struct tt_leak **leaks, u32 nr)
 		leak = kzalloc(sizeof(*leak), GFP_KERNEL);
 		if (!leak)
 			return -ENOMEM;
+		leak->small = kmalloc(8, GFP_KERNEL);
 		leak->large = kmalloc(4 * PAGE_SIZE, GFP_KERNEL);
 		leak->area = vmalloc(PAGE_SIZE);
 		leak->each = __alloc_percpu(PAGE_SIZE, sizeof(void *));
-		if (!leak->large || !leak->area || !leak->each) {
+		if (!leak->small || !leak->large || !leak->area || !leak->each) {
 			free_one(leak);
 			return -ENOMEM;
 		}

@@ -66,8 +66,8 @@
  *	else "direct=0". ENOENT: a symbol of ftrace is not there.
  *
  *   leak COUNT
- *	allocates so many objects in slabs, as many large ones, areas of vmalloc() and pages for
- *	each CPU, at most 1000. The file keeps them until it is closed.
+ *	allocates so many objects in slabs, as many of 8 bytes, as many large ones, areas of
+ *	vmalloc() and pages for each CPU, at most 1000. The file keeps them until it is closed.
  *
  *   overwrite ADDR HEX
  *	writes bytes, at most 16, over the text of an image, as if somebody else had done so. On

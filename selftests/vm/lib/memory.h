@@ -15,7 +15,6 @@ struct slab_cache {
 	char name[48];
 	uint64_t objects;
 	uint64_t size;
-	uint64_t at_once;	/* objects in a slab */
 };
 
 /* A place in the kernel that maps memory, as /proc/vmallocinfo names it. */
@@ -43,7 +42,7 @@ void memory_measure(struct memory *m);
 /*
  * Compare after @operations attaches and as many detaches. Fails the test for
  * each thing that grew by more than chance. A leak of one object an operation
- * is caught from 65 operations on; of at most 16 bytes, from 750 on.
+ * is caught from 65 operations on.
  */
 void memory_compare(struct memory *before, const struct memory *after, int operations);
 /*
