@@ -120,12 +120,33 @@ static bool is_wrong_with_kprobes(uint64_t addr)
 	}
 }
 
-/* The attachment @p to @name was refused, and register_kprobe() there said @kernel. */
-static void check_refusal(const struct attachment *p, int kernel, bool wrong, const char *name)
+/* The NOP that ftrace patches. */
+static bool is_site(uint64_t addr)
+{
+	uint8_t code[5];
+
+	text_read(dev, addr, code, sizeof(code));
+	return !memcmp(code, "\x0f\x1f\x44\x00\x00", sizeof(code));
+}
+
+/*
+ * By the name of the function: where kprobes do harm (kernel/probe/deny.c), and at its site, where
+ * not even an image is safe (kernel/text/unsafe.c). @kernel: as in check_refusal()
+ */
+static bool is_listed(const struct tramp_refusal *why, uint64_t addr, int kernel)
+{
+	if (strstr(why->detail, "listed by"))
+		return true;
+	return !kernel && is_site(addr) &&
+	       (why->reason == TRAMP_REASON_RCU_IDLE || why->reason == TRAMP_REASON_BLACKLISTED);
+}
+
+/* The attachment @p to @addr was refused, and register_kprobe() there said @kernel. */
+static void check_refusal(const struct attachment *p, uint64_t addr, int kernel, bool wrong,
+			  const char *name)
 {
 	const struct tramp_refusal *why = &p->reply.refusal;
-	/* Where kprobes do harm, by the name of the function: kernel/probe/deny.c. */
-	bool listed = strstr(why->detail, "listed by");
+	bool listed = is_listed(why, addr, kernel);
 	/* Where register_kprobe() goes, but the kernel's own BPF kprobes do not, either. */
 	bool untraced = why->reason == TRAMP_REASON_NOTRACE;
 
@@ -148,7 +169,7 @@ static void attach_all(int nr)
 		wrong_there[i] = is_wrong_with_kprobes(sample[i].addr);
 		at[i] = attach_insn_try(OURS, prog, sample[i].addr, 0, i);
 		if (at[i].err)
-			check_refusal(&at[i], kernel_says[i], wrong_there[i],
+			check_refusal(&at[i], sample[i].addr, kernel_says[i], wrong_there[i],
 				      sample_name(&sample[i], name, sizeof(name)));
 	}
 }
@@ -449,17 +470,19 @@ static void test_forms(void)
 {
 	struct tt_form_info form;
 	struct attachment p;
+	uint64_t addr;
 	int32_t kernel;
 	uint32_t i;
 
-	dev = fixture_open("the kernel's own says yes to all that it takes");
+	dev = fixture_open("is about what we refuse");
 	probe_setup();
 	prog = bpf_program__fd(probe_skel->progs.count);
 	for (i = 0; !form_info(dev, i, &form); i++) {
-		judge(dev, TT_JUDGE_REGISTER, &form.form, &kernel, 1);
-		p = attach_insn_try(OURS, prog, form.form, 0, 0);
+		addr = form.form;
+		judge(dev, TT_JUDGE_REGISTER, &addr, &kernel, 1);
+		p = attach_insn_try(OURS, prog, addr, 0, 0);
 		if (p.err)
-			check_refusal(&p, kernel, is_wrong_with_kprobes(form.form), form.name);
+			check_refusal(&p, addr, kernel, is_wrong_with_kprobes(addr), form.name);
 		else
 			detach(&p);
 	}
