@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Somebody else has written over the jump by which a gate leads all functions but single ones to
- * the image of many (kernel/func/gate.c). When the program of many goes, that jump cannot be
- * taken out. So whoever is there may come to the image for ever, and the module stays.
+ * Somebody else has written over a jump behind a gate (kernel/func/gate.c). That is the one to the
+ * image of a single function, or the tail, which leads all others to the image of many. When its
+ * program goes, the jump cannot be taken out. So somebody may come to the image for ever, and the
+ * module stays.
  *
  * The kernel warns of it, and there is no way back: selftests/vm/system/alone.
  */
@@ -15,9 +16,13 @@
 #include "selftests/vm/lib/probe_progs.skel.h"
 
 #define CALLS	10
-/* Behind the gate: cmpq $ret, (%rsp); jne tail; jmp to the image of a single function. */
+/* Behind the gate: cmpq $ret, (%rsp); jne tail; jmp to the image of the single function. */
 #define COMPARE	8
+#define JNE	6
+#define NOP5	"0f1f440000"
 
+static struct many *many;
+static struct attachment one;
 static int dev;
 
 /* The branch at @addr is one by @opcode, of @len bytes, and a distance. Returns where it leads. */
@@ -32,17 +37,15 @@ static uint64_t leads_to(uint64_t addr, const char *opcode, uint32_t len)
 	return addr + len + sizeof(distance) + distance;
 }
 
-/* From a function that one of many and a single program are attached to. */
-static uint64_t find_tail(const char *func)
+/* The code behind the gate of a function that one of many and a single program are attached to. */
+static uint64_t find_lookup(const char *func)
 {
-	uint64_t site = ksym_addr(func), lookup;
+	uint64_t site = ksym_addr(func);
 	uint8_t code[4];
 
 	text_read(dev, site, code, sizeof(code));
-	if (!memcmp(code, "\xf3\x0f\x1e\xfa", 4) || !memcmp(code, "\x66\x0f\x1f\x00", 4))
-		site += 4;
-	lookup = leads_to(leads_to(site, "\xe8", 1), "\xe9", 1);
-	return leads_to(lookup + COMPARE, "\x0f\x85", 2);
+	site += text_is_endbr(code) ? sizeof(code) : 0;
+	return leads_to(leads_to(site, "\xe8", 1), "\xe9", 1);
 }
 
 static void expect(const char *when, uint64_t single)
@@ -55,17 +58,14 @@ static void expect(const char *when, uint64_t single)
 	CHECK_EQ(probe_skel->bss->counted[1], single, "%s: hits", when);
 }
 
-static void test_tail(void)
+/* Returns where the lookup is. Nobody but expect() calls these functions, so nobody executes it. */
+static uint64_t setup(void)
 {
-	struct many *many = many_new();
-	struct attachment one;
-	uint64_t tail;
-	int err;
-
 	if (vmtest_oracle())
 		ktap_skip("is about our module");
 	dev = tt_open();
 	probe_setup();
+	many = many_new();
 	many_add_name(many, "tt_hot0");
 	many_add_name(many, "tt_hot1");
 	many_attach(many, bpf_program__fd(probe_skel->progs.nothing), 0);
@@ -73,22 +73,49 @@ static void test_tail(void)
 			  1);
 	attachment_expect(&one, TRAMP_MODE_DIRECT, TRAMP_REASON_NONE, "a single one of many");
 	expect("before", CALLS);
-	tail = find_tail("tt_hot1");
-	leads_to(tail, "\xe9", 1);
+	return find_lookup("tt_hot1");
+}
 
-	err = tt_command(dev, NULL, 0, "overwrite %lx 0f1f440000", tail);
+static void overwrite_jump(uint64_t addr)
+{
+	int err;
+
+	leads_to(addr, "\xe9", 1);
+	err = tt_command(dev, NULL, 0, "overwrite %lx " NOP5, addr);
 	REQUIRE(!err, "overwrite: %s", strerror(-err));
-	many_detach(many);
-	expect("many detached", CALLS);
-	detach(&one);
-	expect("the single one detached", 0);
+}
+
+static void expect_stays(void)
+{
 	CHECK_EQ(tramp_module().links, 0, "links");
 	ownmod_expect_pinned("somebody may still come to the image");
 	expect("when unloading was refused", 0);
 }
 
+static void test_tail(void)
+{
+	overwrite_jump(leads_to(setup() + COMPARE, "\x0f\x85", 2));
+	many_detach(many);
+	expect("many detached", CALLS);
+	detach(&one);
+	expect("the single one detached", 0);
+	expect_stays();
+}
+
+/* From then on the function goes to the tail, that is to the program of many. */
+static void test_single(void)
+{
+	overwrite_jump(setup() + COMPARE + JNE);
+	detach(&one);
+	expect("the single one detached", 0);
+	many_detach(many);
+	expect("many detached", 0);
+	expect_stays();
+}
+
 static const struct ktap_test tests[] = {
 	{ "tail", test_tail, 200 },
+	{ "single", test_single, 200 },
 };
 
 KTAP_MAIN(tests)

@@ -279,6 +279,11 @@ int text_try(int fd, uint64_t addr, void *buf, uint64_t len)
 	return ioctl(fd, TT_IOC_TEXT, &t) ? -errno : 0;
 }
 
+bool text_is_endbr(const uint8_t *code)
+{
+	return !memcmp(code, "\xf3\x0f\x1e\xfa", 4) || !memcmp(code, "\x66\x0f\x1f\x00", 4);
+}
+
 void text_read(int fd, uint64_t addr, void *buf, uint64_t len)
 {
 	int err = text_try(fd, addr, buf, len);

@@ -84,6 +84,8 @@ void kprobes_settle(void);
 /* Kernel memory as it is now; 0 or a negative errno. */
 int text_try(int fd, uint64_t addr, void *buf, uint64_t len);
 void text_read(int fd, uint64_t addr, void *buf, uint64_t len);
+/* Four bytes: ENDBR64, or what the kernel seals it with where nothing branches to indirectly. */
+bool text_is_endbr(const uint8_t *code);
 void toggle(int fd, uint64_t times);
 
 /* Functions of /proc/kallsyms, sorted by address, BPF programs and images left out. */

@@ -55,13 +55,6 @@ static struct sample take(const struct probe_func *f, uint32_t i)
 	return s;
 }
 
-/* As it is compiled, or as the kernel seals those that nothing branches to indirectly. */
-static bool is_endbr(const uint8_t *code, uint32_t len)
-{
-	return len >= 4 && (!memcmp(code, "\xf3\x0f\x1e\xfa", 4) ||
-			    !memcmp(code, "\x66\x0f\x1f\x00", 4));
-}
-
 /* Instructions of the function around @addr, at random. Returns how many. */
 static int draw_from(uint64_t addr, struct sample *out, int room, uint64_t *state)
 {
@@ -74,7 +67,7 @@ static int draw_from(uint64_t addr, struct sample *out, int room, uint64_t *stat
 		uint32_t i = rnd(state) % f.nr;
 
 		/* A probe on ENDBR is one on what is behind it. */
-		if (!f.insns[i].offset && is_endbr(f.code, f.code_len))
+		if (!f.insns[i].offset && f.code_len >= 4 && text_is_endbr(f.code))
 			continue;
 		/* The filling of the space behind a function is no instruction of it. */
 		if (f.code[f.insns[i].offset] == 0xcc)
