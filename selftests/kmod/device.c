@@ -231,10 +231,10 @@ static int tt_cmd_overwrite(char *args)
 
 	if (!where || kstrtou64(where, 16, &addr) || !hex)
 		return -EINVAL;
-	len = strlen(hex) / 2;
-	if (!len || len > sizeof(bytes) || hex2bin(bytes, hex, len))
+	len = strlen(hex);
+	if (!len || len % 2 || len / 2 > sizeof(bytes) || hex2bin(bytes, hex, len / 2))
 		return -EINVAL;
-	return tt_overwrite((void *)addr, bytes, len);
+	return tt_overwrite((void *)addr, bytes, len / 2);
 }
 
 static int tt_command(struct tt_file *f, char *line)

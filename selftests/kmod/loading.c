@@ -4,7 +4,8 @@
  * moment is when it is said to be coming: its init has not run. The other is when it is said to
  * be live: its init text is still there. Ours is the last notifier to be called.
  *
- * And what may mislead ours when it is loaded: a symbol by the name of one that the kernel lacks.
+ * And what may mislead trampoline.ko when it is loaded: the symbol of a module, by the name of one
+ * that it asks the kernel for, and that this kernel lacks.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
