@@ -33,10 +33,10 @@
  * The trap path. Our int3 handler is a die notifier. Functions that the kernel calls before it
  * reaches a notifier must not trap again. notify_die() and the notifier chain are on the kernel's
  * blacklist. But they take rcu_read_lock(), which is a function with PREEMPT_RCU, and call more
- * with lock debugging. Since 6.4 there is a tracepoint in the chain (notifier_run), and the way of
- * its event into a buffer. (That tracepoint's own user may do more; docs/limits.md.) The kernel
- * asks its own kprobes before all that. (Most hits never get there, see trap.c; all must be able
- * to.)
+ * with debugging of locks or of notifiers. Since 6.4 there is a tracepoint in the chain
+ * (notifier_run), and the way of its event into a buffer. (That tracepoint's own user may do more;
+ * docs/limits.md.) The kernel asks its own kprobes before all that. (Most hits never get there, see
+ * trap.c; all must be able to.)
  *
  * BPF on the trap path. A program may be at get_kprobe(), or anywhere else on the way. The
  * kernel's trampoline for it takes RCU's read lock and calls migrate_disable() outside of the
@@ -154,19 +154,31 @@ static const struct tramp_name_rule denied[] = {
 	{ "kgdb_ll_trap", TRAMP_MATCH_EXACT, REFUSE },
 	/* A die notifier that was there before ours, with the same priority. */
 	{ "hw_breakpoint_exceptions_notify", TRAMP_MATCH_EXACT },
+#ifdef CONFIG_DEBUG_NOTIFIERS
+	/* The chain asks of each notifier whether it is a function, before it calls it. */
+	{ "func_ptr_is_kernel_text", TRAMP_MATCH_EXACT },
+	{ "is_module_text_address", TRAMP_MATCH_EXACT },
+	{ "__module_text_address", TRAMP_MATCH_EXACT },
+	{ "__module_address", TRAMP_MATCH_EXACT },
+	{ "mod_find", TRAMP_MATCH_EXACT },
+#endif
 #ifdef CONFIG_OSNOISE_TRACER
 	/* osnoise has each trap's end write an event (nmi_noise), a kernel kprobe's too. */
 	{ "__traceiter_nmi_noise", TRAMP_MATCH_EXACT, REFUSE },
 	{ "perf_trace_run_bpf_submit", TRAMP_MATCH_EXACT, REFUSE },
 	{ "perf_tp_event", TRAMP_MATCH_PREFIX, REFUSE },
 	{ "perf_swevent_", TRAMP_MATCH_PREFIX, REFUSE },
+	{ "__cant_sleep", TRAMP_MATCH_EXACT, REFUSE },
+	{ "__cant_migrate", TRAMP_MATCH_EXACT, REFUSE },
 #endif
 }, trace_path[] = {
-	/* The part with sites: the way of a trace event into perf. */
+	/* The part with sites: the way of a trace event into perf, and to programs. */
 	{ "perf_trace_run_bpf_submit", TRAMP_MATCH_EXACT },
 	{ "perf_tp_event", TRAMP_MATCH_PREFIX },
 	{ "perf_swevent_", TRAMP_MATCH_PREFIX },
 	{ "__traceiter_", TRAMP_MATCH_PREFIX },
+	{ "__cant_sleep", TRAMP_MATCH_EXACT },
+	{ "__cant_migrate", TRAMP_MATCH_EXACT },
 };
 
 void tramp_place_deny(struct tramp_place *place)

@@ -5,6 +5,8 @@
 #include "gate_graph.h"
 #include "gate_tables.h"
 
+#define KCSAN_REPORT	"KCSAN is off for the task while it reports"
+
 /*
  * Ends that are the same everywhere: something is broken, and the kernel says so; or
  * the kernel is preemptible, which it is not there.
@@ -13,7 +15,15 @@
 	{ NULL, "__schedule", "asked for by preempt_schedule_notrace(), behind preemptible()" }, \
 	{ NULL, "panic", "the end" },				\
 	{ NULL, "__warn_printk", "a WARN()" },			\
-	{ NULL, "_printk", "on these ways only when something is broken" }
+	{ NULL, "_printk", "on these ways only when something is broken" }, \
+	{ NULL, "debug_locks_off", "a check has found something broken" }, \
+	{ NULL, "check_preemption_disabled.cold", "the same" },	\
+	{ "check_preemption_disabled", "__printk_ratelimit", "the same" }, \
+	{ NULL, "dump_stack", "the same" },			\
+	{ NULL, "add_taint", "the same" },			\
+	{ NULL, "kcsan_report_set_info", KCSAN_REPORT },	\
+	{ NULL, "kcsan_report_known_origin", KCSAN_REPORT },	\
+	{ NULL, "kcsan_report_unknown_origin", KCSAN_REPORT }
 
 static const char *const trap_roots[] = {
 	"asm_exc_int3", "exc_int3", "kprobe_int3_handler", "get_kprobe", "notify_die",
@@ -59,9 +69,15 @@ static const struct gate_cut trap_cuts[] = {
 	{ "exc_int3", "irqentry_enter_from_user_mode", "user mode's int3" },
 	{ "exc_int3", "irqentry_exit_to_user_mode", "user mode's int3" },
 	{ "exc_int3", "do_trap", "user mode's int3, or nobody's" },
+	{ "exc_int3", "do_int3_user", "user mode's int3" },
 	{ "exc_int3", "die", "nobody's int3: behind all handlers" },
 	{ "ct_nmi_enter", "__rcu_irq_enter_check_tick", "not in NMIs, and int3 counts as one" },
 	{ "migrate_enable", "*", "for a task that was scheduled meanwhile: nobody is in a trap" },
+	/* Weak functions of the same file, which have lost their names: clang puts them there. */
+	{ "__bpf_prog_exit", "bpf_jit_alloc_exec", "arch_alloc_bpf_trampoline()" },
+	{ "__bpf_prog_exit", "bpf_jit_free_exec", "arch_free_bpf_trampoline()" },
+	{ "__bpf_prog_exit", "find_vm_area", "arch_protect_bpf_trampoline()" },
+	{ "__bpf_prog_exit", "set_memory_rox", "arch_protect_bpf_trampoline()" },
 	{ "hw_breakpoint_exceptions_notify", "*", "of DIE_DEBUG only, not of int3" },
 	{ "rcu_read_unlock_special", "*", "behind its test for NMIs: int3 counts as one" },
 	{ "ftrace_return_to_handler", "static_key_enable", "the graph tracer stops: it is broken" },
@@ -71,6 +87,7 @@ static const struct gate_cut trap_cuts[] = {
 static const struct gate_indirect trap_indirect[] = {
 	{ "kprobe_int3_handler", "the handler of a kernel kprobe: not an int3 of ours" },
 	{ "setup_singlestep", "the same" },
+	{ "kprobe_post_process", "the same" },
 	{ "notifier_call_chain", "die notifiers: roots" },
 	{ "atomic_notifier_call_chain", "the same, inlined" },
 	{ "notify_die", "the same, inlined" },
@@ -83,6 +100,9 @@ static const struct gate_indirect trap_indirect[] = {
 	{ "__traceiter_read_msr", LISTENER },
 	{ "ktime_get_mono_fast_ns", "clock sources: roots" },
 	{ "ktime_get_raw_fast_ns", "clock sources: roots" },
+	{ "ktime_get_boot_fast_ns", "clock sources: roots" },
+	{ "ktime_get_tai_fast_ns", "clock sources: roots" },
+	{ "__const_udelay", "KCSAN's delays, which have no site where there is KCSAN" },
 	{ "__rb_reserve_next", "trace clocks: roots" },
 	{ "ring_buffer_lock_reserve", "trace clocks: roots" },
 	{ "bpf_trace_run1", LISTENER },
@@ -122,6 +142,7 @@ static const struct gate_cut idle_cuts[] = {
 	{ "cpuidle_enter_state", "tick_broadcast_oneshot_control", WATCHING },
 	{ "cpuidle_enter_state", "sched_idle_set_state", WATCHING },
 	{ "cpuidle_enter_state", "leave_mm", WATCHING },
+	{ "cpuidle_enter_state", "find_deepest_state", WATCHING },
 	{ "cpuidle_enter_state", "sched_clock_idle_wakeup_event", WATCHING },
 	{ "enter_s2idle_proper", "tick_freeze", WATCHING },
 	{ "enter_s2idle_proper", "tick_unfreeze", WATCHING },
@@ -129,6 +150,7 @@ static const struct gate_cut idle_cuts[] = {
 	{ "cpuidle_enter_s2idle", "tick_unfreeze", WATCHING },
 	{ "acpi_idle_enter_bm", "_raw_spin_lock", WATCHING },
 	{ "acpi_idle_enter_bm", "_raw_spin_unlock", WATCHING },
+	{ "acpi_idle_enter_bm", "acpi_idle_bm_check", WATCHING },
 	{ "acpi_idle_enter_bm", "acpi_read_bit_register", WATCHING },
 	{ "acpi_idle_enter_bm", "acpi_write_bit_register", WATCHING },
 	{ NULL, "rcu_preempt_deferred_qs", WATCHING },
@@ -155,6 +177,7 @@ static const struct gate_indirect idle_indirect[] = {
 	{ "enter_s2idle_proper", "drivers' states: roots" },
 	{ "cpuidle_enter_s2idle", "drivers' states: roots" },
 	{ "arch_cpu_idle_dead", "smp_ops: roots" },
+	{ "play_dead", "smp_ops: roots" },
 	{ "cpuidle_play_dead", "drivers: roots" },
 	{ "__traceiter_cpu_idle", "called where RCU watches" },
 	{ "__traceiter_cpu_idle_miss", "called where RCU watches" },
@@ -210,6 +233,7 @@ static const struct gate_indirect idt_indirect[] = {
 	{ "core_restore_code", "restore_registers, a root" },
 	{ "restore_image", "the copy of core_restore_code, a root" },
 	{ "__traceiter_write_msr", "who listens to msr:write_msr: not followed" },
+	{ "__const_udelay", "KCSAN's delays, which have no site where there is KCSAN" },
 	{}
 };
 
