@@ -18,6 +18,13 @@
 #define TRAMP_TURN_TIME		(HZ / 5 ?: 1)
 #define TRAMP_TURN_LIMIT	(2 * TRAMP_TURN_TIME)
 
+/*
+ * How long it takes to take one off again, in jiffies: a kernel kprobe waits for RCU, an ftrace_ops
+ * for RCU-tasks, rude and not. Some 20 and 140 to 400 ms were seen.
+ */
+#define TRAMP_TURN_KPROBE	(TRAMP_TURN_TIME / 10)
+#define TRAMP_TURN_OPS		TRAMP_TURN_TIME
+
 /**
  * struct tramp_turn - a turn of the current task
  * @since: when it began, in jiffies
@@ -43,6 +50,14 @@ static inline void tramp_turn_begin(struct tramp_turn *turn)
 {
 	turn->since = jiffies;
 	turn->waited = tramp_turn_waited();
+}
+
+/*
+ * To undo the turn's work in one go would take @time more jiffies than to do it: they count as well.
+ */
+static inline void tramp_turn_owe(struct tramp_turn *turn, unsigned long time)
+{
+	turn->since -= time;
 }
 
 /* Whether it is time that others have the mutex. By the task that has begun the turn. */

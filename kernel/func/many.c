@@ -168,6 +168,14 @@ static int attach_coming(struct tramp_coming *c, u32 *nr, struct tramp_refusal *
 	return err;
 }
 
+/* The first program there, and ftrace waits for grace periods when it goes. */
+static bool waits_to_go(const struct tramp_member *member)
+{
+	const struct tramp_target *target = tramp_target_of(member);
+
+	return tramp_target_mode(target) == TRAMP_MODE_FTRACE_OPS && tramp_target_nr(target) == 1;
+}
+
 int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tramp_refusal *why)
 {
 	struct tramp_coming *c = alloc_coming(*nr);
@@ -188,6 +196,8 @@ int tramp_target_attach_many(const struct tramp_join *items, u32 *nr, struct tra
 			break;
 		if (c)
 			tramp_coming_note(c, later, at);
+		if (waits_to_go(items[at].member))
+			tramp_turn_owe(&turn, TRAMP_TURN_OPS);
 	}
 	/* The next part begins with it. */
 	if (err == -EAGAIN)

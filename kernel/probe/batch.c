@@ -13,7 +13,8 @@
  *
  * If one is refused, those before it go again. The ones that are armed are detached as always:
  * hits go on in the copy of the instruction until the optimiser restores the text. The others
- * are removed; their images go behind a grace period like all images.
+ * are removed; their images go behind a grace period like all images. Each kernel kprobe waits for a
+ * grace period, so few of them come together.
  *
  * Going. A jump leads into an image that runs the programs, so it becomes an int3 before
  * anything else. All of the batch do so together: two syncs. While they change, hits run the old
@@ -72,6 +73,14 @@ static int settle(const struct tramp_join *item, struct tramp_refusal *why)
 	return 0;
 }
 
+/* The first program there, which waits for a grace period when it goes. */
+static bool waits_to_go(const struct tramp_member *member)
+{
+	const struct tramp_probe *probe = tramp_probe_of(member);
+
+	return probe && probe->mode == TRAMP_MODE_KPROBE && probe->nr == 1;
+}
+
 /* All join; nothing leads to those that are in @arm or @coming. In @nr how many have. */
 static int join_all(const struct tramp_join *items, u32 *nr, struct list_head *arm,
 		    struct tramp_coming *coming, struct tramp_refusal *why)
@@ -85,6 +94,8 @@ static int join_all(const struct tramp_join *items, u32 *nr, struct list_head *a
 		err = tramp_probe_join(items[at].member, items[at].req, arm, coming, why);
 		if (err)
 			break;
+		if (waits_to_go(items[at].member))
+			tramp_turn_owe(&turn, TRAMP_TURN_KPROBE);
 	}
 	*nr = at;
 	return err;

@@ -11,7 +11,7 @@
  * is retired (base/retire.c). One ftrace_ops serves all entries, by its filter: its callback looks
  * the probe up in the table under RCU, and ignores what is not there.
  *
- * unregister_kprobe() waits for handlers, by synchronize_rcu(). Before 6.3 that is not all of
+ * unregister_kprobes() waits for handlers, by synchronize_rcu(). Before 6.3 that is not all of
  * them: a kprobe at an idle function's entry is called by ftrace where RCU does not watch. So a
  * kprobe is retired as well, like the set that it runs.
  *
@@ -134,15 +134,13 @@ static void kp_retired(struct tramp_retire *r)
 	kfree(container_of(r, struct tramp_probe_kp, retire));
 }
 
-/* Return: its misses, those while it was unregistered among them. */
-static u64 detach_kprobe(struct tramp_probe *probe)
+/* It is unregistered. Return: its misses, those while it was unregistered among them. */
+static u64 forget_kprobe(struct tramp_probe *probe)
 {
 	static const struct tramp_retire_ops ops = { .free = kp_retired };
+	u64 missed = tramp_probe_callback_missed(probe);
 	struct tramp_probe_kp *kp = probe->kp;
-	u64 missed;
 
-	unregister_kprobe(&kp->kp);
-	missed = tramp_probe_callback_missed(probe);
 	probe->kp = NULL;
 	if (kp->kp.addr) {
 		if (kp->by_ftrace)
@@ -154,6 +152,19 @@ static u64 detach_kprobe(struct tramp_probe *probe)
 		__module_get(THIS_MODULE);
 	}
 	return missed;
+}
+
+void tramp_probe_kprobes_detach(struct tramp_probe **probes, u32 nr, u64 *missed)
+{
+	static struct kprobe *kps[TRAMP_PROBE_KPROBES_MANY];
+	u32 i;
+
+	lockdep_assert_held(&tramp_mutex);
+	for (i = 0; i < nr; i++)
+		kps[i] = &probes[i]->kp->kp;
+	unregister_kprobes(kps, nr);
+	for (i = 0; i < nr; i++)
+		missed[i] = forget_kprobe(probes[i]);
 }
 
 /* Through ftrace ------------------------------------------------------------- */
@@ -237,11 +248,14 @@ int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal 
 
 u64 tramp_probe_callback_detach(struct tramp_probe *probe)
 {
+	u64 missed = 0;
+
 	lockdep_assert_held(&tramp_mutex);
-	if (probe->mode != TRAMP_MODE_FTRACE_OPS)
-		return detach_kprobe(probe);
-	detach_ftrace(probe);
-	return 0;
+	if (probe->mode == TRAMP_MODE_FTRACE_OPS)
+		detach_ftrace(probe);
+	else
+		tramp_probe_kprobes_detach(&probe, 1, &missed);
+	return missed;
 }
 
 void tramp_probe_callback_exit(void)

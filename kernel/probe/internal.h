@@ -146,6 +146,12 @@ int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal 
  */
 u64 tramp_probe_callback_detach(struct tramp_probe *probe);
 
+/* How many kernel kprobes can go with one grace period. */
+#define TRAMP_PROBE_KPROBES_MANY	256
+
+/* The same for @nr probes at a time, at most so many, mode KPROBE; @missed: (out) of each. */
+void tramp_probe_kprobes_detach(struct tramp_probe **probes, u32 nr, u64 *missed);
+
 /* Module exit: no probe is left. */
 void tramp_probe_callback_exit(void);
 

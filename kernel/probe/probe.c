@@ -553,10 +553,16 @@ void tramp_probe_totals(u32 *probes, u32 *optimised)
 	*optimised = counts[1];
 }
 
-/* A module that goes, and its probes whose text is ours. */
+/*
+ * A module that goes, and its probes whose text is ours; of those that are reached through a kernel
+ * kprobe some.
+ */
 struct going {
 	const struct module *mod;
 	struct list_head restore;
+	struct tramp_probe *kprobes[TRAMP_PROBE_KPROBES_MANY];
+	u64 missed[TRAMP_PROBE_KPROBES_MANY];
+	u32 nr;
 };
 
 static void collect_in(struct tramp_probe *probe, void *arg)
@@ -567,22 +573,22 @@ static void collect_in(struct tramp_probe *probe, void *arg)
 		list_move(&probe->opt, &going->restore);
 }
 
-static void forget_in(struct tramp_probe *probe, void *arg)
+static void collect_kprobe_in(struct tramp_probe *probe, void *arg)
 {
-	const struct going *going = arg;
-	struct tramp_member *member;
-	u64 missed;
+	struct going *going = arg;
 
-	if (probe->module != going->mod)
-		return;
-	if (probe->mode == TRAMP_MODE_INT3) {
-		/* Other bytes may stand there by now: nobody executes them any more. */
-		WRITE_ONCE(probe->text, TRAMP_TEXT_ORIGINAL);
-	} else {
-		missed = tramp_probe_callback_detach(probe);
-		list_for_each_entry(member, &probe->members, node)
-			tramp_counts_add_misses(member->counts, missed);
-	}
+	if (probe->module == going->mod && probe->mode == TRAMP_MODE_KPROBE &&
+	    going->nr < TRAMP_PROBE_KPROBES_MANY)
+		going->kprobes[going->nr++] = probe;
+}
+
+/* Nothing reaches it any more; the kernel's kprobe has missed so many. */
+static void forget(struct tramp_probe *probe, u64 missed)
+{
+	struct tramp_member *member;
+
+	list_for_each_entry(member, &probe->members, node)
+		tramp_counts_add_misses(member->counts, missed);
 	abandon(probe);
 	probe->reason = TRAMP_REASON_MODULE_GONE;
 	probe->where = 0;
@@ -592,14 +598,45 @@ static void forget_in(struct tramp_probe *probe, void *arg)
 		tramp_retire_add(&probe->retire, &probe_retire_ops);
 }
 
+static void forget_in(struct tramp_probe *probe, void *arg)
+{
+	const struct going *going = arg;
+	u64 missed = 0;
+
+	if (probe->module != going->mod)
+		return;
+	if (probe->mode == TRAMP_MODE_INT3)
+		/* Other bytes may stand there by now: nobody executes them any more. */
+		WRITE_ONCE(probe->text, TRAMP_TEXT_ORIGINAL);
+	else
+		missed = tramp_probe_callback_detach(probe);
+	forget(probe, missed);
+}
+
+/* Return: false if none is left. */
+static bool forget_kprobes(struct going *going)
+{
+	u32 i;
+
+	going->nr = 0;
+	tramp_probe_for_each(collect_kprobe_in, going);
+	tramp_probe_kprobes_detach(going->kprobes, going->nr, going->missed);
+	for (i = 0; i < going->nr; i++)
+		forget(going->kprobes[i], going->missed[i]);
+	return going->nr;
+}
+
 void tramp_probe_module_gone(const struct module *mod)
 {
-	struct going going = { .mod = mod };
+	static struct going going;
 
 	lockdep_assert_held(&tramp_mutex);
+	going.mod = mod;
 	INIT_LIST_HEAD(&going.restore);
 	tramp_probe_for_each(collect_in, &going);
 	tramp_probe_restore_batch(&going.restore);
+	while (forget_kprobes(&going))
+		;
 	tramp_probe_for_each(forget_in, &going);
 	tramp_map_forget(mod);
 }

@@ -2,8 +2,9 @@
 /*
  * How long one who attaches many programs keeps others waiting: as many functions as can have
  * other programs beside an attachment of many, coming and going together. A thread asks for INFO
- * meanwhile, which waits for the same mutex (tramp_mutex). And a process that dies with many links
- * keeps others' close() waiting for a turn of it, not for all of them.
+ * meanwhile, which waits for the same mutex (tramp_mutex). So it is where one of the last of many
+ * is refused and each of the others waits for a grace period when it goes again. And a process that
+ * dies with many links keeps others' close() waiting for a turn of it, not for all of them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -342,10 +343,74 @@ static void test_killed(void)
 	CHECK(closed > 1 && worst < whole / 3, "one took %lu of %lu ms", worst, whole);
 }
 
+/* Instructions of the kernel. */
+#define KPROBES		300
+
+/* In @item that many instructions that may fault: only a kernel kprobe can be there. */
+static void take_faulting(void)
+{
+	struct text_sym *syms;
+	struct probe_func f;
+	uint32_t nr = 0, k;
+	size_t i, nr_syms;
+
+	syms = text_symbols(&nr_syms);
+	for (i = 0; i < nr_syms && nr < KPROBES; i++) {
+		if (*syms[i].module || probe_explain(&f, syms[i].addr, NULL, false))
+			continue;
+		for (k = 0; k < f.nr && nr < KPROBES; k++) {
+			if (f.insns[k].mode != TRAMP_MODE_KPROBE ||
+			    f.insns[k].reason != TRAMP_REASON_INSN_FIXUP)
+				continue;
+			item[nr++] = (struct tramp_attach){
+				.size = sizeof(item[0]), .addr = f.addr + f.insns[k].offset,
+				.prog_fd = bpf_program__fd(probe_skel->progs.nothing),
+			};
+		}
+		probe_func_free(&f);
+	}
+	free(syms);
+	REQUIRE(nr == KPROBES, "%u instructions", nr);
+}
+
+/*
+ * Many kernel kprobes come in one call, and go again since one of the last is refused: that
+ * behind them at the latest. The kernel refuses some kprobes that nobody can foretell.
+ */
+static void test_refused(void)
+{
+	struct tramp_attach_batch cmd = {
+		.size = sizeof(cmd), .count = KPROBES + 1, .item_size = sizeof(item[0]),
+		.items = (uintptr_t)item,
+	};
+	pthread_t thread;
+	uint64_t ms;
+	int err;
+
+	fixture_open("about our batches");
+	probe_setup();
+	probe_many_files();
+	take_faulting();
+	item[KPROBES] = (struct tramp_attach){
+		.size = sizeof(item[0]), .addr = ksym_addr("tt_many_000") + 1,
+		.prog_fd = bpf_program__fd(probe_skel->progs.nothing),
+	};
+	REQUIRE(!pthread_create(&thread, NULL, ask, NULL), "pthread_create");
+	err = ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd) ? errno : 0;
+	ms = take_longest();
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	CHECK(err && cmd.failed >= KPROBES / 2, "%s at item %u: %s %s", strerror(err), cmd.failed,
+	      tramp_reason_name(cmd.refusal.reason), cmd.refusal.detail);
+	ktap_note("%u kernel kprobes, refused: others waited for %lu ms at most", cmd.failed, ms);
+	CHECK(ms <= LIMIT * (uint64_t)time_scale(), "others waited for %lu ms", ms);
+}
+
 static const struct ktap_test tests[] = {
 	{ "shared", test_shared, SHARED_SECONDS },
 	{ "links", test_links, LINKS_SECONDS },
 	{ "killed", test_killed, 200 },
+	{ "refused", test_refused, 200 },
 };
 
 KTAP_MAIN(tests)

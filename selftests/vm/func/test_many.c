@@ -144,7 +144,7 @@ static void test_counts(void)
 	begin = now_ns();
 	must_attach(NR);
 	came = now_ns() - begin;
-	n = probe_syncs();
+	n = probe_watched();
 	allowed = FEW + parts_coming(came, NR);
 	ktap_note("%lu syncs and %lu us to attach %d, at most %lu", n, came / 1000, NR, allowed);
 	CHECK(n && n <= allowed, "%lu syncs to attach", n);
@@ -155,11 +155,11 @@ static void test_counts(void)
 		    !CHECK_EQ(hits_of(i), CALLS, "%s: hits", name_of(i)))
 			break;
 	}
-	probe_syncs();
+	probe_watched();
 	begin = now_ns();
 	must_detach(0, NR);
 	went = now_ns() - begin;
-	n = probe_syncs();
+	n = probe_watched();
 	allowed = FEW + parts_going(came + went, NR);
 	ktap_note("%lu syncs and %lu us to detach them, at most %lu", n, went / 1000, allowed);
 	CHECK(n && n <= allowed, "%lu syncs to detach", n);
@@ -170,11 +170,11 @@ static void test_counts(void)
 	/* The first ones may be below others that stay open. */
 	must_detach(0, 10);
 	REQUIRE(fds[NR - 1] - fds[10] == NR - 1 - 10, "file descriptors in a row");
-	probe_syncs();
+	probe_watched();
 	begin = now_ns();
 	CHECK_EQ(close_range(fds[10], fds[NR - 1], 0), 0, "close");
 	went = now_ns() - begin;
-	n = probe_syncs();
+	n = probe_watched();
 	allowed = FEW + parts_going(came + went, NR);
 	ktap_note("%lu syncs to close them, at most %lu", n, allowed);
 	CHECK(n && n <= allowed, "%lu syncs to close", n);

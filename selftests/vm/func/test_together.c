@@ -159,7 +159,7 @@ static void test_closed(void)
 	watch = probe_watch_syncs();
 	REQUIRE(at[NR - 1].fd - at[0].fd == NR - 1, "file descriptors in a row");
 	CHECK_EQ(close_range(at[0].fd, at[NR - 1].fd, 0), 0, "close");
-	n = probe_syncs();
+	n = probe_watched();
 	ktap_note("%lu syncs to close %d", n, NR);
 	CHECK(n > ALONE && n <= 3 * ALONE + GROUPS * FEW, "%lu syncs", n);
 	CHECK_EQ(tramp_module().targets, 0, "functions");
@@ -260,7 +260,7 @@ static void come_and_go(uint32_t flags, uint64_t coming, uint64_t going)
 	begin = now_ns();
 	must_attach();
 	came = now_ns() - begin;
-	n = probe_syncs();
+	n = probe_watched();
 	coming += parts_coming(came, NR);
 	ktap_note("%lu syncs and %lu us to attach %d, at most %lu", n, came / 1000, NR, coming);
 	CHECK(n && n <= coming, "%lu syncs to attach", n);
@@ -269,11 +269,11 @@ static void come_and_go(uint32_t flags, uint64_t coming, uint64_t going)
 		CHECK_EQ(item[i].mode, TRAMP_MODE_DIRECT, "%s: mode", name_of(i));
 	}
 	expect_hits(on, "attached");
-	probe_syncs();
+	probe_watched();
 	begin = now_ns();
 	must_detach();
 	went = now_ns() - begin;
-	n = probe_syncs();
+	n = probe_watched();
 	going += parts_going(came + went, NR);
 	ktap_note("%lu syncs and %lu us to detach them, at most %lu", n, went / 1000, going);
 	CHECK(n && n <= going, "%lu syncs to detach", n);

@@ -19,7 +19,7 @@
 #define OPTIMIZE "/sys/kernel/debug/trampoline/optimize"
 #define KPROBES	"/sys/kernel/debug/kprobes/list"
 /* The counter of syncs. */
-#define SYNCS	(PROBE_COUNTERS - 1)
+#define WATCHED	(PROBE_COUNTERS - 1)
 
 struct probe_progs *probe_skel;
 
@@ -55,17 +55,22 @@ void function_tracer(const char *function)
 	}
 }
 
-struct attachment probe_watch_syncs(void)
+struct attachment probe_watch_calls(const char *func)
 {
-	return attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count_pid),
-			   ksym_addr("on_each_cpu_cond_mask"), 0, SYNCS);
+	return attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count_pid), ksym_addr(func), 0,
+			   WATCHED);
 }
 
-uint64_t probe_syncs(void)
+struct attachment probe_watch_syncs(void)
 {
-	uint64_t n = probe_skel->bss->counted[SYNCS];
+	return probe_watch_calls(PROBE_SYNC);
+}
 
-	probe_skel->bss->counted[SYNCS] = 0;
+uint64_t probe_watched(void)
+{
+	uint64_t n = probe_skel->bss->counted[WATCHED];
+
+	probe_skel->bss->counted[WATCHED] = 0;
 	return n;
 }
 

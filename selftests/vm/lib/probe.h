@@ -27,12 +27,15 @@ void probe_optimiser(bool on);
 void function_tracer(const char *function);
 
 /*
- * Count how often this process has all CPUs see new text: a kernel kprobe at
- * on_each_cpu_cond_mask(). It has the last one of the programs' counters.
+ * Count how often this process calls a function of the kernel, by a kernel kprobe. It has the last
+ * one of the programs' counters, so one function at a time.
  */
+struct attachment probe_watch_calls(const char *func);
+/* The same of what has all CPUs see new text. */
+#define PROBE_SYNC	"on_each_cpu_cond_mask"
 struct attachment probe_watch_syncs(void);
 /* How often it did since it was asked last. */
-uint64_t probe_syncs(void);
+uint64_t probe_watched(void);
 
 /* As many files as the system allows. */
 void probe_many_files(void);

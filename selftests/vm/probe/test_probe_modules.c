@@ -21,6 +21,8 @@
 #define ENTRIES	300
 /* Syncs of all CPUs that this may take, jump labels of the kernel's included. */
 #define FEW	50
+/* Grace periods of RCU that kernel kprobes may take, those of the kernel's module code included. */
+#define FEW_PERIODS	20
 
 static int dev, prog;
 static uint64_t addr[KINDS];
@@ -166,54 +168,81 @@ static uint32_t take_places(struct tramp_attach *item, uint32_t max)
 	return nr;
 }
 
-static void unload_under(struct tramp_attach *item, uint32_t nr, const char *what)
+/* How often the function @costs is called while the module goes, with so many attachments. */
+static uint64_t unload_under(struct tramp_attach *item, uint32_t nr, const char *what,
+			     const char *costs)
 {
 	struct tramp_attach_batch b = { .size = sizeof(b), .item_size = sizeof(*item), .count = nr,
 					.items = (uintptr_t)item };
 	struct attachment watch;
-	uint64_t syncs;
+	uint64_t calls;
 	uint32_t i;
 
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &b), "item %u: %s", b.failed,
 		tramp_reason_name(b.refusal.reason));
-	watch = probe_watch_syncs();
+	watch = probe_watch_calls(costs);
 	unload();
-	syncs = probe_syncs();
+	calls = probe_watched();
 	detach(&watch);
-	ktap_note("%u %s went with their module in %lu syncs", nr, what, syncs);
-	CHECK(syncs && syncs <= FEW, "%lu syncs", syncs);
+	ktap_note("%u %s went with their module in %lu calls of %s", nr, what, calls, costs);
+	CHECK(calls, "%s is not called", costs);
 	for (i = 0; i < nr; i++)
 		close(item[i].link_fd);
+	return calls;
 }
 
 /* Their text is given back together, not by syncs for each, with all others waiting. */
 static void test_many(void)
 {
 	static struct tramp_attach item[MANY];
+	uint64_t syncs;
 	uint32_t nr;
 
 	setup();
 	probe_many_files();
 	nr = take_places(item, MANY);
 	CHECK(nr >= MANY / 2, "%u places", nr);
-	unload_under(item, nr, "probes");
+	syncs = unload_under(item, nr, "probes", PROBE_SYNC);
+	CHECK(syncs <= FEW, "%lu syncs", syncs);
+}
+
+static void take_entries(struct tramp_attach *item, int fd)
+{
+	char name[32];
+	uint32_t i;
+
+	for (i = 0; i < ENTRIES; i++) {
+		snprintf(name, sizeof(name), "tt_many_%03u", i);
+		item[i] = (struct tramp_attach){ .size = sizeof(*item), .prog_fd = fd,
+						 .addr = ksym_addr(name) };
+	}
 }
 
 /* The same of entries, whose images go. */
 static void test_many_entries(void)
 {
 	static struct tramp_attach item[ENTRIES];
-	char name[32];
-	uint32_t i;
+	uint64_t syncs;
 
 	setup();
 	probe_many_files();
-	for (i = 0; i < ENTRIES; i++) {
-		snprintf(name, sizeof(name), "tt_many_%03u", i);
-		item[i] = (struct tramp_attach){ .size = sizeof(*item), .prog_fd = prog,
-						 .addr = ksym_addr(name) };
-	}
-	unload_under(item, ENTRIES, "entries");
+	take_entries(item, prog);
+	syncs = unload_under(item, ENTRIES, "entries", PROBE_SYNC);
+	CHECK(syncs <= FEW, "%lu syncs", syncs);
+}
+
+/* Kernel kprobes go with few grace periods: a program that asks for the function has one. */
+static void test_many_kprobes(void)
+{
+	static struct tramp_attach item[ENTRIES];
+	uint64_t periods;
+
+	setup();
+	probe_many_files();
+	take_entries(item, bpf_program__fd(probe_skel->progs.ask_func_ip));
+	periods = unload_under(item, ENTRIES, "kernel kprobes", "synchronize_rcu");
+	CHECK_EQ(item[0].mode, TRAMP_MODE_KPROBE, "mode");
+	CHECK(periods <= FEW_PERIODS, "%lu grace periods", periods);
 }
 
 /* The links stay, and say what happened; detaching them is as always. */
@@ -381,6 +410,7 @@ static const struct ktap_test tests[] = {
 	{ "beside_fentry", test_beside_fentry, 60 },
 	{ "many_entries", test_many_entries, 60 },
 	{ "many", test_many, 120 },
+	{ "many_kprobes", test_many_kprobes, 180 },
 	{ "unload", test_unload, 120 },
 	{ "pending", test_pending, 120 },
 	{ "names", test_names, 60 },
