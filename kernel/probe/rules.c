@@ -87,6 +87,11 @@ const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn)
 	return NULL;
 }
 
+static int refuse_listed(struct tramp_refusal *why, u32 reason, unsigned long addr)
+{
+	return tramp_refuse(why, reason, addr, "listed by the trampoline module");
+}
+
 int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 {
 	unsigned long at, addr = place->addr, last = addr + place->insn.len - 1;
@@ -103,10 +108,10 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	place->ftrace = tramp_place_is_site(addr);
 	if (place->ftrace) {
 		reason = tramp_text_unsafe_for(place->unsafe, false);
-		return reason ? tramp_refuse(why, reason, addr, NULL) : 0;
+		return reason ? refuse_listed(why, reason, addr) : 0;
 	}
 	if (place->refuse)
-		return tramp_refuse(why, place->denied, addr, "listed by the trampoline module");
+		return refuse_listed(why, place->denied, addr);
 	/*
 	 * Of a live patch the kernel writes addresses whenever a module comes or goes that it
 	 * patches, and refuses that module if it finds other bytes than its own
