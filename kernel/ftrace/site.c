@@ -121,16 +121,22 @@ static int refuse_patched(unsigned long ip, struct tramp_refusal *why)
 
 int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
 {
+	int held;
+
 	switch (err) {
 	case -ENOMEM:
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	case -ENODEV:
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	case -EBUSY:
+		held = ip ? tramp_site_check(ip, why) : 0;
+		if (held)
+			return held;
 		/* The only other EBUSY: a user that changes the function's ip does not share it. */
-		if (!ip)
-			return tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, 0, NULL);
-		return tramp_site_check(ip, why) ?: refuse_patched(ip, why);
+		if (ip && tramp_ipmodify_among(&ip, 1))
+			return refuse_patched(ip, why);
+		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, ip,
+				    "its holder or its live patch has gone: try again");
 	default:
 		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, ip, "ftrace: error %d", err);
 	}
