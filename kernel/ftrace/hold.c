@@ -71,8 +71,8 @@ static struct hold *find_held(void)
 }
 
 /*
- * Keep the module for good, from a place where it cannot be going yet. From then on rmmod is
- * refused; one that had begun before would never end.
+ * Keep the module for good. From then on rmmod is refused; one that had begun before, which
+ * only release_work() may meet, does not end.
  */
 static void stay(void)
 {

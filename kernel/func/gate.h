@@ -92,7 +92,8 @@ u64 tramp_gate_new_request(void);
 /*
  * The gate that a function's site calls, if the function can have an image of its own; NULL: none.
  * Also if it has one already. With a @request, not 0: if there is room as well for the functions of
- * this gate that it has asked for before. Two who ask at a time may each be told of the same room.
+ * this gate that it has asked for before. Two who ask by turns are each told of all the room: what
+ * they ask for before they attach is a forecast, and attaching asks again, in one go.
  * Reads the function's text, and asks ftrace, which forgets all calls when it shuts down.
  * tramp_mutex held.
  */

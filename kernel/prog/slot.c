@@ -121,9 +121,10 @@ static int wait_for_extensions(const struct bpf_prog *prog)
 
 /*
  * @extended: (out) it is extended now
- * @unextended: (out) it is not, and the kernel keeps it so until count_as_array_member(prog, -1)
+ * @unextended: (out) it is not, and the kernel keeps it so until count_as_array_member(prog, -1);
+ *	false where the kernel has no way to
  *
- * Both are false where the kernel has no way to keep it so. Returns 0 or -ENOMEM.
+ * Returns 0 or -ENOMEM.
  */
 static int keep_unextended(struct bpf_prog *prog, bool *unextended, bool *extended)
 {
