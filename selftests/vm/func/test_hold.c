@@ -346,31 +346,10 @@ static void test_killed(void)
 /* Instructions of the kernel. */
 #define KPROBES		300
 
-/* In @item that many instructions that may fault: only a kernel kprobe can be there. */
-static void take_faulting(void)
+/* It may fault, and a table mends that: only a kernel kprobe can be there. */
+static bool may_fault(const struct tramp_insn_info *insn)
 {
-	struct text_sym *syms;
-	struct probe_func f;
-	uint32_t nr = 0, k;
-	size_t i, nr_syms;
-
-	syms = text_symbols(&nr_syms);
-	for (i = 0; i < nr_syms && nr < KPROBES; i++) {
-		if (*syms[i].module || probe_explain(&f, syms[i].addr, NULL, false))
-			continue;
-		for (k = 0; k < f.nr && nr < KPROBES; k++) {
-			if (f.insns[k].mode != TRAMP_MODE_KPROBE ||
-			    f.insns[k].reason != TRAMP_REASON_INSN_FIXUP)
-				continue;
-			item[nr++] = (struct tramp_attach){
-				.size = sizeof(item[0]), .addr = f.addr + f.insns[k].offset,
-				.prog_fd = bpf_program__fd(probe_skel->progs.nothing),
-			};
-		}
-		probe_func_free(&f);
-	}
-	free(syms);
-	REQUIRE(nr == KPROBES, "%u instructions", nr);
+	return insn->mode == TRAMP_MODE_KPROBE && insn->reason == TRAMP_REASON_INSN_FIXUP;
 }
 
 /*
@@ -385,16 +364,20 @@ static void test_refused(void)
 	};
 	pthread_t thread;
 	uint64_t ms;
+	uint32_t i;
 	int err;
 
 	fixture_open("about our batches");
 	probe_setup();
 	probe_many_files();
-	take_faulting();
-	item[KPROBES] = (struct tramp_attach){
-		.size = sizeof(item[0]), .addr = ksym_addr("tt_many_000") + 1,
-		.prog_fd = bpf_program__fd(probe_skel->progs.nothing),
-	};
+	i = probe_find_insns("", may_fault, addrs, KPROBES);
+	REQUIRE(i == KPROBES, "%u instructions", i);
+	addrs[KPROBES] = ksym_addr("tt_many_000") + 1;
+	for (i = 0; i < cmd.count; i++)
+		item[i] = (struct tramp_attach){
+			.size = sizeof(item[0]), .addr = addrs[i],
+			.prog_fd = bpf_program__fd(probe_skel->progs.nothing),
+		};
 	REQUIRE(!pthread_create(&thread, NULL, ask, NULL), "pthread_create");
 	err = ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd) ? errno : 0;
 	ms = take_longest();

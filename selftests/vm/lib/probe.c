@@ -133,6 +133,27 @@ void probe_func_free(struct probe_func *f)
 	f->code = NULL;
 }
 
+uint32_t probe_find_insns(const char *module, bool (*wanted)(const struct tramp_insn_info *insn),
+			  uint64_t *addrs, uint32_t max)
+{
+	struct text_sym *syms;
+	struct probe_func f;
+	uint32_t nr = 0, k;
+	size_t i, nr_syms;
+
+	syms = text_symbols(&nr_syms);
+	for (i = 0; i < nr_syms && nr < max; i++) {
+		if (strcmp(syms[i].module, module) || probe_explain(&f, syms[i].addr, NULL, false))
+			continue;
+		for (k = 0; k < f.nr && nr < max; k++)
+			if (wanted(&f.insns[k]))
+				addrs[nr++] = f.addr + f.insns[k].offset;
+		probe_func_free(&f);
+	}
+	free(syms);
+	return nr;
+}
+
 /* --------------------------------------------------------- the test module -- */
 
 int form_info(int fd, uint32_t index, struct tt_form_info *info)

@@ -139,33 +139,10 @@ static void test_beside_fentry(void)
 	close(dev);
 }
 
-/* Places for int3s in the functions of the test module. */
-static uint32_t take_places(struct tramp_attach *item, uint32_t max)
+/* A place for an int3. */
+static bool takes_int3(const struct tramp_insn_info *insn)
 {
-	struct text_sym *syms;
-	struct probe_func f;
-	uint32_t nr = 0, k;
-	size_t i, nr_syms;
-
-	syms = text_symbols(&nr_syms);
-	for (i = 0; i < nr_syms && nr < max; i++) {
-		if (strcmp(syms[i].module, MODULE) || probe_explain(&f, syms[i].addr, NULL, false))
-			continue;
-		for (k = 0; k < f.nr && nr < max; k++) {
-			uint32_t foretold = f.insns[k].mode;
-
-			if (foretold != TRAMP_MODE_JUMP && foretold != TRAMP_MODE_INT3)
-				continue;
-			item[nr++] = (struct tramp_attach){
-				.size = sizeof(*item), .prog_fd = prog,
-				.addr = f.addr + f.insns[k].offset,
-				.flags = TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE,
-			};
-		}
-		probe_func_free(&f);
-	}
-	free(syms);
-	return nr;
+	return insn->mode == TRAMP_MODE_JUMP || insn->mode == TRAMP_MODE_INT3;
 }
 
 /* How often the function @costs is called while the module goes, with so many attachments. */
@@ -195,12 +172,18 @@ static uint64_t unload_under(struct tramp_attach *item, uint32_t nr, const char 
 static void test_many(void)
 {
 	static struct tramp_attach item[MANY];
+	static uint64_t addrs[MANY];
 	uint64_t syncs;
-	uint32_t nr;
+	uint32_t nr, i;
 
 	setup();
 	probe_many_files();
-	nr = take_places(item, MANY);
+	nr = probe_find_insns(MODULE, takes_int3, addrs, MANY);
+	for (i = 0; i < nr; i++)
+		item[i] = (struct tramp_attach){
+			.size = sizeof(*item), .prog_fd = prog, .addr = addrs[i],
+			.flags = TRAMP_ATTACH_F_NO_JUMP | TRAMP_ATTACH_F_NO_KPROBE,
+		};
 	CHECK(nr >= MANY / 2, "%u places", nr);
 	syncs = unload_under(item, nr, "probes", PROBE_SYNC);
 	CHECK(syncs <= FEW, "%lu syncs", syncs);
