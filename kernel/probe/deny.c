@@ -161,6 +161,7 @@ static const struct tramp_name_rule denied[] = {
 	{ "__module_text_address", TRAMP_MATCH_EXACT },
 	{ "__module_address", TRAMP_MATCH_EXACT },
 	{ "mod_find", TRAMP_MATCH_EXACT },
+	{ "rcu_read_lock_sched_held", TRAMP_MATCH_EXACT },	/* with lock debugging */
 #endif
 #ifdef CONFIG_OSNOISE_TRACER
 	/* osnoise has each trap's end write an event (nmi_noise), a kernel kprobe's too. */
@@ -170,6 +171,7 @@ static const struct tramp_name_rule denied[] = {
 	{ "perf_swevent_", TRAMP_MATCH_PREFIX, REFUSE },
 	{ "__cant_sleep", TRAMP_MATCH_EXACT, REFUSE },
 	{ "__cant_migrate", TRAMP_MATCH_EXACT, REFUSE },
+	{ "rcu_read_lock_held", TRAMP_MATCH_EXACT, REFUSE },
 #endif
 }, trace_path[] = {
 	/* The part with sites: the way of a trace event into perf, and to programs. */
@@ -179,7 +181,14 @@ static const struct tramp_name_rule denied[] = {
 	{ "__traceiter_", TRAMP_MATCH_PREFIX },
 	{ "__cant_sleep", TRAMP_MATCH_EXACT },
 	{ "__cant_migrate", TRAMP_MATCH_EXACT },
+	{ "rcu_read_lock_held", TRAMP_MATCH_EXACT },
 };
+
+/* Whether a trace event is written on the trap path. Lock debugging writes some as well. */
+static bool has_events(void)
+{
+	return tramp_ksyms.__tracepoint_notifier_run || IS_ENABLED(CONFIG_LOCKDEP);
+}
 
 void tramp_place_deny(struct tramp_place *place)
 {
@@ -199,7 +208,7 @@ void tramp_place_deny(struct tramp_place *place)
 		return;
 	}
 	rule = tramp_name_find(denied, ARRAY_SIZE(denied), name);
-	if (!rule && tramp_ksyms.__tracepoint_notifier_run)
+	if (!rule && has_events())
 		rule = tramp_name_find(trace_path, ARRAY_SIZE(trace_path), name);
 	if (!rule)
 		return;

@@ -21,6 +21,11 @@
 	{ "check_preemption_disabled", "__printk_ratelimit", "the same" }, \
 	{ NULL, "dump_stack", "the same" },			\
 	{ NULL, "add_taint", "the same" },			\
+	{ NULL, "lockdep_rcu_suspicious", "the same" },	\
+	{ NULL, "print_usage_bug", "the same" },		\
+	{ NULL, "debug_show_held_locks", "the same" },		\
+	{ NULL, "nbcon_cpu_emergency_enter", "the same" },	\
+	{ NULL, "nbcon_cpu_emergency_exit", "the same" },	\
 	{ NULL, "kcsan_report_set_info", KCSAN_REPORT },	\
 	{ NULL, "kcsan_report_known_origin", KCSAN_REPORT },	\
 	{ NULL, "kcsan_report_unknown_origin", KCSAN_REPORT }
@@ -36,6 +41,11 @@ static const char *const trap_roots[] = {
 	/* A trace event in the chain, and who may listen to it. */
 	"__traceiter_notifier_run", "trace_event_raw_event_notifier_info",
 	"perf_trace_notifier_info", "__bpf_trace_notifier_info",
+	/* Likewise, with lock debugging. */
+	"trace_event_raw_event_lock_acquire", "perf_trace_lock_acquire", "__bpf_trace_lock_acquire",
+	"trace_event_raw_event_lock", "perf_trace_lock", "__bpf_trace_lock",
+	"trace_event_raw_event_preemptirq_template", "perf_trace_preemptirq_template",
+	"__bpf_trace_preemptirq_template",
 	/* hwlat and osnoise, called by the exception's entry. */
 	"trace_hwlat_callback", "trace_osnoise_callback", "__traceiter_nmi_noise",
 	"trace_event_raw_event_nmi_noise", "perf_trace_nmi_noise", "__bpf_trace_nmi_noise",
@@ -80,6 +90,14 @@ static const struct gate_cut trap_cuts[] = {
 	{ "__bpf_prog_exit", "set_memory_rox", "arch_protect_bpf_trampoline()" },
 	{ "hw_breakpoint_exceptions_notify", "*", "of DIE_DEBUG only, not of int3" },
 	{ "rcu_read_unlock_special", "*", "behind its test for NMIs: int3 counts as one" },
+	{ "__rcu_read_unlock", "raise_softirq_irqoff", "the same, inlined" },
+	{ "__rcu_read_unlock", "irq_work_queue_on", "the same, inlined" },
+	{ "__rcu_read_unlock", "rcu_preempt_deferred_qs_irqrestore", "the same, inlined" },
+	{ "lock_acquire", "__lock_acquire", "lockdep is off in NMIs: int3 counts as one" },
+	{ "lock_release", "__lock_release", "the same" },
+	{ "lock_release", "reacquire_held_locks", "the same, inlined" },
+	{ "lock_release", "print_unlock_imbalance_bug", "the same, inlined" },
+	{ "lockdep_hardirqs_on_prepare", "mark_held_locks", "the same" },
 	{ "ftrace_return_to_handler", "static_key_enable", "the graph tracer stops: it is broken" },
 	{}
 };
@@ -98,6 +116,10 @@ static const struct gate_indirect trap_indirect[] = {
 	{ "perf_trace_run_bpf_submit", LISTENER },
 	{ "trace_call_bpf", LISTENER },
 	{ "__traceiter_read_msr", LISTENER },
+	{ "__traceiter_lock_acquire", "who listens: roots" },
+	{ "__traceiter_lock_release", "who listens: roots" },
+	{ "__traceiter_irq_disable", "who listens: roots" },
+	{ "__traceiter_irq_enable", "who listens: roots" },
 	{ "ktime_get_mono_fast_ns", "clock sources: roots" },
 	{ "ktime_get_raw_fast_ns", "clock sources: roots" },
 	{ "ktime_get_boot_fast_ns", "clock sources: roots" },
@@ -108,6 +130,7 @@ static const struct gate_indirect trap_indirect[] = {
 	{ "bpf_trace_run1", LISTENER },
 	{ "bpf_trace_run2", LISTENER },
 	{ "bpf_trace_run3", LISTENER },
+	{ "bpf_trace_run7", LISTENER },
 	{ "__bpf_tramp_exit", "the end of a kernel's image: its release queues a work" },
 	{ "ftrace_return_to_handler", "the graph tracer, which counts itself in first" },
 	{}
@@ -154,6 +177,10 @@ static const struct gate_cut idle_cuts[] = {
 	{ "acpi_idle_enter_bm", "acpi_read_bit_register", WATCHING },
 	{ "acpi_idle_enter_bm", "acpi_write_bit_register", WATCHING },
 	{ NULL, "rcu_preempt_deferred_qs", WATCHING },
+	/* ct_cpuidle_enter() and ct_cpuidle_exit(), inlined: in front of the change, and behind. */
+	{ NULL, "trace_hardirqs_on_prepare", WATCHING },
+	{ NULL, "lockdep_hardirqs_on_prepare", WATCHING },
+	{ NULL, "trace_hardirqs_off_finish", WATCHING },
 	/*
 	 * amd_e400_idle() (6.1) calls it where RCU does not watch, on AMD CPUs with erratum 400
 	 * only. Locks and timers are everybody's: there an image is up to rcu_is_watching().
@@ -181,6 +208,8 @@ static const struct gate_indirect idle_indirect[] = {
 	{ "cpuidle_play_dead", "drivers: roots" },
 	{ "__traceiter_cpu_idle", "called where RCU watches" },
 	{ "__traceiter_cpu_idle_miss", "called where RCU watches" },
+	{ "__traceiter_irq_enable", "called where RCU watches" },
+	{ "__traceiter_irq_disable", "called where RCU watches" },
 	{ "tboot_shutdown", "firmware" },
 	{ "__const_udelay", "delay functions: roots" },
 	{ "delay_halt", "delay functions: roots" },
@@ -212,6 +241,7 @@ static const struct gate_cut idt_cuts[] = {
 	{ "restore_processor_state", "load_mm_ldt", "the IDT is back" },
 	{ "__restore_processor_state", "load_mm_ldt", "the IDT is back" },
 	{ "soft_restart_cpu", "start_secondary", "another root" },
+	{ NULL, "trace_hardirqs_on", "interrupts were off before, and stay so" },
 	{}
 };
 
@@ -233,6 +263,8 @@ static const struct gate_indirect idt_indirect[] = {
 	{ "core_restore_code", "restore_registers, a root" },
 	{ "restore_image", "the copy of core_restore_code, a root" },
 	{ "__traceiter_write_msr", "who listens to msr:write_msr: not followed" },
+	{ "__traceiter_irq_enable", "who listens to irq_enable: not followed" },
+	{ "__traceiter_irq_disable", "who listens to irq_disable: not followed" },
 	{ "__const_udelay", "KCSAN's delays, which have no site where there is KCSAN" },
 	{}
 };
