@@ -53,7 +53,8 @@ static inline void tramp_turn_begin(struct tramp_turn *turn)
 }
 
 /*
- * To undo the turn's work in one go would take @time more jiffies than to do it: they count as well.
+ * To undo the turn's work in one go would take @time more jiffies than to do it: they count as
+ * well.
  */
 static inline void tramp_turn_owe(struct tramp_turn *turn, unsigned long time)
 {

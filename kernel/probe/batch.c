@@ -13,8 +13,8 @@
  *
  * If one is refused, those before it go again. The ones that are armed are detached as always:
  * hits go on in the copy of the instruction until the optimiser restores the text. The others
- * are removed; their images go behind a grace period like all images. Each kernel kprobe waits for a
- * grace period, so few of them come together.
+ * are removed; their images go behind a grace period like all images. Each kernel kprobe waits for
+ * a grace period, so few of them come together.
  *
  * Going. A jump leads into an image that runs the programs, so it becomes an int3 before
  * anything else. All of the batch do so together: two syncs. While they change, hits run the old
