@@ -136,7 +136,7 @@ int tramp_site_error(int err, unsigned long ip, struct tramp_refusal *why)
 		if (ip && tramp_ipmodify_among(&ip, 1))
 			return refuse_patched(ip, why);
 		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, ip,
-				    "its holder or its live patch has gone: try again");
+				    "somebody holds it, or did a moment ago: try again");
 	default:
 		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, ip, "ftrace: error %d", err);
 	}
