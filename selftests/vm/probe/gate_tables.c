@@ -26,6 +26,7 @@
 	{ NULL, "debug_show_held_locks", "the same" },		\
 	{ NULL, "nbcon_cpu_emergency_enter", "the same" },	\
 	{ NULL, "nbcon_cpu_emergency_exit", "the same" },	\
+	{ NULL, "kasan_report", "the same" },			\
 	{ NULL, "kcsan_report_set_info", KCSAN_REPORT },	\
 	{ NULL, "kcsan_report_known_origin", KCSAN_REPORT },	\
 	{ NULL, "kcsan_report_unknown_origin", KCSAN_REPORT }
