@@ -134,6 +134,14 @@ static const struct tramp_name_rule denied[] = {
 	/* native_write_msr()'s tracepoint: it is called there, too. */
 	{ "do_trace_write_msr", TRAMP_MATCH_EXACT, REFUSE },
 	{ "__traceiter_write_msr", TRAMP_MATCH_EXACT, REFUSE },
+#ifdef CONFIG_TRACE_IRQFLAGS
+	/* So is that of local_irq_save(); before 6.12, RCU is told first that the CPU may be idle. */
+	{ "__traceiter_irq_disable", TRAMP_MATCH_EXACT, REFUSE },
+	{ "__srcu_read_lock", TRAMP_MATCH_EXACT, REFUSE },
+	{ "__srcu_read_unlock", TRAMP_MATCH_EXACT, REFUSE },
+	{ "ct_irq_enter_irqson", TRAMP_MATCH_EXACT, REFUSE },
+	{ "ct_irq_exit_irqson", TRAMP_MATCH_EXACT, REFUSE },
+#endif
 
 	/*
 	 * The trap path. A BPF trampoline of the kernel's may be at get_kprobe(): what it runs
