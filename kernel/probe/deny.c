@@ -135,7 +135,7 @@ static const struct tramp_name_rule denied[] = {
 	{ "do_trace_write_msr", TRAMP_MATCH_EXACT, REFUSE },
 	{ "__traceiter_write_msr", TRAMP_MATCH_EXACT, REFUSE },
 #ifdef CONFIG_TRACE_IRQFLAGS
-	/* So is that of local_irq_save(); before 6.12, RCU is told first that the CPU may be idle. */
+	/* So is that of local_irq_save(); 6.1 wakes RCU up for it. */
 	{ "__traceiter_irq_disable", TRAMP_MATCH_EXACT, REFUSE },
 	{ "__srcu_read_lock", TRAMP_MATCH_EXACT, REFUSE },
 	{ "__srcu_read_unlock", TRAMP_MATCH_EXACT, REFUSE },
