@@ -103,11 +103,8 @@ void tramp_probe_hook_put(void);
 /* Module exit; takes tramp_mutex. Does not return if ftrace has shut down. */
 void tramp_probe_hook_exit(void);
 
-/*
- * Note the branches among a new probe's original bytes; @len of them are known. Return: false
- * without memory.
- */
-bool tramp_probe_note_branches(struct tramp_probe *probe, u32 len);
+/* Note the branches among a new probe's original bytes. Return: false without memory. */
+bool tramp_probe_note_branches(struct tramp_probe *probe, const struct tramp_place *place);
 
 /* optimiser.c --------------------------------------------------------------- */
 

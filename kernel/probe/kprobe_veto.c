@@ -7,7 +7,8 @@
  * probes; at ours it finds int3s, or a jump to nowhere it knows. So it misses
  *
  *  - a branch that one of ours hides: our image executes it, and would land in the
- *    middle of the kernel's jump;
+ *    middle of the kernel's jump. With an indirect jump that may be anywhere in its function,
+ *    and by itself the kernel would make no jump there;
  *  - that our image goes on behind the instructions it executes.
  *
  * So we hook arch_prepare_optimized_kprobe(), which every kprobe goes through that could become
@@ -52,15 +53,16 @@ struct hooked {
 static notrace bool hides_branch_to(const struct tramp_probe *probe, unsigned long start,
 				    unsigned long end)
 {
+	const s32 *to = probe->branches;
 	unsigned long target;
 	u32 i;
 
 	for (i = 0; i < probe->nr_branches; i++) {
-		target = probe->addr + probe->branches[i];
+		target = probe->addr + to[i];
 		if (target >= start && target < end)
 			return true;
 	}
-	return false;
+	return probe->jumps && start < probe->addr + to[i + 1] && end > probe->addr + to[i];
 }
 
 static notrace void look_at(struct tramp_probe *probe, void *arg)
@@ -208,26 +210,29 @@ void tramp_probe_hook_exit(void)
 	tramp_stay_loaded();
 }
 
-bool tramp_probe_note_branches(struct tramp_probe *probe, u32 len)
+bool tramp_probe_note_branches(struct tramp_probe *probe, const struct tramp_place *place)
 {
-	s32 found[(TRAMP_X86_MAX_REGION + 1) / 2];	/* none is shorter than 2 bytes */
+	s32 found[TRAMP_X86_MAX_REGION / 2 + 2];	/* none is shorter than 2 bytes */
+	u32 at, nr = 0, len = place->code_len;
 	struct tramp_x86_insn insn;
-	enum tramp_x86_kind kind;
-	u32 at, nr = 0;
 
 	for (at = 0; at < len; at += insn.len) {
 		if (!tramp_x86_decode(probe->orig + at, len - at, &insn))
 			break;
-		kind = tramp_x86_classify(&insn);
-		if (kind == TRAMP_X86_JMP || kind == TRAMP_X86_JCC || kind == TRAMP_X86_LOOP)
+		/* A call goes to where a function starts. */
+		if (tramp_x86_has_target(&insn) && tramp_x86_classify(&insn) != TRAMP_X86_CALL)
 			found[nr++] = tramp_x86_branch_target(&insn, probe->addr + at) -
 				      probe->addr;
+		if (tramp_place_jumps_inside(place, &insn, probe->addr + at))
+			probe->jumps = true;
+	}
+	probe->nr_branches = nr;
+	if (probe->jumps) {
+		found[nr++] = place->sym.start - probe->addr;
+		found[nr++] = place->sym.start + place->sym.size - probe->addr;
 	}
 	if (!nr)
 		return true;
 	probe->branches = kmemdup(found, nr * sizeof(*found), GFP_KERNEL);
-	if (!probe->branches)
-		return false;
-	probe->nr_branches = nr;
-	return true;
+	return probe->branches;
 }

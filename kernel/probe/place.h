@@ -115,6 +115,18 @@ int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,
 u32 tramp_place_mode(const struct tramp_place *place, bool func_ip, enum tramp_mode *mode);
 
 /**
+ * tramp_place_jumps_inside() - may an indirect jump land in the middle of its own function?
+ * @place: in that function
+ * @insn: an instruction of it
+ * @at: the instruction's address
+ *
+ * Context: tramp_mutex held.
+ * Return: true if @insn is such a jump; false as well where it can land at an ENDBR only.
+ */
+bool tramp_place_jumps_inside(const struct tramp_place *place, const struct tramp_x86_insn *insn,
+			      unsigned long at);
+
+/**
  * tramp_place_region() - may the region at a place become a jump?
  * @place: checked
  * @len: (out) bytes of the region

@@ -134,7 +134,7 @@ static struct tramp_probe *new_probe(struct tramp_place *place, struct tramp_ref
 	probe->point.ops = &tramp_probe_ops;
 	INIT_LIST_HEAD(&probe->members);
 	INIT_LIST_HEAD(&probe->opt);
-	if (tramp_probe_note_branches(probe, place->code_len))
+	if (tramp_probe_note_branches(probe, place))
 		return probe;
 	free_probe(probe);
 no_memory:

@@ -48,6 +48,7 @@ struct tramp_probe {
 	bool lingers;
 	bool told;			/* the log says so */
 	bool intruded;			/* a kernel kprobe has come into the region */
+	bool jumps;			/* an indirect jump among @orig may land in its function */
 	u8 insn_len;
 	u8 nr_branches;
 	u16 nr;				/* programs; 0: it is being taken away */
@@ -55,7 +56,8 @@ struct tramp_probe {
 	u32 reason;			/* why it is no jump */
 	unsigned long where;		/* the address that @reason is about */
 	u8 orig[TRAMP_X86_MAX_REGION];	/* the original bytes */
-	s32 *branches;			/* where direct branches among @orig go, from @addr */
+	/* Where direct branches among @orig go, from @addr; if it @jumps, then its function. */
+	s32 *branches;
 	struct module *module;		/* without a reference; NULL: the kernel proper */
 	struct tramp_probe_image *image;	/* mode INT3 */
 	struct tramp_set __rcu *set;	/* modes KPROBE and FTRACE_OPS */

@@ -10,10 +10,11 @@
  * bytes, and what branches where.
  *
  * Indirect jumps. Only compiled code is probed: code that has an ftrace site, or the .cold part
- * of such code (deny.c). Its indirect jumps never land in the middle of a function if the
- * kernel was built without jump tables, as it is with retpolines or IBT. Where the kernel has
- * jump tables, functions are searched for indirect jumps, and one is enough to say no. The .cold
- * part of a function may be where its tables lead: no.
+ * of such code (deny.c). It jumps into the middle of a function where a switch has a table, or by
+ * a computed goto. With IBT there is an ENDBR at each such place, which safety.c sees. With
+ * retpolines switches have no tables; the kernel proper has one function with computed gotos, and
+ * a module may have any. Elsewhere functions are searched for indirect jumps, and one is enough to
+ * say no. The .cold part of a function may be where it jumps: no.
  */
 #include <linux/kallsyms.h>
 #include <linux/module.h>
@@ -219,22 +220,31 @@ static u32 held(u64 start, u64 end, u64 *where, void *arg)
 			return TRAMP_REASON_REGION_PROBE;
 		}
 	}
-	/* A BUG's ud2 cannot be relocated: it needs no question here. */
+	/* A BUG's ud2 does not relocate; behind a jump it runs only if something branches to it. */
 	return 0;
 }
 
-static bool no_jump_tables(void)
+/* Whether the compiler has jumped into the middle of no function like @place's, or to an ENDBR. */
+static bool jumps_to_starts(const struct tramp_place *place)
 {
-	return IS_ENABLED(CONFIG_RETPOLINE) || IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) ||
-	       IS_ENABLED(CONFIG_X86_KERNEL_IBT);
+	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+		return true;
+	return !place->module && (IS_ENABLED(CONFIG_RETPOLINE) ||
+				  IS_ENABLED(CONFIG_MITIGATION_RETPOLINE));
 }
 
-/* The one function with computed gotos: BPF's interpreter. */
+/* The kernel's one function with computed gotos: BPF's interpreter. */
 static bool is_interpreter(const struct tramp_symbol *sym)
 {
 	char name[KSYM_NAME_LEN];
 
 	return !tramp_text_name(sym->start, name, NULL) || strstarts(name, "___bpf_prog_run");
+}
+
+/* Whether indirect jumps of a function like @place's may land in its middle, unseen. */
+static bool has_inner_jumps(const struct tramp_place *place)
+{
+	return !jumps_to_starts(place) || is_interpreter(&place->sym);
 }
 
 static bool is_cold_part(const struct tramp_symbol *sym)
@@ -262,15 +272,22 @@ static bool jumps_indirectly(const struct tramp_x86_insn *insn, unsigned long at
 	return !tramp_text_name(to, name, NULL) || strstarts(name, "__x86_indirect");
 }
 
-static bool find_indirect(const struct tramp_symbol *sym)
+bool tramp_place_jumps_inside(const struct tramp_place *place, const struct tramp_x86_insn *insn,
+			      unsigned long at)
 {
+	return jumps_indirectly(insn, at, &place->sym) && has_inner_jumps(place);
+}
+
+static bool find_indirect(const struct tramp_place *place)
+{
+	const struct tramp_symbol *sym = &place->sym;
 	struct tramp_x86_insn insn;
 	struct tramp_cursor c;
 	unsigned long at;
 
-	if (no_jump_tables() && !is_interpreter(sym))
+	if (!has_inner_jumps(place))
 		return false;
-	/* A switch of the function that it is a part of may lead here. */
+	/* The function that it is a part of may jump here. */
 	if (is_cold_part(sym))
 		return true;
 	tramp_cursor_init(&c, sym->start, sym->start + sym->size);
@@ -286,7 +303,7 @@ static bool indirect(u64 ip, void *arg)
 	struct tramp_place *place = arg;
 
 	if (!place->searched)
-		place->indirect = find_indirect(&place->sym);
+		place->indirect = find_indirect(place);
 	place->searched = true;
 	return place->indirect;
 }

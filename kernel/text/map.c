@@ -5,9 +5,9 @@
  * Before a jump is put over several instructions it must be known that nothing lands on any
  * but the first. A function's own branches are not enough: its .cold part jumps back into its
  * middle, hand-written code jumps wherever it likes. So the whole text is decoded once, symbol by
- * symbol. The target of every direct branch gets a bit. So do the fix-ups of exception tables, and
- * the targets of jump labels, which are branches at one time and NOPs at another. Then the question
- * is answered in constant time, for any number of probes.
+ * symbol. The target of every direct branch gets a bit, also that of an abort (xbegin). So do the
+ * fix-ups of exception tables, and the targets of jump labels, which are branches at one time and
+ * NOPs at another. Then the question is answered in constant time, for any number of probes.
  *
  * A branch to the middle of a function comes from the same module as the function: the linker
  * resolves no other direct branch but to a symbol. So each module's text is read when a probe in
@@ -147,16 +147,8 @@ static void read_symbol(struct area *area, unsigned long start, unsigned long en
 	tramp_cursor_init(&c, start, end);
 	for (at = start; tramp_cursor_next(&c, &insn); at = c.addr) {
 		__set_bit(at - area->start, area->starts);
-		switch (tramp_x86_classify(&insn)) {
-		case TRAMP_X86_JMP:
-		case TRAMP_X86_JCC:
-		case TRAMP_X86_LOOP:
-		case TRAMP_X86_CALL:
+		if (tramp_x86_has_target(&insn))
 			mark(area, tramp_x86_branch_target(&insn, at));
-			break;
-		default:
-			break;
-		}
 	}
 	for (; at < end; at++)
 		mark(area, at);

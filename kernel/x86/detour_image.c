@@ -12,7 +12,7 @@
  *	...					the relocated instructions
  *	jmp	ip + len			(3)
  *
- * (1) Without programs, which tests alone ask for, a jump of five bytes. An int3 at the address
+ * (1) Without programs, a jump of five bytes. An int3 at the address
  *     would have pushed ip + 1 too, and programs see it as pt_regs.ip.
  *
  * (2) The flags are the probed code's again: add would change them.

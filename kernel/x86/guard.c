@@ -100,7 +100,7 @@
  *     Such helpers ask in_nmi(), try the lock, and fail where they would spin for ever.
  *     Interrupts are off already. One that came while an NMI is counted would leave its
  *     softirqs pending, and find the recursion contexts of perf and ftrace taken that are
- *     an NMI's. An NMI adds its own count and takes it away again. Each field has 4 bits.
+ *     an NMI's. An NMI adds its own count and takes it away again. That field has 4 bits.
  *     Programs do not nest, so a stack of contexts has a few counts of ours at most, and
  *     nothing is carried into bit 31.
  *

@@ -222,6 +222,36 @@ u64 tramp_x86_branch_target(const struct tramp_x86_insn *insn, u64 ip)
 	return ip + insn->len + (u64)(s64)number_at(insn, insn->imm_off, insn->imm_size);
 }
 
+bool tramp_x86_has_target(const struct tramp_x86_insn *insn)
+{
+	switch (tramp_x86_classify(insn)) {
+	case TRAMP_X86_JMP:
+	case TRAMP_X86_JCC:
+	case TRAMP_X86_LOOP:
+	case TRAMP_X86_CALL:
+		return true;
+	case TRAMP_X86_FIXED:
+		break;
+	default:
+		return false;
+	}
+	if (insn->vex)	/* jkzd, jknzd */
+		return true;
+	if (insn->map)
+		return insn->map == 1 && (insn->opcode & 0xf0) == 0x80;
+	switch (insn->opcode) {
+	case 0x70 ... 0x7f:
+	case 0xc7:	/* xbegin */
+	case 0xe0 ... 0xe3:
+	case 0xe8:
+	case 0xe9:
+	case 0xeb:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool tramp_x86_is_endbr(const struct tramp_x86_insn *insn)
 {
 	u8 modrm = tramp_x86_modrm(insn);

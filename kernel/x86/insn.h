@@ -122,7 +122,13 @@ bool tramp_x86_rip_relative(const struct tramp_x86_insn *insn);
 /* The displacement, sign-extended; 0 if there is none. */
 s32 tramp_x86_disp(const struct tramp_x86_insn *insn);
 
-/* Target of a direct branch (JMP, JCC, LOOP, CALL) that stands at @ip. */
+/*
+ * Whether there is an address in it that it may go to: JMP, JCC, LOOP, CALL, and of TRAMP_X86_FIXED
+ * those that are such branches by their opcode, and xbegin.
+ */
+bool tramp_x86_has_target(const struct tramp_x86_insn *insn);
+
+/* That address, if the instruction stands at @ip. */
 u64 tramp_x86_branch_target(const struct tramp_x86_insn *insn, u64 ip);
 
 /*

@@ -21,6 +21,7 @@
 #define TT_EXPECT_REFUSED	3	/* cannot even be an int3 */
 #define TT_EXPECT_INDIRECT	4	/* stays an int3: something may jump into the region */
 #define TT_EXPECT_KPROBE	5	/* left to a kprobe of the kernel */
+#define TT_EXPECT_TARGET	6	/* stays an int3: something branches into the region */
 
 #define TT_FORM_F_BARE		1	/* between inputs and probe there is only rbp = rsp */
 #define TT_FORM_F_DEAD		2	/* must not be run */

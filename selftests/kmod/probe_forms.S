@@ -144,6 +144,24 @@ tt_form_\name\()_\place:
 	TT_ONE \name, 3, TT_EXPECT_JUMP, 0, "\pre", "\insn"
 .endm
 
+/*
+ * An indirect jump, by itself in the region of the first place if it is @long. It makes a label
+ * of each ENDBR, or without those of every instruction of the function.
+ */
+.macro TT_GOTO name, insn, pre="", long=0
+#ifdef CONFIG_X86_KERNEL_IBT
+	TT_FORM \name, "\insn", "\pre"
+#else
+	.if \long
+	TT_ONE \name, 1, TT_EXPECT_JUMP, 0, "\pre", "\insn"
+	.else
+	TT_ONE \name, 1, TT_EXPECT_INDIRECT, 0, "\pre", "\insn"
+	.endif
+	TT_ONE \name, 2, TT_EXPECT_INDIRECT, 0, "\pre", "\insn"
+	TT_ONE \name, 3, TT_EXPECT_INDIRECT, 0, "\pre", "\insn"
+#endif
+.endm
+
 /* Not executed: refused, and no jump over it either. */
 .macro TT_FIXED name, insn
 	TT_ONE \name, 1, TT_EXPECT_REFUSED, TT_FORM_F_DEAD, "", "\insn"
@@ -301,12 +319,12 @@ TT_FORM call_at_rsp8,	"TT_SAFE; call *8(%rsp)", "pushq 16(%rbx); pushq %rsi", TT
 TT_FORM call_at_rsp120,	"TT_SAFE; call *120(%rsp)", "pushq 16(%rbx); leaq -120(%rsp), %rsp; movq %rsi, (%rsp)", TT_EXPECT_CALL
 TT_FORM call_at_rsp32,	"TT_SAFE; call *256(%rsp)", "pushq 16(%rbx); leaq -256(%rsp), %rsp; movq %rsi, (%rsp)"
 TT_FORM call_at_rsp_ix,	"TT_SAFE; call *8(%rsp,%rcx,8)", "pushq 16(%rbx); pushq %rsi; pushq %rsi; movl $1, %ecx", TT_EXPECT_CALL
-TT_FORM jmp_r12,	"TT_SAFE; jmp *%r12"
-TT_FORM jmp_rcx,	"TT_SAFE; jmp *%rcx", "movq %r12, %rcx"
-TT_FORM jmp_mem,	"TT_SAFE; jmp *8(%rbx)"
-TT_FORM jmp_mem_sib,	"TT_SAFE; jmp *(%rbx,%rcx,8)", "movl $1, %ecx"
-TT_FORM jmp_rip,	".pushsection .data; .p2align 3; 5: .quad 7f; .popsection; TT_SAFE; jmp *5b(%rip)"
-TT_FORM jmp_at_rsp,	"TT_SAFE; jmp *8(%rsp)", "pushq %r12; pushq %rsi"
+TT_GOTO jmp_r12,	"TT_SAFE; jmp *%r12"
+TT_GOTO jmp_rcx,	"TT_SAFE; jmp *%rcx", "movq %r12, %rcx"
+TT_GOTO jmp_mem,	"TT_SAFE; jmp *8(%rbx)"
+TT_GOTO jmp_mem_sib,	"TT_SAFE; jmp *(%rbx,%rcx,8)", "movl $1, %ecx"
+TT_GOTO jmp_rip,	".pushsection .data; .p2align 3; 5: .quad 7f; .popsection; TT_SAFE; jmp *5b(%rip)", "", 1
+TT_GOTO jmp_at_rsp,	"TT_SAFE; jmp *8(%rsp)", "pushq %r12; pushq %rsi"
 TT_FORM ret,		"TT_SAFE; ret", "pushq %r12"
 TT_FORM ret_n,		"TT_SAFE; ret $16", "pushq %rsi; pushq %rdi; pushq %rcx; pushq %r12"
 TT_FORM rep_ret,	"TT_SAFE; .byte 0xf3; ret", "pushq %r12"
@@ -327,6 +345,8 @@ TT_FIXED hlt,		"hlt"
 TT_FIXED sti_hlt,	"sti; hlt"
 TT_FIXED mov_ss,	"movl %ecx, %ss"
 TT_FIXED xbegin,	"xbegin 7f"
+TT_ONE in_front_of_xbegin, 1, TT_EXPECT_TARGET, TT_FORM_F_DEAD, "", "nopl 0(%rax); 5: nopl 0(%rax); xbegin 5b"
+TT_ONE in_front_of_jmp66, 1, TT_EXPECT_TARGET, TT_FORM_F_DEAD, "", "nopl 0(%rax); 5: nopl 0(%rax); .byte 0x66; {disp32} jmp 5b"
 TT_FIXED lret,		"lretq"
 TT_FIXED ljmp,		"ljmp *(%rbx)"
 TT_FIXED lcall,		"TT_SAFE; lcall *(%rbx)"

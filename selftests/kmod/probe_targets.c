@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Targets that are awkward for probes: text that the kernel itself patches, a loop, and a long
- * function for many probes at once. The loop's result says whether every step of it was taken.
+ * Targets that are awkward for probes: text that the kernel itself patches, a loop, computed gotos,
+ * and a long function for many probes at once. The results of loop and gotos say whether every step
+ * was taken.
  */
 #include <linux/kernel.h>
 #include <linux/jump_label.h>
@@ -105,6 +106,54 @@ TT_TARGET u64 tt_steps(u64 seed, u64 rounds)
 
 static u64 call_tt_steps(const u64 *v) { return tt_steps(v[0], v[1]); }
 
+/* ------------------------------------------------------ computed gotos -- */
+
+#define TT_NEXT	goto *label[(ops >>= 2) & 3]
+
+/*
+ * An interpreter of operations of 2 bits each, from bit 2 on; 0 ends it. One falls through to the
+ * label of the next: only the table tells that something jumps there.
+ */
+TT_TARGET u64 tt_threaded(u64 ops, u64 x)
+{
+	static const void *const label[] __annotate_jump_table = {
+		&&end, &&add, &&twice, &&flip,
+	};
+
+	TT_NEXT;
+add:
+	asm volatile("addq $3, %0" : "+r" (x) : : "cc");
+twice:
+	asm volatile("addq %0, %0" : "+r" (x) : : "cc");
+flip:
+	asm volatile("xorq $0x55, %0" : "+r" (x) : : "cc");
+	TT_NEXT;
+end:
+	return x;
+}
+
+static u64 call_tt_threaded(const u64 *v) { return tt_threaded(v[0], v[1]); }
+
+/* With one indirect jump, and room behind it. */
+TT_TARGET u64 tt_goto(u64 op, u64 x)
+{
+	static const void *const label[] __annotate_jump_table = {
+		&&end, &&add, &&twice, &&flip,
+	};
+
+	goto *label[op & 3];
+add:
+	asm volatile(".fill 24, 1, 0x90\n\taddq $3, %0" : "+r" (x) : : "cc");
+twice:
+	asm volatile("addq %0, %0" : "+r" (x) : : "cc");
+flip:
+	asm volatile("xorq $0x55, %0" : "+r" (x) : : "cc");
+end:
+	return x;
+}
+
+static u64 call_tt_goto(const u64 *v) { return tt_goto(v[0], v[1]); }
+
 /* ------------------------------------------------------- a long one -- */
 
 #define TT_STEP1(k)	do { x = x * 5 + (k); y ^= x >> 3; OPTIMIZER_HIDE_VAR(y); } while (0)
@@ -155,6 +204,8 @@ notrace TT_STATIC_TARGET u64 tt_twin(u64 a) { return a + 3; }
 struct tt_target tt_probe_targets[] = {
 	TT_ROW(tt_patched, "!u8 u8"),
 	TT_ROW(tt_steps, "!u8 u8 u8"),
+	TT_ROW(tt_threaded, "!u8 u8 u8"),
+	TT_ROW(tt_goto, "!u8 u8 u8"),
 	TT_ROW(tt_long, "!u8 u8"),
 	TT_ROW(tt_prefixed, "!u8 u8"),
 	{}

@@ -164,6 +164,8 @@ int tt_sleepable(int a, u64 addr);
 
 /* probe_targets.c */
 u64 tt_patched(u64 a);
+u64 tt_threaded(u64 ops, u64 x);
+u64 tt_goto(u64 op, u64 x);
 u64 tt_steps(u64 seed, u64 rounds);
 u64 tt_long(u64 x);
 

@@ -187,6 +187,20 @@ static void branch_targets(void)
 		{ CODE("\xe8\x00\x00\x00\x80"), -0x80000000LL },
 		{ CODE("\x2e\xe8\xff\xff\xff\x7f"), 0x7fffffff },
 		{ CODE("\x0f\x85\xfa\xff\xff\xff"), -6 },
+		/* that are TRAMP_X86_FIXED */
+		{ CODE("\xc7\xf8\x78\x56\x34\x12"), 0x12345678 },	/* xbegin */
+		{ CODE("\x66\xe9\xff\xff\xff\xff"), -1 },
+		{ CODE("\x66\xe8\xff\xff\xff\xff"), -1 },
+		{ CODE("\x66\x0f\x84\xfa\xff\xff\xff"), -6 },
+		{ CODE("\x66\xeb\xfe"), -2 },
+		{ CODE("\x66\x74\x80"), -128 },
+		{ CODE("\x66\xe2\x05"), 5 },
+	};
+	static const struct code others[] = {
+		CODE("\xc7\xc0\x78\x56\x34\x12"),	/* mov to eax */
+		CODE("\xff\xe0"), CODE("\xff\xd0"), CODE("\xc3"), CODE("\xcc"), CODE("\xcd\x80"),
+		CODE("\xf4"), CODE("\xcf"), CODE("\x0f\x05"), CODE("\x0f\x0b"), CODE("\x66\xff\xe0"),
+		CODE("\x0f\xb2\x00"), CODE("\x8e\xd0"), CODE("\xc2\x08\x00"), CODE("\x90"),
 	};
 	struct tramp_x86_insn i;
 	u32 n;
@@ -197,7 +211,11 @@ static void branch_targets(void)
 		CHECK_EQ(tramp_x86_branch_target(&i, IP),
 			 IP + branches[n].code.len + (u64)branches[n].rel, "%s",
 			 hex(&branches[n].code));
+		CHECK(tramp_x86_has_target(&i), "%s", hex(&branches[n].code));
 	}
+	for (n = 0; n < NR(others); n++)
+		CHECK(code_decode(&others[n], &i) && !tramp_x86_has_target(&i), "%s",
+		      hex(&others[n]));
 }
 
 static void rip_relative(void)

@@ -219,6 +219,7 @@ static void all_forms(const char *form_text, uint32_t flags, bool on_form)
 			[TT_EXPECT_CALL] = TRAMP_REASON_REGION_CALL,
 			[TT_EXPECT_STUCK] = TRAMP_REASON_REGION_INSN,
 			[TT_EXPECT_INDIRECT] = TRAMP_REASON_REGION_INDIRECT,
+			[TT_EXPECT_TARGET] = TRAMP_REASON_REGION_TARGET,
 		};
 
 		if (p[form].fd < 0)
