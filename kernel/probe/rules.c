@@ -263,7 +263,8 @@ static bool jumps_indirectly(const struct tramp_x86_insn *insn, unsigned long at
 
 	if (kind == TRAMP_X86_JMP_IND)
 		return true;
-	if (kind != TRAMP_X86_JMP)
+	/* clang makes conditional ones, too. */
+	if (kind != TRAMP_X86_JMP && kind != TRAMP_X86_JCC)
 		return false;
 	to = tramp_x86_branch_target(insn, at);
 	if (to >= sym->start && to < sym->start + sym->size)
