@@ -257,55 +257,56 @@ static void spread(void)
 	REQUIRE(n == MANY, "only %d places", n);
 }
 
-/* Ten times as many may take so many times as long. */
-#define LINEAR	15
-#define ROUNDS	20
+#define ROUNDS	10
+#define PARTS	(MANY / FEW)
 
-/* Keep the shorter times of the two. */
-static void keep_best(struct cost *best, struct cost c)
+static struct cost sum(struct cost a, struct cost b)
 {
-	best->attach = c.attach < best->attach ? c.attach : best->attach;
-	best->optimise = c.optimise < best->optimise ? c.optimise : best->optimise;
-	best->detach = c.detach < best->detach ? c.detach : best->detach;
+	return (struct cost){ a.attach + b.attach, a.optimise + b.optimise, a.detach + b.detach };
 }
 
-static bool is_linear(struct cost few, struct cost many)
+/* All at once may take half as long again as in parts, where the square is PARTS times as much. */
+static bool holds(uint64_t parts, uint64_t all)
 {
-	return many.attach <= LINEAR * few.attach && many.optimise <= LINEAR * few.optimise &&
-	       many.detach <= LINEAR * few.detach;
+	return 2 * all <= 3 * parts;
+}
+
+static void check_linear(const char *what, uint64_t parts, uint64_t all)
+{
+	ktap_note("%-8s %7lu us for %d times %d, %7lu us for %d", what, parts / 1000, PARTS, FEW,
+		  all / 1000, MANY);
+	CHECK(holds(parts, all), "%s: %d at once take %lu %% of the time in parts", what, MANY,
+	      100 * all / parts);
 }
 
 /*
  * Nothing that grows with the square of their number.
  *
- * Whatever else runs on the host only adds to a time, and a long measure meets more of it than
- * one of 15 ms, which may pass undisturbed. So the best of three rounds counts, and further
- * rounds follow while the best do not hold. A cost that grows with the square is in each round.
+ * A busy host slows down now the one and now the other, for as long as it likes. So the same
+ * number is measured in parts, half of them before and half of them after, and one round where
+ * both took alike is enough. A cost that grows with the square is in each round.
  */
 static void linear(void)
 {
-	struct cost few = { ~0ULL, ~0ULL, ~0ULL }, many = few;
-	int round;
+	struct cost parts, all;
+	int round = 0, i;
 
 	/* The things allocated once are there after the first round. */
 	measure(FEW);
-	for (round = 0; round < 3 || (round < ROUNDS && !is_linear(few, many)); round++) {
-		keep_best(&few, measure(FEW));
-		keep_best(&many, measure(MANY));
-	}
-	ktap_note("the best of %d rounds", round);
-	ktap_note("attach:   %6lu us for %d, %6lu us for %d", few.attach / 1000, FEW,
-		  many.attach / 1000, MANY);
-	ktap_note("optimise: %6lu us for %d, %6lu us for %d", few.optimise / 1000, FEW,
-		  many.optimise / 1000, MANY);
-	ktap_note("detach:   %6lu us for %d, %6lu us for %d", few.detach / 1000, FEW,
-		  many.detach / 1000, MANY);
-	CHECK(many.attach <= LINEAR * few.attach, "attaching %d takes %lu times as long as %d",
-	      MANY, many.attach / few.attach, FEW);
-	CHECK(many.optimise <= LINEAR * few.optimise, "optimising %d takes %lu times as long as %d",
-	      MANY, many.optimise / few.optimise, FEW);
-	CHECK(many.detach <= LINEAR * few.detach, "detaching %d takes %lu times as long as %d",
-	      MANY, many.detach / few.detach, FEW);
+	do {
+		parts = (struct cost){};
+		for (i = 0; i < PARTS / 2; i++)
+			parts = sum(parts, measure(FEW));
+		all = measure(MANY);
+		for (; i < PARTS; i++)
+			parts = sum(parts, measure(FEW));
+	} while (++round < ROUNDS && !(holds(parts.attach, all.attach) &&
+				       holds(parts.optimise, all.optimise) &&
+				       holds(parts.detach, all.detach)));
+	ktap_note("after %d rounds", round);
+	check_linear("attach", parts.attach, all.attach);
+	check_linear("optimise", parts.optimise, all.optimise);
+	check_linear("detach", parts.detach, all.detach);
 	check_nothing_left();
 }
 
