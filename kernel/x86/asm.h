@@ -322,10 +322,15 @@ static inline void tasm_load(struct tasm *a, enum tasm_reg dst, struct tasm_mem 
 	tasm_op_mem(a, true, 0x8b, dst, m, 0);
 }
 
-/* load32, or32: 32 bits; the upper half of @dst becomes zero. */
+/* load32, add32, or32: 32 bits; the upper half of @dst becomes zero. */
 static inline void tasm_load32(struct tasm *a, enum tasm_reg dst, struct tasm_mem m)
 {
 	tasm_op_mem(a, false, 0x8b, dst, m, 0);
+}
+
+static inline void tasm_add32(struct tasm *a, enum tasm_reg dst, struct tasm_mem m)
+{
+	tasm_op_mem(a, false, 0x03, dst, m, 0);
 }
 
 static inline void tasm_or32(struct tasm *a, enum tasm_reg dst, struct tasm_mem m)

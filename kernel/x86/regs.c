@@ -308,7 +308,10 @@ static void load_func(const struct tramp_regs *r, struct tramp_guard *g)
 		tasm_load(a, TASM_RCX, tasm_at(TASM_RBP, 8));
 	if (env->endbr) {
 		tasm_lea(a, TASM_RCX, tasm_at(TASM_RCX, -9));
-		tasm_mem_op(a, TASM_CMP_IMM32, false, tasm_at(TASM_RCX, 0), (s32)env->endbr);
+		/* Its number as an operand would be one more ENDBR, for forged pointers. */
+		tasm_mov_imm(a, TASM_RAX, (u32)-env->endbr);
+		tasm_add32(a, TASM_RAX, tasm_at(TASM_RCX, 0));
+		tramp_part_forget_rax(p);
 		tasm_branch_label(a, TASM_JE, &found);
 		tasm_mem_op(a, TASM_CMP_IMM32, false, tasm_at(TASM_RCX, 0),
 			    (s32)env->endbr_poison);

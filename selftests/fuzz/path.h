@@ -170,10 +170,14 @@ void path_called(struct path *s);
 /* One instruction that goes on behind itself. @at: where it is */
 void path_data(const struct paths *p, struct path *s, const struct tramp_x86_insn *insn, u64 at);
 
-/* The offset of a per-CPU operand; a change of what is there; a compare of other memory. */
+/*
+ * The offset of a per-CPU operand; a change of what is there; a compare of other memory; an ENDBR
+ * compared without its number.
+ */
 u64 path_percpu(const struct path *s, const struct path_op *op);
 void path_count(const struct paths *p, struct path *s, const struct path_op *op);
 void path_compare(const struct paths *p, struct path *s, const struct path_op *op, u64 end);
+void path_add_endbr(const struct paths *p, struct path *s, const struct path_op *op);
 
 /* Words of the stack: a place has one now; it has that one; something was written there. */
 void path_word_set(struct path *s, s32 place, struct path_word word);

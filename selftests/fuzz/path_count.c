@@ -101,9 +101,22 @@ void path_compare(const struct paths *p, struct path *s, const struct path_op *o
 		s->jcc = 0x85;
 	} else {	/* the ENDBR in front of a function */
 		FUZZ_CHECK(op->rm == TASM_RCX && op->code == 0x81 && !op->wide && env->endbr);
-		FUZZ_CHECK((u32)op->imm == env->endbr || (u32)op->imm == env->endbr_poison);
+		FUZZ_CHECK((u32)op->imm == env->endbr_poison);
 		FUZZ_CHECK(s->reg[TASM_RCX].what == PATH_ENDBR);
-		s->reg[TASM_RCX].number |= (u32)op->imm == env->endbr ? 1 : 2;
+		s->reg[TASM_RCX].number |= 2;
 		s->jcc = 0x84;
 	}
+}
+
+void path_add_endbr(const struct paths *p, struct path *s, const struct path_op *op)
+{
+	const struct path_word *less = &s->reg[TASM_RAX];
+
+	FUZZ_CHECK(op->rm == TASM_RCX && op->reg == TASM_RAX && !op->wide && !op->gs && !op->disp);
+	FUZZ_CHECK(s->reg[TASM_RCX].what == PATH_ENDBR && p->img->env->endbr);
+	FUZZ_CHECK(less->what == PATH_NUMBER && less->number == (u32)-p->img->env->endbr);
+	path_lose(s, TASM_RAX);
+	s->flags = false;
+	s->reg[TASM_RCX].number |= 1;
+	s->jcc = 0x84;
 }

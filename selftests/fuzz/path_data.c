@@ -371,6 +371,9 @@ static void data_mem(const struct paths *p, struct path *s, const struct path_op
 	case 0x8b:
 		load(p, s, op);
 		break;
+	case 0x03:
+		path_add_endbr(p, s, op);
+		break;
 	case 0x0b:
 		FUZZ_CHECK(op->rm == TASM_RIP && op->reg == TASM_RCX && s->count_in_rcx);
 		FUZZ_CHECK(p->img->env->stats_key &&

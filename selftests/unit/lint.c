@@ -339,6 +339,16 @@ static void lint_probe(const struct lint *l)
 	CHECK_EQ(state, RESTORED, "the end of the programs");
 }
 
+/* None may be among the bytes of another instruction: it is as good for a forged pointer. */
+static void lint_endbr(const struct lint *l)
+{
+	u32 off;
+
+	for (off = 0; off + 4 <= l->size; off++)
+		CHECK(in_copy(l, off) || memcmp(l->code + off, "\xf3\x0f\x1e", 3) ||
+		      (l->code[off + 3] | 1) != 0xfb, "an ENDBR at %#x", off);
+}
+
 bool lint_image(const struct lint *l)
 {
 	unsigned int failures = ktap_failures();
@@ -353,6 +363,7 @@ bool lint_image(const struct lint *l)
 		return false;
 	lint_reach(l);
 	lint_calls(l);
+	lint_endbr(l);
 	if (l->copy_len && l->nr)
 		lint_probe(l);
 	for (i = 0; i < TAIL; i++)

@@ -136,6 +136,12 @@ static void memory_operands(void)
 				CHECK_EQ(op[0].reg.value, ZYDIS_REGISTER_EAX + r, "");
 				is_mem(1, m, 32);
 			}
+			begin();
+			tasm_add32(&a, r, m);
+			if (one(ZYDIS_MNEMONIC_ADD)) {
+				CHECK_EQ(op[0].reg.value, ZYDIS_REGISTER_EAX + r, "");
+				is_mem(1, m, 32);
+			}
 			if (m.gs)
 				continue;
 			begin();

@@ -213,7 +213,7 @@ static void resched(void)
 /* Limits of what the hot path may cost; the program, and the call at the site, come on top. */
 static void instructions(void)
 {
-	/* a program of many that reads orig_ax gets the function's address there: 8 more */
+	/* a program of many that reads orig_ax gets the function's address there: 9 more */
 	enum { DI = 1 << PT_DI, AX = 1 << PT_AX, MOST = TRAMP_X86_REGS_ALL & ~(1 << PT_ORIG_AX) };
 	static const struct {
 		const char *what;
@@ -225,11 +225,11 @@ static void instructions(void)
 		{ "kret, ax, cookie", false, { 0, 1, 0 }, COOKIE, 0, AX, 49 },
 		{ "many, entry, di", true, { 1, 0, 0 }, 0, DI, 0, 29 },
 		{ "many, entry, most", true, { 1, 0, 0 }, 0, MOST, 0, 44 },
-		{ "many, entry, all", true, { 1, 0, 0 }, 0, TRAMP_X86_REGS_ALL, 0, 52 },
-		{ "many, entry, di, ip", true, { 1, 0, 0 }, MULTI | IP, DI, 0, 54 },
+		{ "many, entry, all", true, { 1, 0, 0 }, 0, TRAMP_X86_REGS_ALL, 0, 53 },
+		{ "many, entry, di, ip", true, { 1, 0, 0 }, MULTI | IP, DI, 0, 55 },
 		{ "many, return, ax", true, { 0, 1, 0 }, 0, 0, AX, 29 },
-		{ "many, return, ax, ip", true, { 0, 1, 0 }, MULTI | IP, 0, AX, 54 },
-		{ "session, di, ax", true, { 0, 0, 1 }, MULTI, DI, AX, 74 },
+		{ "many, return, ax, ip", true, { 0, 1, 0 }, MULTI | IP, 0, AX, 55 },
+		{ "session, di, ax", true, { 0, 0, 1 }, MULTI, DI, AX, 75 },
 	};
 	u32 i, j, n;
 
