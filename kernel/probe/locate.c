@@ -58,16 +58,13 @@ static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
  */
 unsigned long tramp_place_entry(unsigned long addr)
 {
-	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	static const u8 sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
+	/* In the text its number would be one more ENDBR. */
+	u32 first, sealed = 0x001f0f66, inverted = ~0xfa1e0ff3U;
 
-	u8 first[sizeof(endbr)];
-
+	OPTIMIZER_HIDE_VAR(inverted);
 	/* Or a site that a tracer may be patching; no state of one begins like these. */
-	tramp_peek(first, addr, sizeof(first));
-	if (memcmp(first, endbr, sizeof(endbr)) && memcmp(first, sealed, sizeof(sealed)))
-		return addr;
-	return addr + sizeof(endbr);
+	tramp_peek(&first, addr, sizeof(first));
+	return addr + (first == ~inverted || first == sealed ? sizeof(first) : 0);
 }
 
 bool tramp_place_is_site(unsigned long addr)
