@@ -14,6 +14,7 @@
 
 #define THREADED	"tt_threaded"
 #define START		7
+#define MOST		256
 /* A kprobe of the kernel would be a jump by then. */
 #define WHILE		2000000000ULL
 
@@ -59,31 +60,38 @@ static void run_all(const char *what)
 	}
 }
 
-/* A probe at each instruction in turn, and at every third together. */
+/* With a probe at the instruction @first, and at each @step'th behind it. */
+static void run_probed(const struct probe_func *f, uint32_t first, uint32_t step)
+{
+	struct attachment p[MOST];
+	uint32_t i, nr = 0;
+	char what[64];
+
+	for (i = first; i < f->nr; i += step)
+		if (f->insns[i].mode != TRAMP_MODE_NONE)
+			p[nr++] = attach_insn(OURS, prog, f->addr + f->insns[i].offset, 0, 0);
+	if (!nr)
+		return;
+	probe_flush();
+	snprintf(what, sizeof(what), "%u probes from +%#x on", nr, f->insns[first].offset);
+	run_all(what);
+	while (nr)
+		detach(&p[--nr]);
+}
+
 static void test_threaded(void)
 {
-	struct attachment p[256];
 	struct probe_func f;
-	uint32_t i, k, nr;
-	char what[64];
+	uint32_t i;
 
 	setup();
 	REQUIRE(!probe_explain(&f, 0, THREADED, false), THREADED);
-	REQUIRE(f.nr < sizeof(p) / sizeof(p[0]), "it has %u instructions", f.nr);
+	REQUIRE(f.nr <= MOST, "it has %u instructions", f.nr);
 	run_all("without probes");
-	for (k = 0; k < f.nr + 3; k++) {
-		for (nr = 0, i = k < f.nr ? k : k - f.nr; i < f.nr; i += k < f.nr ? f.nr : 3)
-			if (f.insns[i].mode != TRAMP_MODE_NONE)
-				p[nr++] = attach_insn(OURS, prog, f.addr + f.insns[i].offset, 0, 0);
-		if (!nr)
-			continue;
-		probe_flush();
-		snprintf(what, sizeof(what), "%u probes from +%#x on", nr,
-			 f.insns[k < f.nr ? k : k - f.nr].offset);
-		run_all(what);
-		while (nr)
-			detach(&p[--nr]);
-	}
+	for (i = 0; i < f.nr; i++)
+		run_probed(&f, i, f.nr);
+	for (i = 0; i < 3; i++)
+		run_probed(&f, i, 3);
 	probe_flush();
 	run_all("behind the probes");
 	probe_func_free(&f);
