@@ -35,14 +35,12 @@ libraries() {
 # make_base OUT: all of it or nothing. Run as it is, neither in $() nor as a condition: the first
 # command that fails has to end us (set -e). cleanup removes what is half made.
 make_base() {
-	local out=$1 root=$work/base applets applet bpftool
+	local out=$1 root=$work/base bpftool
 
 	mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,etc,dev,proc,sys,run,tmp,root,opt/vm/splats,opt/trampoline,opt/tests}
 	cp "$(command -v busybox)" "$root/bin/busybox"
-	applets=$("$root/bin/busybox" --list)
-	for applet in $applets; do
-		[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
-	done
+	# Hard links: its symbolic ones would lead to where it is on this machine.
+	"$root/bin/busybox" --install "$root/bin"
 	cp "$TOOLS"/guest/init "$root/init"
 	cp "$TOOLS"/guest/run-tests "$root/opt/vm/"
 	cp "$TOOLS"/splats/{scan,patterns,benign} "$root/opt/vm/splats/"

@@ -102,7 +102,8 @@ start_qemu() {
 		options+=(-device "isa-serial,chardev=$id,iobase=$iobase,irq=$irq")
 	done
 
-	mkfifo "$work/monitor.in" "$work/monitor.out"
+	mkfifo "$work/monitor.in" "$work/monitor.out" "$work/pause"
+	exec {pause}<>"$work/pause"
 	# QEMU writes through cat, so that making its ends non-blocking does not
 	# touch descriptors we share with others. setpriv: it dies with us.
 	exec 3> >(exec cat >&2)
@@ -116,9 +117,22 @@ start_qemu() {
 	exec 3>&- 4>&-
 }
 
+# Where processes are expensive, as in a virtual machine, sleep and grep ten times a second would
+# take a seventh of a processor. So the shell waits and looks by itself.
+
+# a_tenth: of a second. Nobody writes to the pipe.
+a_tenth() {
+	read -rt 0.1 -u "$pause" || true
+}
+
 # said WORD: has the guest's init said so?
 said() {
-	grep -aq "^$1" "$work/control"
+	local line
+
+	while IFS= read -r line || [ -n "$line" ]; do
+		[[ $line != "$1"* ]] || return 0
+	done <"$work/control"
+	return 1
 }
 
 # Kill the machine and note why. Before that an NMI to every CPU puts where they
@@ -132,7 +146,7 @@ out_of_time() {
 	echo nmi 1<>"$work/monitor.in" || true
 	for ((tenths = 0; tenths < 100; tenths++)); do
 		kill -0 "$qemu" 2>/dev/null || return 0
-		sleep 0.1
+		a_tenth
 	done
 	kill -KILL "$qemu" 2>/dev/null || true
 }
@@ -142,7 +156,7 @@ watch_machine() {
 	local begin=$SECONDS started=
 
 	while kill -0 "$qemu" 2>/dev/null; do
-		sleep 0.1
+		a_tenth
 		if [ -z "$started" ]; then
 			if said START; then
 				started=$SECONDS
