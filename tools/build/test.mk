@@ -13,6 +13,7 @@ UNIT_TESTS	+= selftests/tools/test_splats selftests/tools/test_runner selftests/
 		   selftests/tools/test_ktap selftests/tools/test_kmod selftests/tools/test_make selftests/tools/test_kernel
 
 # Scripts: they look at what is there.
+selftests/tools/test_kbuild: | $(O)/modules/6.12/trampoline.ko
 selftests/tools/test_kbuild selftests/tools/test_deps: | $(O)/kernels/6.1/release $(O)/kernels/6.12/release
 
 selftests/tools/test_install selftests/tools/test_deb: | $(LIBTRAMP_A) $(LIBTRAMP_SO) $(TRAMPCTL)
@@ -94,8 +95,8 @@ STOCK_IN_TURN	= $(call vm-section,$(call stock-in-turn,2,1),$(NOT_CLI_TESTS))
 HOST_IN_TURN	= -- host $(HOST_LONGEST_FIRST)
 REST_IN_TURN	= $(call vm-section,$(RT_IN_TURN),$(RT_TESTS)) \
 		  $(call vm-section,$(call stock-in-turn,6,3),$(CLI_TESTS))
-# A slow machine leaves out the last (TEST_SECONDS). After two turns, each with other kernels, those
-# come first for two.
+# A slow machine leaves out what comes last (TEST_SECONDS): -rt and the command line in two turns,
+# tests on the stock kernels in the next two. Two, for the next turn swaps the stock kernels.
 TURN_SECTIONS	= unit $(UNIT_TESTS) $(if $(filter 0 1,$(shell echo $$(($(TURN) % 4)))), \
 		  $(STOCK_IN_TURN) $(HOST_IN_TURN) $(REST_IN_TURN), \
 		  $(REST_IN_TURN) $(HOST_IN_TURN) $(STOCK_IN_TURN))
