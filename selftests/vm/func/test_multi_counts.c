@@ -222,7 +222,7 @@ static void test_cookies(void)
 
 static const struct ktap_test tests[] = {
 	{ "cookies", test_cookies, 400 },
-	{ "counts", test_counts, 200 },
+	{ "counts", test_counts, 300 },
 };
 
 KTAP_MAIN(tests)

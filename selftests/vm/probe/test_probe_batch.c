@@ -374,7 +374,7 @@ static const struct ktap_test tests[] = {
 	{ "grace_periods", test_grace_periods, 120 },
 	{ "linear", test_linear, 200 },
 	{ "linear_long", test_linear_long, 200 },
-	{ "dense", test_dense, 200 },
+	{ "dense", test_dense, 300 },
 };
 
 KTAP_MAIN(tests)

@@ -400,7 +400,7 @@ static const struct ktap_test tests[] = {
 	{ "stacks", test_stacks, 60 },
 	{ "asleep", test_asleep, 90 },
 	{ "killed", test_killed, 120 },
-	{ "leaks", test_leaks, 90 },
+	{ "leaks", test_leaks, 200 },
 	{ "module_gone", test_module_gone, 90 },
 };
 
