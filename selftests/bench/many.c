@@ -224,7 +224,7 @@ void bench_memory(void)
 			     bench_side_name(m->side), nr, grown_objects(m, &before, &after, nr),
 			     (after.slab_kb - before.slab_kb) * 1024,
 			     (after.vmalloc_kb - before.vmalloc_kb) * 1024,
-			     (after.percpu_kb - before.percpu_kb) * 1024, image_bytes);
+			     (after.percpu - before.percpu) * nr_cpus(), image_bytes);
 		detach(nr);
 		bench_drain(m, atts, nr);
 		unload(nr);

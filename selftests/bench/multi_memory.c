@@ -113,10 +113,11 @@ static int64_t our_vmalloc(void)
 	return bytes;
 }
 
-static int64_t grown_kb(const struct memory *before, const struct memory *after)
+static int64_t grown(const struct memory *before, const struct memory *after)
 {
-	return (int64_t)(after->slab_kb + after->vmalloc_kb + after->percpu_kb) -
-	       (int64_t)(before->slab_kb + before->vmalloc_kb + before->percpu_kb);
+	return (int64_t)(after->slab_kb + after->vmalloc_kb) * 1024 -
+	       (int64_t)(before->slab_kb + before->vmalloc_kb) * 1024 +
+	       (int64_t)(after->percpu - before->percpu) * nr_cpus();
 }
 
 struct multi_memory multi_memory(const struct multi_set *set, uint32_t nr, int prog_fd)
@@ -134,7 +135,7 @@ struct multi_memory multi_memory(const struct multi_set *set, uint32_t nr, int p
 	trace(false);
 	memory_measure(&after);
 	m.own = traced_bytes() + our_vmalloc() - vmalloc + tramp_module().image_bytes;
-	m.all = grown_kb(&before, &after) * 1024 + tramp_module().image_bytes;
+	m.all = grown(&before, &after) + tramp_module().image_bytes;
 	bench_detach(&a);
 	while (tramp_module().images)
 		usleep(1000);

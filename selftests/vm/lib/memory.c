@@ -8,7 +8,7 @@
  * the least counts, as chance only adds. The files for that are open before
  * anything is measured, as a file that was closed goes after a grace period. So
  * each cache is judged alone, against the number of operations. Objects that are
- * too large for a slab, and memory of other kinds, are judged in pages. Slabs are
+ * too large for a slab, and areas, are judged in pages. Slabs are
  * not: how many there are for the same objects is chance, and grows with what else
  * the machine has done. Tasks' stacks are left out: workers of the kernel come when
  * there is work for them, and stay for minutes.
@@ -23,6 +23,7 @@
 #include <linux/membarrier.h>
 #include <unistd.h>
 #include "memory.h"
+#include "percpu.h"
 #include "vmtest.h"
 
 static struct cache_files {
@@ -271,6 +272,8 @@ void memory_measure(struct memory *m)
 	int i;
 
 	memset(m, 0, sizeof(*m));
+	/* It is memory itself, all the time or never. */
+	percpu_load();
 	open_caches(m);
 	settle();
 	/*
@@ -287,10 +290,6 @@ void memory_measure(struct memory *m)
 	usleep(300000);
 
 	measure_slabs(m);
-	text = read_file("/proc/meminfo");
-	m->percpu_kb = number_after(text, "Percpu:", 0);
-	free(text);
-
 	text = read_file("/proc/vmallocinfo");
 	rest = text;
 	while ((line = strsep(&rest, "\n"))) {
@@ -308,6 +307,7 @@ void memory_measure(struct memory *m)
 	free(text);
 	m->symbols = lines_of("/proc/kallsyms");
 	close_caches(m);
+	m->percpu = percpu_allocated();
 }
 
 void memory_compare(struct memory *before, const struct memory *after, int operations)
@@ -317,19 +317,20 @@ void memory_compare(struct memory *before, const struct memory *after, int opera
 	const char *cache = NULL;
 	int i, k;
 
-	ktap_note("%+ld tasks, slab %+ld kB, %+ld kB of it large objects, per-CPU %+ld kB, "
-		  "vmalloc %+ld kB in %+ld areas, %+ld of them of modules and images",
+	ktap_note("%+ld tasks, slab %+ld kB, %+ld kB of it large objects, %+ld bytes on each "
+		  "CPU, vmalloc %+ld kB in %+ld areas, %+ld of them of modules and images",
 		  (long)(after->stacks - before->stacks),
 		  (long)(after->slab_kb - before->slab_kb),
 		  (long)(after->large_kb - before->large_kb),
-		  (long)(after->percpu_kb - before->percpu_kb),
+		  (long)(after->percpu - before->percpu),
 		  (long)(after->vmalloc_kb - before->vmalloc_kb),
 		  (long)(after->vmalloc_areas - before->vmalloc_areas),
 		  (long)(after->module_areas - before->module_areas));
 	CHECK((int64_t)(after->large_kb - before->large_kb) < kb + 64,
 	      "large objects: %lu kB, were %lu kB", after->large_kb, before->large_kb);
-	CHECK((int64_t)(after->percpu_kb - before->percpu_kb) <= kb, "per-CPU: %lu kB, was %lu kB",
-	      after->percpu_kb, before->percpu_kb);
+	/* The smallest object has 4 bytes. */
+	CHECK((int64_t)(after->percpu - before->percpu) < 2 * operations + 1024,
+	      "per-CPU: %lu bytes on each, were %lu", after->percpu, before->percpu);
 	if (!CHECK((int64_t)(after->vmalloc_kb - before->vmalloc_kb) < kb + 64,
 		   "vmalloc: %lu kB, was %lu kB", after->vmalloc_kb, before->vmalloc_kb))
 		note_callers(before, after);
@@ -367,7 +368,7 @@ static const struct thing {
 	int64_t room;
 } things[] = {
 	{ "kB of large objects", offsetof(struct memory, large_kb), 0 },
-	{ "kB of per-CPU memory", offsetof(struct memory, percpu_kb), 0 },
+	{ "bytes of per-CPU memory", offsetof(struct memory, percpu), 0 },
 	{ "kB of vmalloc areas", offsetof(struct memory, vmalloc_kb), 0 },
 	{ "areas of modules and images", offsetof(struct memory, module_areas), 0 },
 	{ "symbols", offsetof(struct memory, symbols), 0 },

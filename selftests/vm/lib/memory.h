@@ -24,7 +24,8 @@ struct vmalloc_caller {
 };
 
 struct memory {
-	uint64_t slab_kb, percpu_kb;
+	uint64_t slab_kb;
+	uint64_t percpu;		/* bytes on each CPU */
 	uint64_t large_kb;		/* of slab_kb what is in no slab: large objects */
 	uint64_t stacks;		/* of tasks, in /proc/vmallocinfo */
 	uint64_t vmalloc_kb;		/* without stacks and per-CPU memory */

@@ -86,7 +86,7 @@ static void test_leaks(void)
 	}
 	failures_of(by_growth);
 	expect_said("kB of large objects more each time");
-	expect_said("kB of per-CPU memory more each time");
+	expect_said("bytes of per-CPU memory more each time");
 	expect_said("kB of vmalloc areas more each time");
 	expect_said("objects more each time");
 	expect_said("kmalloc-8: ");
