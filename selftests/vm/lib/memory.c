@@ -361,24 +361,42 @@ void memory_compare(struct memory *before, const struct memory *after, int opera
 			  cache);
 }
 
-/* Things that are measured one by one, caches apart. */
+/* Things that are measured one by one, caches apart. They may not grow in each part. */
 static const struct thing {
 	const char *name;
 	size_t at;	/* in struct memory */
-	int64_t room;
 } things[] = {
-	{ "kB of large objects", offsetof(struct memory, large_kb), 0 },
-	{ "bytes of per-CPU memory", offsetof(struct memory, percpu), 0 },
-	{ "kB of vmalloc areas", offsetof(struct memory, vmalloc_kb), 0 },
-	{ "areas of modules and images", offsetof(struct memory, module_areas), 0 },
-	{ "symbols", offsetof(struct memory, symbols), 0 },
+	{ "kB of large objects", offsetof(struct memory, large_kb) },
+	{ "bytes of per-CPU memory", offsetof(struct memory, percpu) },
+	{ "kB of vmalloc areas", offsetof(struct memory, vmalloc_kb) },
+	{ "areas of modules and images", offsetof(struct memory, module_areas) },
+	{ "symbols", offsetof(struct memory, symbols) },
 };
+#define NR_THINGS ((int)(sizeof(things) / sizeof(things[0])))
 /* Objects of one kind that may be more each time. */
 #define CACHE_ROOM 16
+
+/* By how much something grew in each of several times, at the least. */
+struct growth {
+	char what[64];
+	int64_t least, room;
+};
 
 static uint64_t measured(const struct memory *m, const struct thing *t)
 {
 	return *(const uint64_t *)((const char *)m + t->at);
+}
+
+static int64_t thing_growth(const struct memory *m, int nr, const struct thing *t)
+{
+	int64_t least = INT64_MAX, grown;
+	int i;
+
+	for (i = 1; i < nr; i++) {
+		grown = measured(&m[i], t) - measured(&m[i - 1], t);
+		least = grown < least ? grown : least;
+	}
+	return least;
 }
 
 static const struct slab_cache *cache_named(const struct memory *m, const char *name)
@@ -391,7 +409,7 @@ static const struct slab_cache *cache_named(const struct memory *m, const char *
 	return NULL;
 }
 
-/* The least growth of a cache; of one that was not there all the time there is nothing to say. */
+/* Of a cache that was not there all the time there is nothing to say. */
 static int64_t cache_growth(const struct memory *m, int nr, const char *name)
 {
 	const struct slab_cache *was, *is;
@@ -409,37 +427,64 @@ static int64_t cache_growth(const struct memory *m, int nr, const char *name)
 	return least;
 }
 
-void memory_flat(struct memory *m, int nr)
+/* All of them, to be used before the next call: the things, then caches. */
+static const struct growth *growths(const struct memory *m, int nr, int *nr_growths)
 {
-	int64_t grown, least, most = INT64_MIN;
-	const char *name = "";
-	size_t t;
+	static struct growth growth[NR_THINGS + MAX_CACHES];
+	struct growth *g = growth;
 	int i;
 
-	for (t = 0; t < sizeof(things) / sizeof(things[0]); t++) {
-		for (i = 1, least = INT64_MAX; i < nr; i++) {
-			grown = measured(&m[i], &things[t]) - measured(&m[i - 1], &things[t]);
-			least = grown < least ? grown : least;
-		}
-		ktap_note("least growth of %d: %+ld %s", nr - 1, (long)least, things[t].name);
-		if (CHECK(least <= things[t].room, "%ld %s more each time, %lu in the end",
-			  (long)least, things[t].name, measured(&m[nr - 1], &things[t])) ||
-		    things[t].at != offsetof(struct memory, vmalloc_kb))
+	for (i = 0; i < NR_THINGS; i++, g++) {
+		snprintf(g->what, sizeof(g->what), "%s", things[i].name);
+		g->least = thing_growth(m, nr, &things[i]);
+		g->room = 0;
+	}
+	for (i = 0; i < m[0].nr_caches; i++, g++) {
+		snprintf(g->what, sizeof(g->what), "objects in %s", m[0].cache[i].name);
+		g->least = cache_growth(m, nr, m[0].cache[i].name);
+		g->room = CACHE_ROOM;
+	}
+	*nr_growths = g - growth;
+	return growth;
+}
+
+bool memory_grows(const struct memory *m, int nr)
+{
+	const struct growth *g;
+	bool grows = false;
+	int n;
+
+	for (g = growths(m, nr, &n); n--; g++) {
+		if (g->least <= g->room)
 			continue;
-		for (i = 1; i < nr; i++) {
-			ktap_note("in part %d:", i);
-			note_callers(&m[i - 1], &m[i]);
+		ktap_note("%ld %s more each time, of %d", (long)g->least, g->what, nr - 1);
+		grows = true;
+	}
+	return grows;
+}
+
+void memory_flat(struct memory *m, int nr)
+{
+	const struct growth *g, *most;
+	int i, k, n;
+
+	g = growths(m, nr, &n);
+	most = &g[NR_THINGS];
+	for (i = 0; i < n; i++) {
+		if (i < NR_THINGS)
+			ktap_note("least growth of %d: %+ld %s", nr - 1, (long)g[i].least,
+				  g[i].what);
+		else if (g[i].least > most->least)
+			most = &g[i];
+		if (CHECK(g[i].least <= g[i].room, "%ld %s more each time", (long)g[i].least,
+			  g[i].what) ||
+		    i >= NR_THINGS || things[i].at != offsetof(struct memory, vmalloc_kb))
+			continue;
+		for (k = 1; k < nr; k++) {
+			ktap_note("in part %d:", k);
+			note_callers(&m[k - 1], &m[k]);
 		}
 	}
-	for (i = 0; i < m[0].nr_caches; i++) {
-		least = cache_growth(m, nr, m[0].cache[i].name);
-		CHECK(least <= CACHE_ROOM, "%s: %ld objects more each time", m[0].cache[i].name,
-		      (long)least);
-		if (least > most) {
-			most = least;
-			name = m[0].cache[i].name;
-		}
-	}
-	ktap_note("least growth of %d: %+ld objects in %s, of all caches the most", nr - 1,
-		  (long)most, name);
+	ktap_note("least growth of %d: %+ld %s, of all caches the most", nr - 1,
+		  (long)most->least, most->what);
 }
