@@ -190,17 +190,35 @@ static void retire_group(struct tramp_group *group)
 	tramp_retire_add(&group->site.retire, &ops);
 }
 
-static int set_filter(struct ftrace_ops *ops, const struct tramp_site_call *calls, u32 nr)
+/* Where the functions are, to be freed by kvfree(), or NULL. */
+static unsigned long *ips_of(const struct tramp_site_call *calls, u32 nr)
 {
 	unsigned long *ips = kvmalloc_array(nr, sizeof(*ips), GFP_KERNEL);
-	int err;
 	u32 i;
 
-	if (!ips)
-		return -ENOMEM;
-	for (i = 0; i < nr; i++)
+	for (i = 0; ips && i < nr; i++)
 		ips[i] = calls[i].ip;
-	err = ftrace_set_filter_ips(ops, ips, nr, 0, 0);
+	return ips;
+}
+
+static int set_filter(struct ftrace_ops *ops, const struct tramp_site_call *calls, u32 nr)
+{
+	unsigned long *ips = ips_of(calls, nr);
+	int err = ips ? ftrace_set_filter_ips(ops, ips, nr, 0, 0) : -ENOMEM;
+
+	kvfree(ips);
+	return err;
+}
+
+/* One walk through ftrace's records for all of them. */
+static int check_patched(const struct tramp_site_call *calls, u32 nr, struct tramp_refusal *why)
+{
+	unsigned long *ips = ips_of(calls, nr), blamed;
+	int err;
+
+	if (!ips)
+		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
+	err = tramp_site_check_patched(ips, nr, &blamed, why);
 	kvfree(ips);
 	return err;
 }
@@ -276,13 +294,11 @@ static struct tramp_group *register_group(const struct tramp_site_call *calls, u
 					  bool *entered, struct tramp_refusal *why)
 {
 	struct tramp_group *group;
-	unsigned long blamed;
-	int err = 0;
+	int err;
 	u32 i;
 
 	/* Before the ops is on ftrace's list. Of those that join a group ftrace looks first. */
-	for (i = 0; !err && i < nr; i++)
-		err = tramp_site_check_patched(&calls[i].ip, 1, &blamed, why);
+	err = check_patched(calls, nr, why);
 	if (err)
 		return ERR_PTR(err);
 	group = new_group(calls, nr, why);

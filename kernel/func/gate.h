@@ -94,7 +94,7 @@ u64 tramp_gate_new_request(void);
  * Also if it has one already. With a @request, not 0: if there is room as well for the functions of
  * this gate that it has asked for before. Two who ask by turns are each told of all the room: what
  * they ask for before they attach is a forecast, and attaching asks again, in one go.
- * Reads the function's text, and asks ftrace, which forgets all calls when it shuts down.
+ * Reads the function's text, and asks ftrace, which forgets calls if it shuts down while they come.
  * tramp_mutex held.
  */
 struct tramp_gate *tramp_gate_find(unsigned long func, u64 request);

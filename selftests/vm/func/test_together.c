@@ -289,6 +289,33 @@ static void test_entries(void)
 }
 
 /*
+ * Under a tracer no site is a NOP. Whether somebody changes the instruction pointer there ftrace's
+ * records say, of which there are tens of thousands: each part reads them once.
+ */
+static void test_traced(void)
+{
+	struct attachment watch;
+	bool on[NR] = {};
+	uint64_t n, most;
+
+	setup(0);
+	function_tracer("tt_many_*");
+	watch = probe_watch_calls(KERNEL, "tramp_ipmodify_among");
+	n = now_ns();
+	must_attach();
+	most = GROUPS + parts_coming(now_ns() - n, NR);
+	n = probe_watched();
+	ktap_note("ftrace's records were read %lu times, at most %lu", n, most);
+	CHECK(n && n <= most, "%lu times", n);
+	detach(&watch);
+	memset(on, true, sizeof(on));
+	expect_hits(on, "attached");
+	must_detach();
+	function_tracer(NULL);
+	check_nothing_left();
+}
+
+/*
  * Each has its prototype looked up, so they come in some parts, in more on a slow kernel. One by
  * one it would be 1,800.
  */
@@ -404,6 +431,7 @@ static const struct ktap_test tests[] = {
 	{ "closed", test_closed, 150 },
 	{ "changing", test_changing, 260 },
 	{ "entries", test_entries, 60 },
+	{ "traced", test_traced, 60 },
 	{ "returns", test_returns, 100 },
 	{ "some_stay", test_some_stay, 100 },
 	{ "mixed", test_mixed, 60 },
