@@ -158,7 +158,7 @@ void tramp_probe_detach_many(struct tramp_member **members, u32 nr)
 	/* The optimiser looks at them anyway: one may have programs left. */
 	list_for_each_entry_safe(probe, tmp, &jumps, opt) {
 		list_del_init(&probe->opt);
-		tramp_probe_queue(probe);
+		tramp_probe_queue_again(probe);
 	}
 	for (i = 0; i < nr; i++) {
 		if (tramp_probe_of(members[i]))

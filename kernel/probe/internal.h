@@ -111,6 +111,9 @@ bool tramp_probe_note_branches(struct tramp_probe *probe, const struct tramp_pla
 /* Have the optimiser look at a probe, mode INT3: it may become a jump, or has to be taken away. */
 void tramp_probe_queue(struct tramp_probe *probe);
 
+/* The same for one that was a jump: if it is an int3 now, it says that it waits. */
+void tramp_probe_queue_again(struct tramp_probe *probe);
+
 /* Kprobes have come into regions. Any context. */
 void tramp_probe_queue_intruded(void);
 

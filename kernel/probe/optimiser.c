@@ -74,6 +74,18 @@ void tramp_probe_queue(struct tramp_probe *probe)
 	mod_delayed_work(wq, &worker, delay);
 }
 
+void tramp_probe_queue_again(struct tramp_probe *probe)
+{
+	lockdep_assert_held(&tramp_mutex);
+	/* A jump has no reason, and nobody has looked why it is none any more. */
+	if (probe->text == TRAMP_TEXT_INT3) {
+		probe->reason = tramp_probe_optimising() && !probe->no_jump ?
+					TRAMP_REASON_OPT_PENDING : TRAMP_REASON_OPT_OFF;
+		probe->where = 0;
+	}
+	tramp_probe_queue(probe);
+}
+
 notrace void tramp_probe_queue_intruded(void)
 {
 	WRITE_ONCE(any_intruded, true);

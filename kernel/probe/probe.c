@@ -67,9 +67,12 @@ int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refus
 /* The same, and have the optimiser look at it. */
 static int renew_image(struct tramp_probe *probe, u32 len, struct tramp_refusal *why)
 {
+	bool was_jump = probe->text == TRAMP_TEXT_JUMP;
 	int err = tramp_probe_new_image(probe, len, why);
 
-	if (!err && probe->text != TRAMP_TEXT_ORIGINAL)
+	if (!err && was_jump)
+		tramp_probe_queue_again(probe);
+	else if (!err && probe->text != TRAMP_TEXT_ORIGINAL)
 		tramp_probe_queue(probe);
 	return err;
 }

@@ -247,6 +247,44 @@ static void test_links(void)
 
 /* ---------------------------------------------------- one near another --- */
 
+/* It was a jump. It is one again when the optimiser has looked, and says so before. */
+static void expect_waits(const struct attachment *at, const char *when)
+{
+	struct tramp_query q = attachment_query(at);
+
+	/* On a busy machine the optimiser may have come by already. */
+	if (q.mode == TRAMP_MODE_INT3)
+		CHECK_EQ(q.mode_reason, TRAMP_REASON_OPT_PENDING, "%s: %s", when,
+			 tramp_reason_name(q.mode_reason));
+	probe_flush();
+	attachment_expect(at, TRAMP_MODE_JUMP, 0, when);
+}
+
+/* A jump goes back to an int3 when its programs change. It says that it waits, and for what. */
+static void test_back(void)
+{
+	struct tt_form_info form;
+	struct attachment one, two;
+	int round;
+
+	setup();
+	form = form_named(dev, "tt_form_inc_3");
+	one = attach_insn(OURS, counting[0], form.probe, 0, 0);
+	probe_flush();
+	attachment_expect(&one, TRAMP_MODE_JUMP, 0, "alone");
+	for (round = 0; round < 3; round++) {
+		two = attach_insn(OURS, counting[1], form.probe, 0, 1);
+		expect_waits(&one, "another one comes");
+		detach(&two);
+		expect_waits(&one, "it goes");
+	}
+	two = attach_insn(OURS, counting[1], form.probe, TRAMP_ATTACH_F_NO_JUMP, 1);
+	attachment_expect(&one, TRAMP_MODE_INT3, TRAMP_REASON_OPT_OFF, "beside one without jumps");
+	detach(&two);
+	detach(&one);
+	check_nothing_left();
+}
+
 static void test_inside(void)
 {
 	struct tt_form_info form;
@@ -366,6 +404,7 @@ static const struct ktap_test tests[] = {
 	{ "counts", test_counts, 60 },
 	{ "update", test_update, 60 },
 	{ "links", test_links, 60 },
+	{ "back", test_back, 60 },
 	{ "inside", test_inside, 60 },
 	{ "no_jump", test_no_jump, 60 },
 	{ "full", test_full, 60 },
