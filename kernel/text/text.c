@@ -57,7 +57,11 @@ void tramp_cursor_init(struct tramp_cursor *c, unsigned long start, unsigned lon
 	c->cover_len = 0;
 }
 
-/* The bytes that a kernel kprobe at @addr hides. Return: how many, 0 if there is none. */
+/*
+ * The bytes that a kernel kprobe at @addr hides. Return: how many, 0 if there is none. One whose
+ * module has gone stays in the kernel's table, with its byte, until its owner lets go of it. It
+ * hides nothing of a module that comes to the same place.
+ */
 static u32 kprobe_cover(unsigned long addr, u8 first, u8 *cover)
 {
 	const struct optimized_kprobe *op;
@@ -66,7 +70,7 @@ static u32 kprobe_cover(unsigned long addr, u8 first, u8 *cover)
 
 	preempt_disable();
 	kp = KSYM(get_kprobe)((void *)addr);
-	if (kp) {
+	if (kp && !data_race(kp->flags & KPROBE_FLAG_GONE)) {
 		cover[0] = kp->opcode;
 		len = 1;
 		/* Its other flags change under kprobe_mutex alone: a plain word. */
