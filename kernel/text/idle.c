@@ -29,6 +29,11 @@ static const struct tramp_name_rule idle[] = {
 	{ "delay_tsc", TRAMP_MATCH_EXACT },
 	{ "delay_halt", TRAMP_MATCH_PREFIX },
 	{ "tick_broadcast_oneshot_control", TRAMP_MATCH_PART },
+	/* In .cpuidle.text of processor.ko, if that is a module. */
+	{ "acpi_idle_", TRAMP_MATCH_PREFIX },
+	{ "acpi_safe_halt", TRAMP_MATCH_EXACT },
+	/* acpi_idle_do_entry() calls it by a static call that some AMD CPUs set. */
+	{ "perf_amd_brs_lopwr_cb", TRAMP_MATCH_EXACT },
 	/* Its end, on a CPU without ticks, is on the user's side (syscall_exit_to_user_mode()). */
 	{ "ret_from_fork", TRAMP_MATCH_EXACT },
 };
