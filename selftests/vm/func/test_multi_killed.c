@@ -109,6 +109,7 @@ static uint64_t time_of_attach(struct many *m)
 static void test_killed(void)
 {
 	int i, rounds = env_int("MULTI_KILLS", kernel_is_rt() ? 4 : 8), came_to[STAGES] = {};
+	int inside = 0;
 	struct many *m = many_new();
 	static struct memory before, after;
 	uint64_t state = rnd_seed(), longest;
@@ -127,9 +128,12 @@ static void test_killed(void)
 	longest = time_of_attach(m);
 	check_nothing_left();
 	memory_measure(&before);
-	for (i = 0; i < rounds && ktap_failures() < 5; i++) {
+	/* If most of them miss the attach by chance there are more. */
+	for (i = 0; (i < rounds || (i < 4 * rounds && inside <= rounds / 5)) &&
+		    ktap_failures() < 5; i++) {
 		stage = one_round(m, rnd(&state) % (longest * 5 / 4), signals[i % 3]);
 		came_to[stage]++;
+		inside = came_to[INSIDE] + came_to[INTERRUPTED];
 		/* The host may have been busier, or less so, when it was measured. */
 		if (stage == ATTACHED)
 			longest = shared->took;
@@ -137,8 +141,7 @@ static void test_killed(void)
 	ktap_note("%d signals within %lu ms of attaches to %u functions: %d inside, %d of a "
 		  "handler, %d behind", i, longest / 800000, m->cmd.nr, came_to[INSIDE],
 		  came_to[INTERRUPTED], came_to[ATTACHED]);
-	CHECK(came_to[INSIDE] + came_to[INTERRUPTED] > rounds / 5, "of %d too few came inside",
-	      rounds);
+	CHECK(inside > rounds / 5, "of %d too few came inside", i);
 	check_nothing_left();
 	memory_measure(&after);
 	/*
@@ -146,7 +149,7 @@ static void test_killed(void)
 	 * kernel's register_ftrace_direct_multi() may grow its hash more than once. It frees the
 	 * last old one only: 48 kB are lost for so many functions, in slabs.
 	 */
-	memory_compare(&before, &after, kernel_version() <= 6001 ? rounds * 768 : 64);
+	memory_compare(&before, &after, kernel_version() <= 6001 ? i * 768 : 64);
 	now = read_file(PATCHED);
 	CHECK(!strcmp(now, patched), "ftrace still has patched: %.200s", now);
 	text_check(dev, text);
@@ -171,7 +174,7 @@ static void test_stopped(void)
 	REQUIRE(shared != MAP_FAILED, "mmap: %s", strerror(errno));
 	many_fill(m, 4096);
 	longest = time_of_attach(m);
-	for (i = 0; i < 4 && ktap_failures() < 5; i++) {
+	for (i = 0; (i < 4 || (i < 16 && !stops)) && ktap_failures() < 5; i++) {
 		pid = child_inside(m, rnd(&state) % longest);
 		stops += shared->stage == INSIDE;
 		kill(pid, SIGSTOP);
