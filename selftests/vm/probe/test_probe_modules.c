@@ -291,6 +291,44 @@ static void test_unload(void)
 	}
 }
 
+/*
+ * A kernel kprobe whose module has gone stays in the kernel's table, with the byte that was there.
+ * The module that comes to its place has another one: an int3, which the test writes.
+ */
+static void test_kprobe_gone(void)
+{
+	struct attachment k;
+	struct probe_func f;
+	uint64_t at;
+	uint8_t was;
+	uint32_t i;
+
+	setup();
+	at = addr[1];
+	k = attach_insn(KERNEL, prog, at, 0, 0);
+	unload();
+	find_places();
+	if (addr[1] != at) {
+		detach(&k);
+		ktap_skip("the module came to another place");
+	}
+	REQUIRE(!probe_explain(&f, at, NULL, true), "explain");
+	was = f.code[at - f.addr];
+	probe_func_free(&f);
+	REQUIRE(!tt_command(dev, NULL, 0, "overwrite %lx cc", at), "overwrite");
+	REQUIRE(!probe_explain(&f, at, NULL, false), "explain");
+	for (i = 0; i < f.nr && f.addr + f.insns[i].offset < at; i++)
+		;
+	REQUIRE(i < f.nr, "it ends at %#lx", at);
+	CHECK_EQ(f.addr + f.insns[i].offset, at, "an instruction");
+	CHECK_EQ(f.insns[i].len, 1, "length of an int3");
+	CHECK_EQ(f.insns[i].mode, TRAMP_MODE_NONE, "mode");
+	probe_func_free(&f);
+	REQUIRE(!tt_command(dev, NULL, 0, "overwrite %lx %02x", at, was), "overwrite");
+	detach(&k);
+	execute();
+}
+
 /* How many of @n are what they become in the end, and how many wait for that. */
 static void count_states(const struct attachment *at, int n, int *jumps, int *wait)
 {
@@ -395,6 +433,7 @@ static const struct ktap_test tests[] = {
 	{ "many", test_many, 120 },
 	{ "many_kprobes", test_many_kprobes, 180 },
 	{ "unload", test_unload, 120 },
+	{ "kprobe_gone", test_kprobe_gone, 60 },
 	{ "pending", test_pending, 120 },
 	{ "names", test_names, 60 },
 };
