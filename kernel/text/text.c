@@ -70,10 +70,11 @@ static u32 kprobe_cover(unsigned long addr, u8 first, u8 *cover)
 
 	preempt_disable();
 	kp = KSYM(get_kprobe)((void *)addr);
+	/* Its other flags change under kprobe_mutex alone: a plain word. */
 	if (kp && !data_race(kp->flags & KPROBE_FLAG_GONE)) {
 		cover[0] = kp->opcode;
 		len = 1;
-		/* Its other flags change under kprobe_mutex alone: a plain word. */
+		/* As above. */
 		if (first == JMP32_INSN_OPCODE && data_race(kp->flags & KPROBE_FLAG_OPTIMIZED)) {
 			op = container_of(kp, struct optimized_kprobe, kp);
 			memcpy(cover + 1, op->optinsn.copied_insn, DISP32_SIZE);
