@@ -300,7 +300,7 @@ static void test_traced(void)
 
 	setup(0);
 	function_tracer("tt_many_*");
-	watch = probe_watch_calls(KERNEL, "tramp_ipmodify_among");
+	watch = probe_watch_calls("tramp_ipmodify_among");
 	n = now_ns();
 	must_attach();
 	most = GROUPS + parts_coming(now_ns() - n, NR);

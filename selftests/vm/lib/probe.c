@@ -55,15 +55,15 @@ void function_tracer(const char *function)
 	}
 }
 
-struct attachment probe_watch_calls(enum how how, const char *func)
+struct attachment probe_watch_calls(const char *func)
 {
-	return attach_insn(how, bpf_program__fd(probe_skel->progs.count_pid), ksym_addr(func), 0,
+	return attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count_pid), ksym_addr(func), 0,
 			   WATCHED);
 }
 
 struct attachment probe_watch_syncs(void)
 {
-	return probe_watch_calls(KERNEL, PROBE_SYNC);
+	return probe_watch_calls(PROBE_SYNC);
 }
 
 uint64_t probe_watched(void)

@@ -27,11 +27,10 @@ void probe_optimiser(bool on);
 void function_tracer(const char *function);
 
 /*
- * Count how often this process calls a function of the kernel, by a kernel kprobe or, if that
- * refuses it as not traceable, by one of ours. It has the last one of the programs' counters, so
- * one function at a time.
+ * Count how often this process calls a function of the kernel, by a kernel kprobe. It has the last
+ * one of the programs' counters, so one function at a time.
  */
-struct attachment probe_watch_calls(enum how how, const char *func);
+struct attachment probe_watch_calls(const char *func);
 /* The same of what has all CPUs see new text. */
 #define PROBE_SYNC	"on_each_cpu_cond_mask"
 struct attachment probe_watch_syncs(void);

@@ -157,7 +157,7 @@ static uint64_t unload_under(struct tramp_attach *item, uint32_t nr, const char 
 
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &b), "item %u: %s", b.failed,
 		tramp_reason_name(b.refusal.reason));
-	watch = probe_watch_calls(KERNEL, costs);
+	watch = probe_watch_calls(costs);
 	unload();
 	calls = probe_watched();
 	detach(&watch);
