@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -179,6 +180,97 @@ static void test_one(void)
 	detach(&a);
 }
 
+/* tt_many_000 to 099 (kmod/many.c), and what is patched as one of them. */
+#define NR		100
+#define THE_PATCHED	40
+/* At its return: the module attaches those before it, this one, and those behind it. */
+#define THE_RETURN	60
+
+static struct tramp_attach item[NR];
+static struct tramp_attach_batch cmd;
+
+/*
+ * @flags: of the one that is patched; @twice: the last but one is in it twice. Return: 0 or a
+ * negative errno.
+ */
+static int attach_batch(uint32_t flags, bool twice)
+{
+	char name[16];
+	uint32_t i;
+
+	for (i = 0; i < NR; i++) {
+		snprintf(name, sizeof(name), "tt_many_%03u", i);
+		item[i] = (struct tramp_attach){
+			.size = sizeof(item[i]),
+			.prog_fd = bpf_program__fd(probe_skel->progs.count),
+			.addr = ksym_addr(i == THE_PATCHED ? PATCHED : name),
+			.cookie = i,
+			.flags = TRAMP_ATTACH_F_COOKIE | (i == THE_PATCHED ? flags : 0) |
+				 (i == THE_RETURN ? TRAMP_ATTACH_F_RETURN : 0),
+		};
+	}
+	if (twice)
+		item[NR - 1] = item[NR - 2];
+	cmd = (struct tramp_attach_batch){ .size = sizeof(cmd), .count = NR,
+					   .item_size = sizeof(item[0]),
+					   .items = (uintptr_t)item };
+	return ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd) ? -errno : 0;
+}
+
+/* One call of each; the patched one is called by others, too. */
+static void expect_batch_hits(uint64_t want, const char *when)
+{
+	__u64 *counted = probe_skel->bss->counted;
+	uint32_t i;
+
+	memset(counted, 0, NR * sizeof(*counted));
+	tt_call(dev, "tt_many_000 n=1 12");
+	CHECK(file_says("/proc/cmdline", "live-patched\n"), "%s: the patch does nothing", when);
+	for (i = 0; i < NR; i++)
+		if (!CHECK(i == THE_PATCHED ? !counted[i] == !want : counted[i] == want,
+			   "%s: program %u ran %llu times", when, i, counted[i]))
+			break;
+}
+
+static void expect_batch_refused(uint32_t flags, bool twice, uint32_t at, uint32_t reason)
+{
+	CHECK_EQ(attach_batch(flags, twice), -EBUSY, "refused");
+	CHECK_EQ(cmd.failed, at, "the item");
+	CHECK_EQ(cmd.refusal.reason, reason, "%s", tramp_reason_name(cmd.refusal.reason));
+	CHECK_EQ(tramp_module().links, 0, "links");
+	expect_batch_hits(0, "refused");
+}
+
+static void batch(const char *when)
+{
+	uint32_t i;
+
+	REQUIRE(!attach_batch(0, false), "%s: %s at item %u: %s", when, strerror(errno), cmd.failed,
+		tramp_reason_name(cmd.refusal.reason));
+	for (i = 0; i < NR; i++)
+		if (!CHECK_EQ(item[i].mode,
+			      i == THE_PATCHED ? TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT,
+			      "%s: the mode of %u", when, i))
+			break;
+	expect_batch_hits(1, when);
+	for (i = 0; i < NR; i++)
+		close(item[i].link_fd);
+	expect_batch_hits(0, "closed");
+	expect_batch_refused(TRAMP_ATTACH_F_NO_OPS, false, THE_PATCHED, TRAMP_REASON_LIVEPATCHED);
+	expect_batch_refused(0, true, NR - 1, TRAMP_REASON_ALREADY_ATTACHED);
+}
+
+/* Among many that one call attaches, with a tracer beside them and without. */
+static void test_batch(void)
+{
+	setup();
+	batch("attached");
+	function_tracer("tt_many_*");
+	batch("traced");
+	function_tracer(NULL);
+	patch_go();
+}
+
 /* The kernel relocates its code anew when modules come and go: no probe may be there. */
 static void test_inside(void)
 {
@@ -208,6 +300,7 @@ static void test_inside(void)
 static const struct ktap_test tests[] = {
 	{ "many", test_many, 120 },
 	{ "one", test_one, 120 },
+	{ "batch", test_batch, 120 },
 	{ "inside", test_inside, 120 },
 };
 
