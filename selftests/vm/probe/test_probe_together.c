@@ -164,6 +164,18 @@ static void watch_syncs(void)
 	watch = attach_insn(KERNEL, places_prog, ksym_addr("text_poke_sync"), 0, SYNCS);
 }
 
+/* All have gone, with so many syncs. */
+static void expect_gone(uint64_t n)
+{
+	CHECK(n >= 2 && n <= FEW, "%lu syncs", n);
+	detach(&watch);
+	memset(probe_skel->bss->counted, 0, sizeof(probe_skel->bss->counted));
+	places_run(1);
+	places_expect_hits(MANY, 0, "afterwards");
+	check_nothing_left();
+	places_expect_text("at the end");
+}
+
 /* The links of a process that exits: gone when its parent hears of it. */
 static void test_exit(void)
 {
@@ -189,13 +201,7 @@ static void test_exit(void)
 	n = syncs();
 	CHECK_EQ(tramp_module().links, 0, "links");
 	ktap_note("%lu syncs at the exit of a process with %d jumps", n, MANY);
-	CHECK(n >= 2 && n <= FEW, "%lu syncs", n);
-	detach(&watch);
-	memset(probe_skel->bss->counted, 0, sizeof(probe_skel->bss->counted));
-	places_run(1);
-	places_expect_hits(MANY, 0, "afterwards");
-	check_nothing_left();
-	places_expect_text("at the end");
+	expect_gone(n);
 }
 
 static void test_close_range(void)
@@ -219,13 +225,7 @@ static void test_close_range(void)
 	n = syncs();
 	CHECK_EQ(tramp_module().links, 0, "links");
 	ktap_note("%lu syncs for %d jumps", n, MANY);
-	CHECK(n >= 2 && n <= FEW, "%lu syncs", n);
-	detach(&watch);
-	memset(probe_skel->bss->counted, 0, sizeof(probe_skel->bss->counted));
-	places_run(1);
-	places_expect_hits(MANY, 0, "afterwards");
-	check_nothing_left();
-	places_expect_text("at the end");
+	expect_gone(n);
 }
 
 static const struct ktap_test tests[] = {
