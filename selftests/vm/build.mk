@@ -59,7 +59,7 @@ $(addprefix $(O)/$(VM_DIR)/system/test_,failnth failnth_many failnth_callback): 
 FUZZ_PARTS	= uapi world request answer coverage
 $(O)/$(VM_DIR)/fuzz/test_fuzz_ioctl: $(patsubst %,$(O)/$(VM_DIR)/fuzz/%.o,$(FUZZ_PARTS))
 $(O)/$(VM_DIR)/stress/test_stress: $(patsubst %,$(O)/$(VM_DIR)/stress/%.o,attach modules staying surroundings pressure verify)
-$(addprefix $(O)/$(VM_DIR)/probe/test_probe_,many together): $(O)/$(VM_DIR)/probe/places.o
+$(addprefix $(O)/$(VM_DIR)/probe/test_probe_,batch many together): $(O)/$(VM_DIR)/probe/places.o
 $(O)/$(VM_DIR)/probe/test_probe_gate: $(patsubst %,$(O)/$(VM_DIR)/probe/gate_%.o,graph tables)
 
 # The same interface as syzkaller describes one: docs/abi/syzkaller.txt.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * MANY probes in one long straight function, one behind the other, that are attached in one call.
- * All can be jumps. The kernel offers nothing like it: tests with KERNEL are skipped.
+ * MANY places in one long straight function, one behind the other, and probes there that are
+ * attached in one call. All can be jumps. The kernel offers nothing like it: tests with KERNEL are
+ * skipped.
  */
 #ifndef PLACES_H
 #define PLACES_H
@@ -39,7 +40,5 @@ uint64_t places_run(int times);
 void places_expect_hits(uint32_t nr, uint64_t want, const char *when);
 /* The function's text is what it was at places_setup(). */
 void places_expect_text(const char *when);
-/* How many files this process has open. */
-uint32_t places_open_files(void);
 
 #endif /* PLACES_H */

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "fixture.h"
-#include "probe.h"
+#include "places.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
-#define MANY	1000
+#define NR	1000
 #define FEW	100
 /*
  * While the optimiser makes images, those that they replace are freed. That takes a grace period
@@ -28,71 +28,18 @@
  */
 #define GAP	45000000ULL
 
-static int dev, prog;
-static uint64_t addr[MANY];
-static struct attachment at[MANY];
-static struct probe_func f;
-static uint8_t *before, *after;
+static int prog;
+static uint64_t addr[NR];
+static struct attachment at[NR];
 
-/*
- * MANY addresses in one long straight function, with room between them, so that
- * all of them can be jumps.
- */
 static void setup(void)
-{
-	uint64_t end = 0;
-	uint32_t i, n = 0;
-	int err;
-
-	dev = fixture_open("the kernel's own takes 0.15 s a detach");
-	probe_setup();
-	probe_many_files();
-	prog = bpf_program__fd(probe_skel->progs.count);
-	err = probe_explain(&f, 0, "tt_long", false);
-	REQUIRE(!err, "tt_long: %s", strerror(-err));
-	for (i = 0; i < f.nr && n < MANY; i++) {
-		uint64_t at_insn = f.addr + f.insns[i].offset;
-
-		if (f.insns[i].mode != TRAMP_MODE_JUMP || at_insn < end)
-			continue;
-		addr[n++] = at_insn;
-		end = at_insn + f.insns[i].region_len;
-	}
-	REQUIRE(n == MANY, "tt_long has %u places for a jump", n);
-	before = malloc(f.size);
-	after = malloc(f.size);
-	REQUIRE(before && after, "out of memory");
-	probe_flush();
-	text_read(dev, f.addr, before, f.size);
-}
-
-static void expect_text(const char *when)
 {
 	uint32_t i;
 
-	text_read(dev, f.addr, after, f.size);
-	for (i = 0; i < f.size; i++)
-		if (!CHECK(before[i] == after[i], "%s: byte at tt_long+%#x is %#x, was %#x", when, i,
-			   after[i], before[i]))
-			return;
-}
-
-static uint64_t run_long(int times)
-{
-	struct tt_reply r = tt_call(dev, "tt_long n=%d 12345", times);
-
-	CHECK_EQ(r.different, 0, "results");
-	return r.result;
-}
-
-/* Every probe was hit so often since the counters were cleared. */
-static void expect_hits(int nr, uint64_t want, const char *when)
-{
-	int i;
-
-	for (i = 0; i < nr; i++)
-		CHECK_EQ(probe_skel->bss->counted[i], want, "%s: probe %d", when, i);
-	memset(probe_skel->bss->counted, 0, sizeof(probe_skel->bss->counted));
+	places_setup();
+	prog = places_prog;
+	for (i = 0; i < NR; i++)
+		addr[i] = places_item[i].addr;
 }
 
 static uint64_t grace_periods(void)
@@ -128,9 +75,9 @@ static void call_ended(struct calls *c)
 static uint64_t allowed_for(const struct calls *c)
 {
 	uint64_t begun = 1 + (c->last - c->start) / 2000000000 + c->gaps;
-	uint64_t n = 5 * begun + time_allowance(now_ns() - c->last, FREED_EACH, 1, MANY / 2);
+	uint64_t n = 5 * begun + time_allowance(now_ns() - c->last, FREED_EACH, 1, NR / 2);
 
-	return n < MANY / 2 ? n : MANY / 2;
+	return n < NR / 2 ? n : NR / 2;
 }
 
 static void test_grace_periods(void)
@@ -140,58 +87,58 @@ static void test_grace_periods(void)
 	int i;
 
 	setup();
-	result = run_long(1);
+	result = places_run(1);
 	periods = grace_periods();
 	c = calls_begin();
-	for (i = 0; i < MANY; i++) {
+	for (i = 0; i < NR; i++) {
 		at[i] = attach_insn(OURS, prog, addr[i], 0, i);
 		call_ended(&c);
 	}
 	probe_flush();
 	periods = grace_periods() - periods;
 	allowed = allowed_for(&c);
-	ktap_note("%d probes attached and optimised: %lu grace periods, at most %lu", MANY, periods,
+	ktap_note("%d probes attached and optimised: %lu grace periods, at most %lu", NR, periods,
 		  allowed);
 	CHECK(periods <= allowed, "%lu grace periods, not %lu", periods, allowed);
-	for (i = 0; i < MANY; i++)
+	for (i = 0; i < NR; i++)
 		jumps += attachment_query(&at[i]).mode == TRAMP_MODE_JUMP;
-	CHECK_EQ(jumps, MANY, "jumps");
-	CHECK_EQ(tramp_module().probes, MANY, "probes as INFO counts them");
-	CHECK_EQ(tramp_module().optimised, MANY, "jumps as INFO counts them");
-	CHECK_EQ(run_long(10), result, "result with %d jumps", MANY);
-	expect_hits(MANY, 10, "as jumps");
+	CHECK_EQ(jumps, NR, "jumps");
+	CHECK_EQ(tramp_module().probes, NR, "probes as INFO counts them");
+	CHECK_EQ(tramp_module().optimised, NR, "jumps as INFO counts them");
+	CHECK_EQ(places_run(10), result, "result with %d jumps", NR);
+	places_expect_hits(NR, 10, "as jumps");
 
 	/* Off and on again, all of them. */
 	periods = grace_periods();
 	start = now_ns();
 	probe_optimiser(false);
 	CHECK_EQ(tramp_module().optimised, 0, "jumps with the optimiser off");
-	CHECK_EQ(run_long(10), result, "result with %d int3s", MANY);
-	expect_hits(MANY, 10, "as int3s");
+	CHECK_EQ(places_run(10), result, "result with %d int3s", NR);
+	places_expect_hits(NR, 10, "as int3s");
 	probe_optimiser(true);
 	periods = grace_periods() - periods;
-	allowed = 10 + time_allowance(now_ns() - start, FREED_EACH, 1, MANY / 2);
+	allowed = 10 + time_allowance(now_ns() - start, FREED_EACH, 1, NR / 2);
 	ktap_note("optimiser off and on: %lu grace periods, at most %lu", periods, allowed);
 	CHECK(periods <= allowed, "%lu grace periods, not %lu", periods, allowed);
-	CHECK_EQ(tramp_module().optimised, MANY, "jumps with the optimiser on");
-	CHECK_EQ(run_long(10), result, "result");
-	expect_hits(MANY, 10, "as jumps again");
+	CHECK_EQ(tramp_module().optimised, NR, "jumps with the optimiser on");
+	CHECK_EQ(places_run(10), result, "result");
+	places_expect_hits(NR, 10, "as jumps again");
 
 	periods = grace_periods();
 	c = calls_begin();
-	for (i = 0; i < MANY; i++) {
+	for (i = 0; i < NR; i++) {
 		detach(&at[i]);
 		call_ended(&c);
 	}
 	probe_flush();
 	allowed = allowed_for(&c);
-	CHECK_EQ(run_long(10), result, "result without probes");
-	expect_hits(MANY, 0, "detached");
+	CHECK_EQ(places_run(10), result, "result without probes");
+	places_expect_hits(NR, 0, "detached");
 	check_nothing_left();
 	periods = grace_periods() - periods;
 	ktap_note("detached: %lu grace periods, at most %lu", periods, allowed);
 	CHECK(periods <= allowed, "%lu grace periods, not %lu", periods, allowed);
-	expect_text("at the end");
+	places_expect_text("at the end");
 }
 
 struct cost {
@@ -211,7 +158,7 @@ static struct cost measure(int nr)
 	probe_optimiser(false);
 	start = now_ns();
 	for (i = 0; i < nr; i++)
-		at[i] = attach_insn(OURS, prog, addr[i * (MANY / nr)], 0, i);
+		at[i] = attach_insn(OURS, prog, addr[i * (NR / nr)], 0, i);
 	t = now_ns();
 	c.attach = t - start;
 	probe_optimiser(true);
@@ -235,7 +182,7 @@ static void spread(void)
 	size_t nr;
 
 	syms = text_symbols(&nr);
-	while (n < MANY && tries++ < 20 * MANY) {
+	while (n < NR && tries++ < 20 * NR) {
 		struct text_sym *s = &syms[rnd(&seed) % nr];
 		uint32_t k;
 		int i;
@@ -254,11 +201,11 @@ static void spread(void)
 		probe_func_free(&g);
 	}
 	free(syms);
-	REQUIRE(n == MANY, "only %d places", n);
+	REQUIRE(n == NR, "only %d places", n);
 }
 
 #define ROUNDS	10
-#define PARTS	(MANY / FEW)
+#define PARTS	(NR / FEW)
 
 static struct cost sum(struct cost a, struct cost b)
 {
@@ -274,8 +221,8 @@ static bool holds(uint64_t parts, uint64_t all)
 static void check_linear(const char *what, uint64_t parts, uint64_t all)
 {
 	ktap_note("%-8s %7lu us for %d times %d, %7lu us for %d", what, parts / 1000, PARTS, FEW,
-		  all / 1000, MANY);
-	CHECK(holds(parts, all), "%s: %d at once take %lu %% of the time in parts", what, MANY,
+		  all / 1000, NR);
+	CHECK(holds(parts, all), "%s: %d at once take %lu %% of the time in parts", what, NR,
 	      100 * all / parts);
 }
 
@@ -297,7 +244,7 @@ static void linear(void)
 		parts = (struct cost){};
 		for (i = 0; i < PARTS / 2; i++)
 			parts = sum(parts, measure(FEW));
-		all = measure(MANY);
+		all = measure(NR);
 		for (; i < PARTS; i++)
 			parts = sum(parts, measure(FEW));
 	} while (++round < ROUNDS && !(holds(parts.attach, all.attach) &&
@@ -323,7 +270,7 @@ static void test_linear_long(void)
 {
 	setup();
 	linear();
-	expect_text("at the end");
+	places_expect_text("at the end");
 }
 
 /* Every instruction of the function at once: regions all over each other. */
@@ -334,40 +281,41 @@ static void test_dense(void)
 	uint32_t i, nr = 0;
 
 	setup();
-	result = run_long(1);
-	all = calloc(f.nr, sizeof(*all));
+	result = places_run(1);
+	all = calloc(places_func.nr, sizeof(*all));
 	REQUIRE(all, "out of memory");
-	for (i = 0; i < f.nr && nr < PROBE_COUNTERS; i++) {
+	for (i = 0; i < places_func.nr && nr < PROBE_COUNTERS; i++) {
 		/* A probe on ENDBR is one on what is behind it. */
-		if (f.insns[i].mode == TRAMP_MODE_NONE ||
-		    (!f.insns[i].offset && probe_is_entry(f.insns[1].mode)))
+		if (places_func.insns[i].mode == TRAMP_MODE_NONE ||
+		    (!places_func.insns[i].offset && probe_is_entry(places_func.insns[1].mode)))
 			continue;
-		all[nr] = attach_insn(OURS, prog, f.addr + f.insns[i].offset, 0, nr);
+		all[nr] = attach_insn(OURS, prog,
+				      places_func.addr + places_func.insns[i].offset, 0, nr);
 		nr++;
 		/* Meanwhile some have become jumps, which now must give way. */
 		if (nr == 500)
 			probe_flush();
 	}
 	memset(probe_skel->bss->counted, 0, sizeof(probe_skel->bss->counted));
-	CHECK_EQ(run_long(3), result, "result with a probe on each of %u instructions", nr);
+	CHECK_EQ(places_run(3), result, "result with a probe on each of %u instructions", nr);
 	probe_flush();
 	ktap_note("%u of %u probes are jumps", tramp_module().optimised, nr);
-	CHECK_EQ(run_long(7), result, "result with a probe on each of %u instructions", nr);
-	expect_hits(nr, 10, "all");
+	CHECK_EQ(places_run(7), result, "result with a probe on each of %u instructions", nr);
+	places_expect_hits(nr, 10, "all");
 	/* Every other one goes: more room for the others. */
 	for (i = 0; i < nr; i += 2)
 		detach(&all[i]);
 	probe_flush();
 	ktap_note("%u of %u probes are jumps", tramp_module().optimised, nr / 2);
-	CHECK_EQ(run_long(10), result, "result with a probe on every other instruction");
+	CHECK_EQ(places_run(10), result, "result with a probe on every other instruction");
 	for (i = 0; i < nr; i++)
 		CHECK_EQ(probe_skel->bss->counted[i], i % 2 ? 10 : 0, "probe %u", i);
 	for (i = 1; i < nr; i += 2)
 		detach(&all[i]);
 	probe_flush();
-	CHECK_EQ(run_long(10), result, "result without probes");
+	CHECK_EQ(places_run(10), result, "result without probes");
 	check_nothing_left();
-	expect_text("at the end");
+	places_expect_text("at the end");
 }
 
 static const struct ktap_test tests[] = {

@@ -208,14 +208,14 @@ static void test_dense(void)
 /* @nr items are refused at @at; nothing is left, not even for a moment after. */
 static void expect_refused(const char *what, uint32_t nr, uint32_t at, int err, uint32_t reason)
 {
-	uint32_t files = places_open_files();
+	uint32_t files = open_fds();
 
 	CHECK_EQ(places_try(places_item, nr), err, "%s", what);
 	CHECK_EQ(places_cmd.failed, at, "%s: the item", what);
 	CHECK_EQ(places_cmd.refusal.reason, reason, "%s: %s, not %s", what,
 		 tramp_reason_name(places_cmd.refusal.reason), tramp_reason_name(reason));
 	CHECK_EQ(tramp_module().links, 0, "%s: links", what);
-	CHECK_EQ(places_open_files(), files, "%s: open files", what);
+	CHECK_EQ(open_fds(), files, "%s: open files", what);
 	places_run(1);
 	places_expect_hits(nr < MANY ? nr : MANY, 0, what);
 }

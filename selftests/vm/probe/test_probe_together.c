@@ -45,7 +45,7 @@ static void test_signal(void)
 	places_attach(MANY);
 	t = (now_ns() - t) / 1000;
 	places_close(MANY);
-	files = places_open_files();
+	files = open_fds();
 	/* A call that was done before the signal says how long one takes on a machine so busy. */
 	for (i = 0; i < 60 && (i < 6 || ended < 3); i++) {
 		struct itimerval in = {};
@@ -62,7 +62,7 @@ static void test_signal(void)
 			CHECK_EQ(err, -EINTR, "a signal after %u us", after_us);
 			CHECK_EQ(places_cmd.failed, MANY, "no item is to blame");
 			CHECK_EQ(tramp_module().links, 0, "links");
-			CHECK_EQ(places_open_files(), files, "open files");
+			CHECK_EQ(open_fds(), files, "open files");
 			ended++;
 		} else {
 			uint32_t k;
