@@ -234,11 +234,14 @@ static void expect_batch_hits(uint64_t want, const char *when)
 
 static void expect_batch_refused(uint32_t flags, bool twice, uint32_t at, uint32_t reason)
 {
-	CHECK_EQ(attach_batch(flags, twice), -EBUSY, "refused");
-	CHECK_EQ(cmd.failed, at, "the item");
-	CHECK_EQ(cmd.refusal.reason, reason, "%s", tramp_reason_name(cmd.refusal.reason));
-	CHECK_EQ(tramp_module().links, 0, "links");
-	expect_batch_hits(0, "refused");
+	const char *what = tramp_reason_name(reason);
+
+	CHECK_EQ(attach_batch(flags, twice), -EBUSY, "%s", what);
+	CHECK_EQ(cmd.failed, at, "%s: the item", what);
+	CHECK_EQ(cmd.refusal.reason, reason, "%s, not %s", tramp_reason_name(cmd.refusal.reason),
+		 what);
+	CHECK_EQ(tramp_module().links, 0, "%s: links", what);
+	expect_batch_hits(0, what);
 }
 
 static void batch(const char *when)
