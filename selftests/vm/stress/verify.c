@@ -75,11 +75,16 @@ static void run_stressor(const char *program, const char *const *what, const cha
 	};
 	int out = open(OUTPUT, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	/* Where there is no disk, files are in memory. */
-	if (!hide_cpus() || chdir("/mnt") || out < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
+	if (out < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
 		_exit(127);
+	/* Where there is no disk, files are in memory. */
+	if (!hide_cpus() || chdir("/mnt")) {
+		perror("before stress-ng: /sys/devices/system/cpu or /mnt");
+		_exit(127);
+	}
 	setpriority(PRIO_PROCESS, 0, WORK_NICE);
 	execv(program, (char *const *)argv);
+	perror(program);
 	_exit(127);
 }
 
