@@ -11,6 +11,7 @@
 
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include "tramp.h"
 
@@ -72,14 +73,23 @@ static inline bool tramp_turn_over(const struct tramp_turn *turn)
 	       taken >= TRAMP_TURN_TIME + nsecs_to_jiffies(tramp_turn_waited() - turn->waited);
 }
 
+/*
+ * Let others have tramp_mutex for a moment. It may sleep, so RCU-tasks may as well be told that it
+ * could. Else everybody's grace periods, those of our retire list too, wait for all of the work.
+ */
+static inline void tramp_turn_breathe(void)
+{
+	mutex_unlock(&tramp_mutex);
+	cond_resched_tasks_rcu_qs();
+	mutex_lock(&tramp_mutex);
+}
+
 /* At the end of a turn: let others have tramp_mutex, and begin another. It may sleep. */
 static inline void tramp_turn_pass(struct tramp_turn *turn)
 {
 	if (!tramp_turn_over(turn))
 		return;
-	mutex_unlock(&tramp_mutex);
-	cond_resched();
-	mutex_lock(&tramp_mutex);
+	tramp_turn_breathe();
 	tramp_turn_begin(turn);
 }
 

@@ -164,7 +164,7 @@ static int check_each(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 		if (i % 256 == 0) {
 			if (signal_pending(current))
 				return -ERESTARTNOHAND;
-			cond_resched();
+			cond_resched_tasks_rcu_qs();
 		}
 		memset(&one, 0, sizeof(one));
 		if (item->reason)

@@ -35,6 +35,7 @@
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include "base/turn.h"
 #include "func/image.h"
 #include "func/target.h"
 #include "hooked.h"
@@ -123,14 +124,6 @@ static const unsigned long *chunk_funcs(const struct tramp_multi *multi, u32 chu
 	return multi->funcs.addrs + chunk * TRAMP_MULTI_CHUNK;
 }
 
-/* Let others have tramp_mutex for a moment. */
-static void breathe(void)
-{
-	mutex_unlock(&tramp_mutex);
-	cond_resched();
-	mutex_lock(&tramp_mutex);
-}
-
 /* Parts ------------------------------------------------------------------- */
 
 static struct tramp_multi *of_gate(struct tramp_gate *gate)
@@ -193,7 +186,7 @@ static void leave_parts(struct tramp_multi *multi)
 		tramp_target_detach(&part->member);
 		gate_leave(&multi->gate, &part->member);
 		if (++i % PARTS_AT_ONCE == 0)
-			breathe();
+			tramp_turn_breathe();
 	}
 }
 
@@ -308,7 +301,7 @@ static bool take_back(struct tramp_multi *multi)
 		gate->nr_ready = chunk * TRAMP_MULTI_CHUNK;
 		detach_chunk(multi, chunk);
 		if (gate->nr_ready)
-			breathe();
+			tramp_turn_breathe();
 	}
 	clean &= !multi->stays;
 	tramp_slot_put(multi->slot);
@@ -354,7 +347,7 @@ static int attach_chunk(struct tramp_multi *multi, unsigned long *sites, bool *e
 			continue;
 		err = signal_pending(current) ? -ERESTARTNOHAND : join(multi, funcs[i], why);
 		if (--joins % PARTS_AT_ONCE == 0)
-			breathe();
+			tramp_turn_breathe();
 	}
 	return err;
 }
@@ -371,7 +364,7 @@ static int attach_chunks(struct tramp_multi *multi, bool *entered, struct tramp_
 			err = -ERESTARTNOHAND;
 		else
 			err = attach_chunk(multi, sites, entered, why);
-		breathe();
+		tramp_turn_breathe();
 	}
 	kvfree(sites);
 	return err;

@@ -103,7 +103,7 @@ static int find_in_modules(struct search *s, u32 nr)
 		if (signal_pending(current))
 			return -ERESTARTNOHAND;
 		/* It walks all symbols of the modules; before 6.2 those of the kernel, too. */
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 		item->addr = tramp_text_lookup(s->names->name[i], &nr_found);
 		if (!item->addr)
 			item->reason = TRAMP_REASON_NO_SUCH_FUNCTION;

@@ -153,7 +153,7 @@ static int read_btf(struct protos *p, struct btf *btf, const struct module *mod)
 		if (interrupted(p))
 			return -ERESTARTNOHAND;
 		if (id % 1024 == 0)
-			cond_resched();
+			cond_resched_tasks_rcu_qs();
 		if (BTF_INFO_KIND(t->info) == BTF_KIND_FUNC)
 			take_type(p, btf, t, mod);
 	}
@@ -179,7 +179,7 @@ static int take_module_names(struct protos *p, bool *any)
 		/* A lookup may take milliseconds: see find_in_modules() in names.c. */
 		if (signal_pending(current))
 			return -ERESTARTNOHAND;
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 		if (tramp_text_in_module(mod, name) == p->items[i].addr &&
 		    !tramp_text_unique(mod, name, p->items[i].addr, NULL))
 			err = take_name(p, name, p->items[i].addr);

@@ -271,6 +271,10 @@ static int tt_command(struct tt_file *f, char *line)
 		rcu_barrier();
 		return 0;
 	}
+	if (!strcmp(verb, "rcu_tasks")) {
+		synchronize_rcu_tasks();
+		return 0;
+	}
 	if (!strcmp(verb, "pages"))
 		return tt_cmd_pages(f, line);
 	if (!strcmp(verb, "hold"))

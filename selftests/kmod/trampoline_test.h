@@ -40,6 +40,9 @@
  *   rcu_barrier
  *	waits until all RCU callbacks that wait now have run.
  *
+ *   rcu_tasks
+ *	waits for a grace period of RCU-tasks.
+ *
  *   pages
  *	reply "executable=N both=N aliased=N at=ADDR", see struct tt_pages.
  *

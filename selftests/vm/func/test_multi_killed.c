@@ -2,7 +2,7 @@
 /*
  * Signals at random moments of an attach to many functions, deadly ones, one that has a handler,
  * and stops: it is whole, or nothing is left. Afterwards the kernel's text, the functions that
- * ftrace has patched, the images and the memory are as before.
+ * ftrace has patched, the images and the memory are as before. Nor does RCU-tasks wait for it all.
  *
  * Environment: MULTI_KILLS, how many signals, default 8; MULTI_KILLED, functions in an attach,
  * default 8192, 0: all there are; PROBE_SEED. selftests/stress/probes passes them on.
@@ -31,6 +31,13 @@ static volatile struct {
 	enum stage stage;
 	uint64_t took;
 } *shared;
+
+static void share_stage(void)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	REQUIRE(shared != MAP_FAILED, "mmap: %s", strerror(errno));
+}
 
 static const int signals[] = { SIGKILL, SIGTERM, SIGUSR1 };
 
@@ -119,9 +126,7 @@ static void test_killed(void)
 
 	dev = fixture_open("about attachments of many functions, which 6.1 has not");
 	skel = FIXTURE_LOAD(multi);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		      -1, 0);
-	REQUIRE(shared != MAP_FAILED, "mmap: %s", strerror(errno));
+	share_stage();
 	many_fill(m, env_int("MULTI_KILLED", 8192));
 	text = text_take(dev);
 	patched = read_file(PATCHED);
@@ -169,9 +174,7 @@ static void test_stopped(void)
 
 	dev = fixture_open("about attachments of many functions, which 6.1 has not");
 	skel = FIXTURE_LOAD(multi);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		      -1, 0);
-	REQUIRE(shared != MAP_FAILED, "mmap: %s", strerror(errno));
+	share_stage();
 	many_fill(m, 4096);
 	longest = time_of_attach(m);
 	for (i = 0; (i < 4 || (i < 16 && !stops)) && ktap_failures() < 5; i++) {
@@ -195,9 +198,39 @@ static void test_stopped(void)
 	free(m);
 }
 
+/* Others need not wait for the whole of an attach, nor do the grace periods that they want. */
+static void test_grace_periods(void)
+{
+	struct many *m = many_new();
+	unsigned int ended = 0;
+	char reply[64];
+	uint64_t start;
+	pid_t pid;
+
+	dev = fixture_open("about attachments of many functions, which 6.1 has not");
+	skel = FIXTURE_LOAD(multi);
+	share_stage();
+	many_fill(m, 0);
+	pid = child_inside(m, 0);
+	start = now_ns();
+	while (shared->stage == INSIDE) {
+		REQUIRE(!tt_command(dev, reply, sizeof(reply), "rcu_tasks"), "rcu_tasks");
+		ended += shared->stage == INSIDE;
+	}
+	ktap_note("%u grace periods of RCU-tasks have ended in the %lu ms of an attach to %u "
+		  "functions", ended, (now_ns() - start) / 1000000, m->cmd.nr);
+	CHECK(ended >= 2, "RCU-tasks waits for it all");
+	CHECK_EQ(shared->stage, ATTACHED, "the attach");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	check_nothing_left();
+	free(m);
+}
+
 static const struct ktap_test tests[] = {
 	{ "killed", test_killed, 240 },
 	{ "stopped", test_stopped, 120 },
+	{ "grace_periods", test_grace_periods, 240 },
 };
 
 KTAP_MAIN(tests)
