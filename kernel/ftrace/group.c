@@ -48,8 +48,8 @@
  * retire list: ops, filter, @calls, and the entries.
  *
  * Memory. Taking functions out of a filter allocates a new one. That does not fail in practice, for
- * so little memory, and is tried some times (site.c). If it fails for good, the functions stay, as
- * they do where ftrace has shut down.
+ * so little memory, and is tried some times (shrink.c). If it fails for good, the functions stay,
+ * as they do where ftrace has shut down, and their modules with them.
  *
  * Few that come together, or one alone, join a group that has room, or are the first of one. So
  * a thousand that leave together, as the links of a process do when it exits, take a few updates
@@ -61,7 +61,7 @@
 #include <linux/sort.h>
 #include "base/compat.h"
 #include "base/ksyms.h"
-#include "group.h"
+#include "internal.h"
 #include "room.h"
 
 /**
@@ -469,8 +469,9 @@ bool tramp_site_detach_each(struct tramp_site *site, const unsigned long *ips, u
 	}
 	if (err) {
 		/* They lead to our images for ever: keep everything, this module included. */
-		pr_err("ftrace has shut down (error %d): %u attachments, the first at %pS, stay\n",
-		       err, nr, (void *)ips[0]);
+		if (err != -ENOMEM)
+			pr_err("ftrace has shut down (error %d): %u attachments, the first at %pS, stay\n",
+			       err, nr, (void *)ips[0]);
 		__module_get(THIS_MODULE);
 		return false;
 	}

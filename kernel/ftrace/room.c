@@ -330,12 +330,38 @@ struct ftrace_func_entry *tramp_direct_remove(unsigned long ip)
 	return e;
 }
 
-/* Readers of an entry that has left go on by its next alone: the other pointer chains them. */
-struct ftrace_func_entry *tramp_direct_remove_all(const struct ftrace_hash *hash,
-						  unsigned long code)
+/*
+ * Take the entry of @ip out, if it leads to @code. Readers of one that has left go on by its next
+ * alone: the other pointer chains them in @gone.
+ */
+static void take_out(struct table *t, unsigned long ip, unsigned long code,
+		     struct ftrace_func_entry **gone)
+{
+	struct ftrace_func_entry *e = find_entry(t, ip);
+
+	if (!e || e->direct != code)
+		return;
+	hlist_del_rcu(&e->hlist);
+	t->count--;
+	e->hlist.pprev = (struct hlist_node **)*gone;
+	*gone = e;
+}
+
+void tramp_direct_remove_some(const unsigned long *ips, u32 nr, unsigned long code,
+			      struct ftrace_func_entry **gone)
+{
+	struct table *t;
+
+	lockdep_assert_held(&tramp_mutex);
+	for (t = *lock_table(); nr--; ips++)
+		take_out(t, *ips, code, gone);
+	unlock_table();
+}
+
+void tramp_direct_remove_all(const struct ftrace_hash *hash, unsigned long code,
+			     struct ftrace_func_entry **gone)
 {
 	const struct table *funcs = (const struct table *)hash;
-	struct ftrace_func_entry *e, *gone = NULL;
 	const struct ftrace_func_entry *func;
 	struct table *t;
 	u32 i;
@@ -343,18 +369,10 @@ struct ftrace_func_entry *tramp_direct_remove_all(const struct ftrace_hash *hash
 	lockdep_assert_held(&tramp_mutex);
 	t = *lock_table();
 	for (i = 0; i < 1u << funcs->size_bits; i++) {
-		hlist_for_each_entry(func, &funcs->buckets[i], hlist) {
-			e = find_entry(t, func->ip);
-			if (!e || e->direct != code)
-				continue;
-			hlist_del_rcu(&e->hlist);
-			t->count--;
-			e->hlist.pprev = (struct hlist_node **)gone;
-			gone = e;
-		}
+		hlist_for_each_entry(func, &funcs->buckets[i], hlist)
+			take_out(t, func->ip, code, gone);
 	}
 	unlock_table();
-	return gone;
 }
 
 void tramp_direct_free(struct ftrace_func_entry *gone)

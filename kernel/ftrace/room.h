@@ -45,12 +45,14 @@ void tramp_direct_set(const struct tramp_site_call *calls, u32 nr);
 struct ftrace_func_entry *tramp_direct_remove(unsigned long ip);
 
 /*
- * Take all functions of @hash out, an ops's filter, that lead to @code. Return: their entries, to
- * be freed by tramp_direct_free() when nobody can look at them; NULL if there are none. tramp_mutex
- * held, may sleep.
+ * Take functions out, as many as lead to @code: @nr of them, or all of @hash, an ops's filter.
+ * Their bytes call no image any more. The entries join the chain @gone, for tramp_direct_free()
+ * when nobody can look at them. tramp_mutex held, may sleep.
  */
-struct ftrace_func_entry *tramp_direct_remove_all(const struct ftrace_hash *hash,
-						  unsigned long code);
+void tramp_direct_remove_some(const unsigned long *ips, u32 nr, unsigned long code,
+			      struct ftrace_func_entry **gone);
+void tramp_direct_remove_all(const struct ftrace_hash *hash, unsigned long code,
+			     struct ftrace_func_entry **gone);
 void tramp_direct_free(struct ftrace_func_entry *gone);
 
 /* Look at the kernel's structs. Module init. Return: 0. */

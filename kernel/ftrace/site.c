@@ -57,17 +57,15 @@
  * marked permanent makes the kernel refuse that (as live patches do), so no
  * hit is lost behind our back. hold.c keeps ftrace on until it is marked.
  */
-#include <linux/delay.h>
 #include <linux/kallsyms.h>
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <asm/text-patching.h>
 #include "base/cache.h"
 #include "base/compat.h"
 #include "base/ksyms.h"
-#include "group.h"
 #include "hold.h"
+#include "internal.h"
 #include "ipmodify.h"
 #include "room.h"
 #include "site.h"
@@ -348,101 +346,23 @@ int tramp_site_switch(struct tramp_site *site, unsigned long ip, unsigned long c
 	return err ? tramp_site_error(err, ip, why) : 0;
 }
 
-/*
- * Take functions out of ftrace's table of direct calls, see the head comment: those in @hash.
- * @flags are those of the ops while it was registered. Return: their entries, which are to retire.
- */
-static struct ftrace_func_entry *forget_direct(struct tramp_site *site,
-					       struct ftrace_ops_hash *hash, unsigned long flags,
-					       unsigned long code)
+void tramp_site_forget(struct tramp_site *site, struct ftrace_ops_hash *hash, unsigned long flags,
+		       unsigned long code)
 {
 	static struct ftrace_ops stand_in;	/* tramp_mutex */
 
-	if (TRAMP_DIRECT_TABLE_READ)
-		synchronize_rcu_expedited();
-	if (tramp_direct_known())
-		return tramp_direct_remove_all(rcu_dereference_protected(hash->filter_hash, true),
-					       code);
+	tramp_site_wait_lookups();
+	if (tramp_direct_known()) {
+		tramp_direct_remove_all(rcu_dereference_protected(hash->filter_hash, true), code,
+					&site->gone);
+		return;
+	}
 	memset(&stand_in, 0, sizeof(stand_in));
 	stand_in.flags = flags & ~FTRACE_OPS_FL_DYNAMIC;
 	stand_in.func = site->ops.func;
 	stand_in.func_hash = hash;
 	/* Says that it is on no list, which is so, and cleans the table. */
 	tramp_unregister_direct(&stand_in, code);
-	return NULL;
-}
-
-/* How often a filter without some functions is tried, so many milliseconds apart. */
-#define TRIES	10
-#define WAIT	20
-
-int tramp_site_filter_out(struct tramp_site *site, const unsigned long *ips, u32 nr)
-{
-	unsigned int flags;
-	int tries, err;
-
-	err = ftrace_set_filter_ips(&site->ops, (unsigned long *)ips, nr, 1, 0);
-	for (tries = 1; err == -ENOMEM && tries < TRIES; tries++) {
-		msleep(WAIT);
-		/* The reserves may be used: the detach frees more than it takes. */
-		flags = memalloc_noreclaim_save();
-		err = ftrace_set_filter_ips(&site->ops, (unsigned long *)ips, nr, 1, 0);
-		memalloc_noreclaim_restore(flags);
-	}
-	return err;
-}
-
-/**
- * struct parted - functions that have left an ops which stays
- * @retire: how it goes
- * @filter: they, as a filter
- * @entries: what they had in ftrace's table of direct calls
- */
-struct parted {
-	struct tramp_retire retire;
-	struct ftrace_ops filter;
-	struct ftrace_func_entry *entries;
-};
-
-static void parted_retired(struct tramp_retire *r)
-{
-	struct parted *parted = container_of(r, struct parted, retire);
-
-	tramp_direct_free(parted->entries);
-	ftrace_free_filter(&parted->filter);
-	kfree(parted);
-}
-
-/*
- * The ops stays on ftrace's list, with a smaller filter: ftrace makes NOPs of the calls that are
- * in it no more, and leaves those of the others alone. Then these go from the table of direct
- * calls, as in forget_direct(). The list of them is made first, since that needs memory.
- */
-int tramp_site_shrink(struct tramp_site *site, unsigned long *ips, u32 nr, unsigned long code)
-{
-	static const struct tramp_retire_ops ops = { .free = parted_retired };
-	struct parted *parted = kzalloc(sizeof(*parted), GFP_KERNEL);
-	int err;
-	u32 i;
-
-	lockdep_assert_held(&tramp_mutex);
-	if (!parted)
-		return -ENOMEM;
-	err = ftrace_set_filter_ips(&parted->filter, ips, nr, 0, 0);
-	if (!err)
-		err = tramp_site_filter_out(site, ips, nr);
-	for (i = 0; !err && i < nr; i++) {
-		if (tramp_site_calls(ips[i], code))
-			err = -ENODEV;
-	}
-	if (!err)
-		parted->entries = forget_direct(site, parted->filter.func_hash, site->ops.flags,
-						code);
-	if (parted->entries)
-		tramp_retire_add(&parted->retire, &ops);
-	else
-		parted_retired(&parted->retire);
-	return err;
 }
 
 int tramp_site_unregister(struct ftrace_ops *ops)
@@ -480,7 +400,7 @@ bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs,
 		return false;
 	}
 	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
-		site->gone = forget_direct(site, site->ops.func_hash, flags, code);
+		tramp_site_forget(site, site->ops.func_hash, flags, code);
 	tramp_site_retire(site);
 	return true;
 }

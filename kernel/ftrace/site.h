@@ -22,7 +22,7 @@
  * struct tramp_site - the patched entry of one function, or those of many
  * @ops: ftrace's part, with a filter of all of them
  * @set: mode FTRACE_OPS: what the callback runs; otherwise NULL
- * @gone: mode DIRECT, detached: what it had in ftrace's table of direct calls
+ * @gone: mode DIRECT: what functions that have left had in ftrace's table of direct calls
  * @retire: how it goes
  */
 struct tramp_site {
@@ -166,11 +166,12 @@ bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs,
  * @nr: how many
  * @code: what they call
  *
- * Others notice nothing. No memory: nothing has changed.
+ * Others notice nothing. No memory: nothing has changed, and the modules of these stay for ever.
  * Context: tramp_mutex held, may sleep.
  * Return: 0 or -ENOMEM. Otherwise ftrace has shut itself down: see tramp_site_detach().
  */
-int tramp_site_shrink(struct tramp_site *site, unsigned long *ips, u32 nr, unsigned long code);
+int tramp_site_shrink(struct tramp_site *site, const unsigned long *ips, u32 nr,
+		      unsigned long code);
 
 /**
  * tramp_site_switch() - make a site call another image

@@ -206,7 +206,7 @@ static void shrink_chunk(struct tramp_multi *multi, u32 chunk)
 	const unsigned long *funcs = chunk_funcs(multi, chunk);
 	u32 i, nr = 0, len = chunk_len(multi, chunk);
 	unsigned long *sites = kvmalloc_array(len, sizeof(*sites), GFP_KERNEL);
-	int err = sites ? 0 : -ENOMEM;
+	int err = 0;
 
 	for (i = 0; sites && i < len; i++) {
 		if (!test_bit(chunk * TRAMP_MULTI_CHUNK + i, multi->gate.foreign) &&
@@ -217,9 +217,8 @@ static void shrink_chunk(struct tramp_multi *multi, u32 chunk)
 		err = tramp_site_shrink(multi->sites[chunk], sites, nr,
 					tramp_gate_code(&multi->gate));
 	/* Without memory they go on calling the gate, which returns at once. */
-	if (err == -ENOMEM)
-		multi->keeps_modules = true;
-	else if (err)
+	multi->keeps_modules |= !sites;
+	if (err && err != -ENOMEM)
 		stays(multi);
 	kvfree(sites);
 }
@@ -262,6 +261,7 @@ static void gate_cleared(struct tramp_gate *gate, unsigned long func)
 	u32 index = tramp_gate_index(gate, func), chunk = index / TRAMP_MULTI_CHUNK;
 	struct tramp_multi *multi = of_gate(gate);
 	unsigned long site = tramp_site_of(func);
+	int err = 0;
 
 	/* Detaching has not come to this chunk yet. */
 	if (index < gate->nr_ready || !multi->sites[chunk])
@@ -269,7 +269,10 @@ static void gate_cleared(struct tramp_gate *gate, unsigned long func)
 	if (!tramp_gate_any(gate, chunk * TRAMP_MULTI_CHUNK,
 			    chunk * TRAMP_MULTI_CHUNK + chunk_len(multi, chunk)))
 		free_site(multi, chunk, &func, 1);
-	else if (tramp_site_shrink(multi->sites[chunk], &site, 1, tramp_gate_code(gate)) == -ENODEV)
+	else
+		err = tramp_site_shrink(multi->sites[chunk], &site, 1, tramp_gate_code(gate));
+	/* Without memory it goes on calling the gate, until all of the chunk are given back. */
+	if (err && err != -ENOMEM)
 		stays(multi);
 	if (!gate->nr_live && !gate->nr_ready && !multi->stays)
 		remove_gate(multi);

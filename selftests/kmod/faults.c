@@ -31,7 +31,8 @@
 /* The thread, and how far it has come. */
 static struct task_struct *victim;
 static u32 nth, seen;
-static bool lasting, taken;
+static u32 lasting;
+static bool taken;
 static unsigned long where;
 
 static notrace noinline void *no_memory(void)
@@ -61,7 +62,7 @@ static notrace void on_call(unsigned long ip, unsigned long parent_ip, struct ft
 	if (READ_ONCE(victim) != current || !in_task() || !regs)
 		return;
 	/* The reserves are there for those who may use them. */
-	if (current->flags & PF_MEMALLOC)
+	if (current->flags & PF_MEMALLOC && lasting != TT_FAULT_RESERVES)
 		return;
 	if (kind->flags_at && regs_get_kernel_argument(regs, kind->flags_at) & __GFP_NOFAIL)
 		return;

@@ -151,7 +151,7 @@ struct tt_toggle {
 /**
  * struct tt_fault - FAULT: an allocation of this thread fails
  * @nth: which one, from the end of this call on; 0: no more
- * @lasting: 1: and each allocation after it
+ * @lasting: 1: and each allocation after it; TT_FAULT_RESERVES: those from the reserves, too
  * @taken: out: whether one has failed since the last such call of this file
  * @where: out: where it was asked for; 0 if there is no such one
  *
@@ -161,6 +161,7 @@ struct tt_toggle {
 struct tt_fault {
 	__u32 nth;
 	__u32 lasting;
+#define TT_FAULT_RESERVES	2
 	__u32 taken;
 	__u32 pad;
 	__u64 where;

@@ -7,7 +7,7 @@ VM_DIR		= selftests/vm
 VM_FOLDERS	= func probe ret link system fuzz stress
 # They cannot run beside others. A script on this side boots a machine for each. test_stress is for
 # make stress alone: it wants stress-ng, and its comparison of memory does not hold in seconds.
-VM_ALONE	= $(addprefix $(O)/$(VM_DIR)/system/test_,lockdown shutdown thunks kexec) \
+VM_ALONE	= $(addprefix $(O)/$(VM_DIR)/system/test_,lockdown shutdown thunks kexec no_memory_stays) \
 		  $(O)/$(VM_DIR)/func/test_gate_bytes $(O)/$(VM_DIR)/stress/test_stress
 VM_ALL_TESTS	= $(patsubst %.c,$(O)/%,$(foreach d,$(VM_FOLDERS),$(wildcard $(VM_DIR)/$(d)/test_*.c)))
 VM_TESTS	= $(filter-out $(VM_ALONE),$(VM_ALL_TESTS))
@@ -56,6 +56,7 @@ $(VM_ALL_TESTS): %: %.o $(VM_LIB) $(O)/selftests/lib/ktap.o $(LIBTRAMP_A)
 
 $(addprefix $(O)/$(VM_DIR)/system/test_,failnth failnth_many failnth_callback): \
 		$(addprefix $(O)/$(VM_DIR)/system/,failnth.o failnth_actions.o)
+$(addprefix $(O)/$(VM_DIR)/system/,test_no_memory test_no_memory_stays): $(O)/$(VM_DIR)/system/no_memory.o
 FUZZ_PARTS	= uapi world request answer coverage
 $(O)/$(VM_DIR)/fuzz/test_fuzz_ioctl: $(patsubst %,$(O)/$(VM_DIR)/fuzz/%.o,$(FUZZ_PARTS))
 $(O)/$(VM_DIR)/stress/test_stress: $(patsubst %,$(O)/$(VM_DIR)/stress/%.o,attach modules staying surroundings pressure verify)
