@@ -63,6 +63,8 @@ static int copy_reasons(const struct tramp_func_item *items, u64 to, u32 nr)
 	for (i = 0; to && i < nr; i++) {
 		if (put_user(items[i].reason, dst + items[i].index))
 			return -EFAULT;
+		if (i % 4096 == 0)
+			cond_resched();
 	}
 	return 0;
 }

@@ -31,10 +31,13 @@
 #include "text/symbol.h"
 #include "text/unsafe.h"
 
-static int compare(const void *a, const void *b)
+/* Sorting a million takes a second, or ten on a slow machine: @calls counts, and others have it. */
+static int compare(const void *a, const void *b, const void *calls)
 {
 	const struct tramp_func_item *x = a, *y = b;
 
+	if (++*(u32 *)calls % 4096 == 0)
+		cond_resched_tasks_rcu_qs();
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
 	/* Of two with one address the first in the request counts. */
@@ -309,13 +312,14 @@ static int keep_hooked(struct tramp_funcs_req *req, struct tramp_funcs *hooked,
 int tramp_funcs_create(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 		       struct tramp_funcs *hooked, struct tramp_refusal *why)
 {
+	u32 calls = 0;
 	int err;
 
 	memset(funcs, 0, sizeof(*funcs));
 	memset(hooked, 0, sizeof(*hooked));
 	funcs->request = tramp_gate_new_request();
 	req->failed = req->nr;
-	sort(req->items, req->nr, sizeof(*req->items), compare, NULL);
+	sort_r(req->items, req->nr, sizeof(*req->items), compare, NULL, &calls);
 	err = check_all(req, funcs, why);
 	if (!err && req->returns)
 		err = check_protos(req, why);
