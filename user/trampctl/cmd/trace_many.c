@@ -266,7 +266,7 @@ static int configure(void *arg, size_t nr, struct many_func *info)
 	f->sym = run->many.funcs.func[nr]->sym;
 	f->spec = f->sym->name;
 	f->entry_only = run->opts->entry_only;
-	f->proto = tramp_syms__proto(run->many.funcs.syms, f->sym);
+	f->proto = functions_proto(&run->many.funcs, nr);
 	if (!f->proto)
 		return fail_lib(run->many.funcs.syms, f->spec);
 	rc = place_texts(run, nr, &info->nr_strs);

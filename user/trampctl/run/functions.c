@@ -293,6 +293,23 @@ int functions_select(struct functions *f, const struct function_options *o, bool
 	return rc;
 }
 
+/**
+ * functions_proto() - the prototype of a function of a run
+ * @f: selected, those without a prototype being left out
+ * @nr: its number
+ *
+ * The selection knows which type it is: BTF may describe the function by another of its names.
+ *
+ * Return: to be freed with tramp_proto__free(), before @f; NULL with the last error filled.
+ */
+struct tramp_proto *functions_proto(const struct functions *f, size_t nr)
+{
+	const struct tramp_selected *what = f->func[nr];
+	const struct btf *btf = tramp_syms__btf(f->syms, what->sym->module);
+
+	return btf ? tramp_proto__new(btf, what->btf_id) : NULL;
+}
+
 void functions_free(struct functions *f)
 {
 	size_t i, k;

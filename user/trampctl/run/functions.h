@@ -52,6 +52,7 @@ int functions_select(struct functions *f, const struct function_options *o, bool
 void functions_leave_out(struct functions *f, const char *reason, const char *sentence,
 			 const char *name);
 void functions_warn(const struct functions *f);
+struct tramp_proto *functions_proto(const struct functions *f, size_t nr);
 void functions_free(struct functions *f);
 
 #endif /* TRAMPCTL_FUNCTIONS_H */

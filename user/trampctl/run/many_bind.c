@@ -69,7 +69,7 @@ int many_bind(struct many_run *run)
 	for (i = 0; i < f->nr && !events_stopped() && !rc; i++) {
 		name = f->func[i]->sym->name;
 		progress(i, f->nr);
-		proto = tramp_syms__proto(f->syms, f->func[i]->sym);
+		proto = functions_proto(f, i);
 		if (!proto) {
 			progress_end();
 			rc = fail_lib(f->syms, name);
