@@ -101,16 +101,36 @@ static void batch_free(struct batch *b)
 	free(b->reasons);
 }
 
-/* If all of them are refused, the module gives no reasons. Ask for that of the first. */
-static uint32_t ask_reason(const struct bpf_program *prog, const struct batch *b, uint32_t flags)
+/* Why a link of many cannot have function @i alone. If it can by now, a link of its own will do. */
+static uint32_t ask_reason(const struct bpf_program *prog, const struct batch *b, size_t i,
+			   uint32_t flags)
 {
 	TRAMP_OPTS(tramp_multi_opts, opts, .cnt = 1, .flags = flags);
 	struct tramp_link *link;
 
-	batch_opts(b, &opts);
-	link = tramp_attach_multi(prog, &opts);
+	opts.addrs = b->addrs ? &b->addrs[i] : NULL;
+	opts.names = b->names ? (const char *const *)&b->names[i] : NULL;
+	opts.cookies = &b->cookies[i];
+	do {
+		link = tramp_attach_multi(prog, &opts);
+	} while (!link && errno == EINTR && !events_stopped());
 	tramp_link__destroy(link);
 	return link ? TRAMP_REASON_SITE_HELD : last_reason();
+}
+
+/*
+ * If all of them are refused, the module gives no reasons. Each has one of its own, but that of the
+ * first has to do for more than can have links of their own.
+ */
+static void ask_reasons(const struct bpf_program *prog, struct batch *b, uint32_t flags)
+{
+	const size_t nr = b->nr > MANY_MAX_SINGLE ? 1 : b->nr;
+	size_t i;
+
+	for (i = 0; i < nr && !events_stopped(); i++)
+		b->reasons[i] = ask_reason(prog, b, i, flags);
+	for (; i < b->nr; i++)
+		b->reasons[i] = b->reasons[0];
 }
 
 /*
@@ -142,9 +162,7 @@ static int attach_batch(const struct bpf_program *prog, uint32_t flags, struct m
 			rc = fail_lib(NULL, NULL);
 			break;
 		}
-		b.reasons[0] = ask_reason(prog, &b, flags);
-		for (i = 1; i < b.nr; i++)
-			b.reasons[i] = b.reasons[0];
+		ask_reasons(prog, &b, flags);
 		break;
 	}
 	for (i = 0; i < b.nr && !rc && !events_stopped(); i++) {

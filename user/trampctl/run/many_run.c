@@ -188,10 +188,10 @@ static int take_reasons(struct many_run *run)
 		functions_leave_out(f, reason, text, f->func[i]->sym->name);
 		free(text);
 	}
-	if (!run->attached)
-		return fail_left_out(&places[0], f->nr > 1);
-	functions_warn(f);
-	return 0;
+	/* The error has the reason of the first, and that may be the only one. */
+	if (run->attached || f->nr_left > 1)
+		functions_warn(f);
+	return run->attached ? 0 : fail_left_out(&places[0], f->nr > 1);
 }
 
 static int attach(struct many_run *run)
