@@ -11,7 +11,7 @@ TCT_SAMPLE	:= $(O)/$(TCT)/sample
 TCT_OBJ		:= $(filter $(O)/user/trampctl/run/% $(O)/user/trampctl/out/%,$(TRAMPCTL_OBJ))
 
 UNIT_TESTS	+= $(addprefix $(O)/$(TCT)/,test_lines test_elf_names test_arguments test_explain \
-		   test_bind test_metrics)
+		   test_bind test_file test_metrics)
 
 $(TCT_SAMPLE) $(TCT_SAMPLE).rebuilt: $(TCT)/sample.c $(TCT)/sample.h
 	$(call msg,CC,$@)

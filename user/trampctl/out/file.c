@@ -279,6 +279,20 @@ void output_begin(void)
 	out.rotations = 0;
 }
 
+/* All that was printed is whole. Returns false if it could not be written. */
+static bool note_whole(void)
+{
+	struct stat st;
+
+	fflush(stdout);
+	/* The text in front of it may just have failed, and is not whole then. */
+	if (output_failed())
+		return false;
+	if (out.is_regular && out.has_begun && !fstat(STDOUT_FILENO, &st))
+		out.whole = st.st_size;
+	return true;
+}
+
 /**
  * output_next() - an event begins
  *
@@ -286,17 +300,10 @@ void output_begin(void)
  */
 bool output_next(void)
 {
-	struct stat st;
 	bool is_new;
 
-	if (!out.path || output_failed())
+	if (!out.path || !note_whole())
 		return false;
-	fflush(stdout);
-	/* The text in front of it may just have failed, and is not whole then. */
-	if (output_failed())
-		return false;
-	if (out.is_regular && !fstat(STDOUT_FILENO, &st))
-		out.whole = st.st_size;
 	if (!out.rotate || (uint64_t)out.whole < out.rotate) {
 		out.events++;
 		return false;
@@ -342,11 +349,15 @@ FILE *output_for_end(void)
 /* Prints the last JSON object, and frees it. Half of it is no use to anybody. */
 void output_end(json_object *j)
 {
-	FILE *f = output_for_end();
+	FILE *f;
 
+	/* If it cannot be written, all events stay. */
+	if (out.path)
+		note_whole();
+	f = output_for_end();
 	json_print_to(f, json_object_get(j));
 	fflush(f);
-	if (f != stderr && output_is_blocked())
+	if (f != stderr && output_for_end() == stderr)
 		json_print_to(stderr, json_object_get(j));
 	json_object_put(j);
 }
