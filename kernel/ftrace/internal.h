@@ -22,8 +22,8 @@ int tramp_site_filter_out(struct tramp_site *site, const unsigned long *ips, u32
 
 /*
  * Take functions whose bytes call no image any more out of ftrace's table of direct calls, see
- * site.c: those in @hash. Their entries go with the site. @flags are those of the ops while it was
- * registered, @code what they called. tramp_mutex held, may sleep.
+ * site.c: those in @hash. Their entries go with the site, or at once if ftrace takes them out.
+ * The ops had @flags while it was registered, and called @code. tramp_mutex held, may sleep.
  */
 void tramp_site_forget(struct tramp_site *site, struct ftrace_ops_hash *hash, unsigned long flags,
 		       unsigned long code);

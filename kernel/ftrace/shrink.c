@@ -47,10 +47,11 @@ static bool keep_module(unsigned long ip)
 
 static void put_modules(const unsigned long *ips, u32 nr)
 {
-	preempt_disable();
-	while (nr--)
+	while (nr--) {
+		preempt_disable();
 		module_put(KSYM(__module_address)(ips[nr]));	/* NULL is fine */
-	preempt_enable();
+		preempt_enable();
+	}
 }
 
 /* @kept have their module already. Return: whether all have. */
@@ -61,13 +62,27 @@ static bool keep_modules(const unsigned long *ips, u32 nr, u32 *kept)
 	return *kept == nr;
 }
 
+/*
+ * With @reserves memory is taken from those: a detach frees more than it takes. But the kernel
+ * frees nothing for it then, not even to have pages side by side. So it is one way by turns.
+ */
+static int try_filter(struct ftrace_ops *ops, const unsigned long *ips, u32 nr, bool remove,
+		      bool reserves)
+{
+	unsigned int flags = reserves ? memalloc_noreclaim_save() : 0;
+	int err = ftrace_set_filter_ips(ops, (unsigned long *)ips, nr, remove, 0);
+
+	if (reserves)
+		memalloc_noreclaim_restore(flags);
+	return err;
+}
+
 static int change_filter(struct ftrace_ops *ops, const unsigned long *ips, u32 nr, bool remove)
 {
-	unsigned int flags;
 	u32 kept = 0;
 	int tries, err;
 
-	err = ftrace_set_filter_ips(ops, (unsigned long *)ips, nr, remove, 0);
+	err = try_filter(ops, ips, nr, remove, false);
 	for (tries = 1; err == -ENOMEM; tries++) {
 		if (tries >= TRIES && keep_modules(ips, nr, &kept)) {
 			pr_err("no memory to take %u calls back, the first at %pS: they stay, with their modules\n",
@@ -75,10 +90,7 @@ static int change_filter(struct ftrace_ops *ops, const unsigned long *ips, u32 n
 			return err;
 		}
 		msleep(WAIT);
-		/* The reserves may be used: the detach frees more than it takes. */
-		flags = memalloc_noreclaim_save();
-		err = ftrace_set_filter_ips(ops, (unsigned long *)ips, nr, remove, 0);
-		memalloc_noreclaim_restore(flags);
+		err = try_filter(ops, ips, nr, remove, tries % 2);
 	}
 	put_modules(ips, kept);
 	return err;

@@ -66,7 +66,7 @@ int tramp_multi_check_prog(struct tramp_multi_req *req, struct tramp_refusal *wh
  * @link_id: id of the link
  * @hooked: returns by rethook; NULL: none
  * @parts: those functions where the program runs beside others, with an image of their own
- * @keeps_modules: calls of functions in modules are left
+ * @keeps_modules: a chunk's calls are left, also in modules: no memory to tell which they are
  * @stays: ftrace has shut down and has left calls
  * @link: struct bpf_kprobe_multi_link as far as helpers read it; NULL for a program that
  *	has other helpers

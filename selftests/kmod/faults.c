@@ -17,6 +17,7 @@
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include "probe_abi.h"
@@ -61,7 +62,12 @@ static notrace void on_call(unsigned long ip, unsigned long parent_ip, struct ft
 
 	if (READ_ONCE(victim) != current || !in_task() || !regs)
 		return;
-	/* The reserves are there for those who may use them. */
+	/*
+	 * The reserves are there for those who may use them. A task that waits for memory, and is
+	 * killed as the test takes too long, is to come to an end.
+	 */
+	if (fatal_signal_pending(current))
+		return;
 	if (current->flags & PF_MEMALLOC && lasting != TT_FAULT_RESERVES)
 		return;
 	if (kind->flags_at && regs_get_kernel_argument(regs, kind->flags_at) & __GFP_NOFAIL)

@@ -5,10 +5,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "many.h"
 #include "no_memory.h"
 #include "ones.h"
-#include "probe.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 
 #define CALL		"/sys/module/" MODULE "/parameters/call"
@@ -28,19 +26,19 @@ void load(void)
 	REQUIRE(func[THERE] && func[HERE], "no function");
 }
 
-void memory_ends(void)
+void memory_ends(uint32_t nth, uint32_t lasting)
 {
-	struct tt_fault f = { .nth = 1, .lasting = TT_FAULT_RESERVES };
+	struct tt_fault f = { .nth = nth, .lasting = lasting };
 
 	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
 }
 
-void memory_comes(void)
+bool memory_comes(void)
 {
 	struct tt_fault f = {};
 
 	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
-	CHECK(f.taken, "nothing wanted memory");
+	return f.taken;
 }
 
 void expect(const char *when, uint64_t there, uint64_t here)
@@ -79,7 +77,7 @@ static void wait_unheld(void)
 	char *refs = NULL;
 	int i;
 
-	for (i = 0; i < 3000 && (!refs || atoi(refs)); i++) {
+	for (i = 0; i < 3000 * time_scale() && (!refs || atoi(refs)); i++) {
 		free(refs);
 		usleep(10000);
 		refs = read_file("/sys/module/" MODULE "/refcnt");
@@ -88,7 +86,7 @@ static void wait_unheld(void)
 	free(refs);
 }
 
-void come_by_gate(void)
+struct many *come_many(void)
 {
 	struct many *m = many_new();
 	int i;
@@ -96,6 +94,14 @@ void come_by_gate(void)
 	for (i = 0; i < FUNCS; i++)
 		many_add(m, func[i]);
 	many_attach(m, bpf_program__fd(probe_skel->progs.nothing), 0);
+	return m;
+}
+
+void come_by_gate(void)
+{
+	struct many *m = come_many();
+	int i;
+
 	for (i = 0; i < FUNCS; i++) {
 		one[i] = attach_to(i);
 		REQUIRE(!one[i].err, "at the gate: %s", strerror(-one[i].err));

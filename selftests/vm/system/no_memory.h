@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 #include "attachment.h"
+#include "many.h"
+#include "probe.h"
 
 #define MODULE		"trampoline_target"
 #define CALLS		10
@@ -20,15 +22,20 @@ extern struct attachment one[FUNCS];
 /* @fd is the test module's. The other one is loaded. */
 void begin(int fd);
 void load(void);
+/* A program of many at both. */
+struct many *come_many(void);
 /* Programs at both: at the gate of a program of many that has gone, or as a group. */
 void come_by_gate(void);
 void come_in_group(void);
 /* A program at one of them; ->err says whether it worked. */
 struct attachment attach_to(int i);
 
-/* From then on all that this thread wants fails, until anybody says that there is memory. */
-void memory_ends(void);
-void memory_comes(void);
+/*
+ * The @nth allocation of this thread fails from now on. @lasting: TT_FAULT_RESERVES: and all after
+ * it, until anybody says that there is memory; 0: it alone. Return: whether any failed.
+ */
+void memory_ends(uint32_t nth, uint32_t lasting);
+bool memory_comes(void);
 
 /* Both are called CALLS times. That many hits there are to be of each. */
 void expect(const char *when, uint64_t there, uint64_t here);

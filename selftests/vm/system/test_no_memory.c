@@ -12,13 +12,14 @@
 #include "ownmod.h"
 #include "probe.h"
 
-static volatile bool unloaded;
+static volatile bool without, unloaded;
 
 static void *unload(void *arg)
 {
 	int err;
 
-	memory_ends();
+	memory_ends(1, TT_FAULT_RESERVES);
+	without = true;
 	err = module_unload(MODULE);
 	unloaded = true;
 	CHECK(!err, "unloading: %s", strerror(-err));
@@ -30,11 +31,13 @@ static void unload_without_memory(void)
 {
 	pthread_t thread;
 
-	unloaded = false;
+	without = unloaded = false;
 	REQUIRE(!pthread_create(&thread, NULL, unload, NULL), "thread");
+	while (!without)
+		usleep(1000);
 	usleep(1000000 * time_scale());
 	CHECK(!unloaded, "unloaded while there is no memory");
-	memory_comes();
+	CHECK(memory_comes(), "nothing wanted memory");
 	pthread_join(thread, NULL);
 	CHECK(!module_loaded(MODULE), "the module is there still");
 }

@@ -16,9 +16,9 @@ static void leave_without_memory(void)
 	char *log;
 	int status;
 
-	memory_ends();
+	memory_ends(1, TT_FAULT_RESERVES);
 	detach(&one[THERE]);
-	memory_comes();
+	CHECK(memory_comes(), "nothing wanted memory");
 	expect("detached", 0, CALLS);
 	log = run_command(&status, "dmesg | grep -c '" MESSAGE "'");
 	CHECK_EQ(atoi(log), 1, "messages");
@@ -68,9 +68,48 @@ static void test_group(void)
 	ownmod_expect_pinned("a call leads to its image");
 }
 
+/* A program of many leaves, beside another at one function. Return: whether memory failed. */
+static bool leave_many(uint32_t nth, uint32_t lasting)
+{
+	struct many *m = come_many();
+	bool failed;
+
+	one[HERE] = attach_to(HERE);
+	memory_ends(nth, lasting);
+	many_detach(m);
+	failed = memory_comes();
+	expect("many detached", 0, CALLS);
+	one[THERE] = attach_to(THERE);
+	expect("attached", CALLS, CALLS);
+	detach(&one[HERE]);
+	detach(&one[THERE]);
+	expect("both detached", 0, 0);
+	return failed;
+}
+
+/* Each allocation fails for once, and it and all after it. The module stays after the latter. */
+static void test_many(void)
+{
+	uint32_t n, last;
+
+	begin_alone();
+	for (n = 1; leave_many(n, 0) && n < 100; n++)
+		;
+	ktap_note("%u chances to fail", n - 1);
+	CHECK(n > 2 && n < 100, "they are too few or too many");
+	check_nothing_left();
+	CHECK_EQ(ownmod_unload(MODULE, 300), 0, "unloading");
+	load();
+	for (last = n, n = 1; n < last; n++)
+		leave_many(n, TT_FAULT_RESERVES);
+	CHECK(ownmod_busy(module_unload(MODULE)), "unloaded, and ftrace would name its function");
+	check_nothing_left();
+}
+
 static const struct ktap_test tests[] = {
 	{ "gate", test_gate, 120 },
 	{ "group", test_group, 120 },
+	{ "many", test_many, 120 },
 };
 
 KTAP_MAIN(tests)
