@@ -31,7 +31,7 @@
 #include "text/symbol.h"
 #include "text/unsafe.h"
 
-/* Sorting a million takes a second, or ten on a slow machine: @calls counts, and others have it. */
+/* A million take a second to sort, or ten: at each 4,096th of @calls others get the CPU. */
 static int compare(const void *a, const void *b, const void *calls)
 {
 	const struct tramp_func_item *x = a, *y = b;
