@@ -89,6 +89,9 @@ TRAMP_API void tramp_proto__free(struct tramp_proto *proto);
  * @syms: the snapshot
  * @sym: out of @syms
  *
+ * Of a function with several names, BTF has one: the prototype is then of another name than @sym,
+ * which is the one for SEC("fentry/...").
+ *
  * Errors: -ENOENT (NO_BTF) if BTF does not describe it; -errno with
  * TRAMP_LIB_NO_KERNEL_BTF if there is no BTF at all.
  * Return: to be freed with tramp_proto__free(), before @syms; NULL and errno on failure.
@@ -112,6 +115,8 @@ TRAMP_API const struct btf *tramp_syms__btf(struct tramp_syms *syms, const char 
  * @sym: out of @syms
  * @btf_obj_id: receives the BTF object's id in the kernel (bpftool btf list);
  *	NULL: not wanted. Needs the right to list BTF objects (CAP_SYS_ADMIN).
+ *
+ * A function with several names is found by any of them, as with tramp_syms__proto().
  *
  * Return: the BTF_KIND_FUNC type id; or negative errno as tramp_syms__proto(), -EPERM.
  */

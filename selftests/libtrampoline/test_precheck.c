@@ -120,6 +120,11 @@ static void test_functions(void)
 	/* The module can do without the type; libbpf cannot. */
 	kernel.kallsyms = fixture_text("kallsyms", kallsyms);
 	refuses(skel->obj, skel->progs.on_entry, -ENOENT, TRAMP_REASON_NO_BTF, "on_entry");
+	/* There is a type, by a name that libbpf does not look for. */
+	kernel.kallsyms = fixture_text("kallsyms", "ffffffff81000000 T do_unlinkat\n"
+						   "ffffffff81000000 T do_rmdir\n");
+	refuses(skel->obj, skel->progs.on_entry, -ENOENT, TRAMP_REASON_NO_BTF,
+		"(BTF calls it do_rmdir); use that name in SEC()");
 	kinds__destroy(skel);
 }
 

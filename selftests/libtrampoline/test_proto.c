@@ -271,7 +271,8 @@ static void test_snapshot(void)
 	raw = btf__raw_data(t.btf, &size);
 	REQUIRE(raw, "btf__raw_data");
 	opts.vmlinux_btf = fixture_file("vmlinux", raw, size);
-	opts.kallsyms = fixture_text("kallsyms", "ffffffff81000000 T do_unlinkat\n"
+	opts.kallsyms = fixture_text("kallsyms", "ffffffff81000000 T another\n"
+						 "ffffffff81000000 T do_unlinkat\n"
 						 "ffffffff81000100 T undescribed\n"
 						 "ffffffffc0000000 t do_unlinkat\t[mod]\n");
 	opts.filter_functions = "";
@@ -282,6 +283,10 @@ static void test_snapshot(void)
 	REQUIRE(p, "%s", tramp_last_error()->message);
 	CHECK(!strcmp(p->text, "int do_unlinkat(int dfd)"), "%s", p->text);
 	CHECK(p->btf == tramp_syms__btf(syms, "vmlinux"), "the kernel's");
+	tramp_proto__free(p);
+	p = tramp_syms__proto(syms, tramp_syms__find(syms, "another"));
+	REQUIRE(p, "%s", tramp_last_error()->message);
+	CHECK(!strcmp(p->name, "do_unlinkat"), "another name of it: %s", p->name);
 	tramp_proto__free(p);
 	CHECK(!tramp_syms__proto(syms, tramp_syms__find(syms, "undescribed")), "no BTF");
 	CHECK_ERROR(-ENOENT, TRAMP_REASON_NO_BTF);

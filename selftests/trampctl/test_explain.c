@@ -28,14 +28,15 @@ static int answer(unsigned long cmd, void *arg)
 }
 
 /* The output about one function. */
-static char *explain(uint32_t mode, uint32_t reason)
+static char *explain_name(const char *name, uint32_t mode, uint32_t reason)
 {
-	char *argv[] = { (char *)"do_unlinkat", NULL }, *text = NULL;
+	char *argv[] = { (char *)name, NULL }, *text = NULL;
 	FILE *before = stdout;
 	size_t len;
 
 	answers_begin(answer);
-	kernel.kallsyms = fixture_text("kallsyms", "ffffffff81001000 T do_unlinkat\n");
+	kernel.kallsyms = fixture_text("kallsyms", "ffffffff81001000 T do_unlinkat\n"
+						   "ffffffff81001000 T sys_name\n");
 	kernel.traceable = fixture_text("traceable", "do_unlinkat\n");
 	kernel.btf = fixture_btf("do_unlinkat");
 	fexit_reason = TRAMP_REASON_VARIADIC;
@@ -48,6 +49,11 @@ static char *explain(uint32_t mode, uint32_t reason)
 	stdout = before;
 	CHECK_CLOSED();
 	return text;
+}
+
+static char *explain(uint32_t mode, uint32_t reason)
+{
+	return explain_name("do_unlinkat", mode, reason);
 }
 
 static void says(uint32_t mode, uint32_t reason, const char *line)
@@ -87,9 +93,23 @@ static void test_returns_json(void)
 	free(text);
 }
 
+/* It has the prototype that BTF has under the other name, and says which that is. */
+static void test_other_name(void)
+{
+	char *text = explain_name("sys_name", TRAMP_MODE_DIRECT, 0);
+
+	CHECK(strstr(text, " do_unlinkat("), "no prototype in:\n%s", text);
+	CHECK(strstr(text, "  BTF name  do_unlinkat, "), "no name in:\n%s", text);
+	free(text);
+	text = explain(TRAMP_MODE_DIRECT, 0);
+	CHECK(!strstr(text, "BTF name"), "%s", text);
+	free(text);
+}
+
 static const struct ktap_test tests[] = {
 	{ .name = "returns", .run = test_returns },
 	{ .name = "returns-json", .run = test_returns_json },
+	{ .name = "other-name", .run = test_other_name },
 };
 
 KTAP_MAIN(tests)

@@ -6,6 +6,7 @@
  * it is loaded. Whatever is wrong with the function shows there, as an errno and a line in
  * libbpf's log. So it is asked here by the names in the sections, as tramp_explain() would be.
  */
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -84,6 +85,30 @@ static int check_verdict(struct tramp_syms *syms, const struct bpf_program *prog
 	return libtramp_fail(&f, "%s", ex.holder);
 }
 
+/*
+ * libbpf looks for the type by the name in the section alone, and BTF has one name of an address.
+ * SYSCALL_DEFINE0() makes __x64_sys_getpid another name of __do_sys_getpid, which BTF has.
+ */
+static int check_name(struct tramp_syms *syms, const struct tramp_sym *sym, const char *subject)
+{
+	struct libtramp_failure f = {
+		.err = -ENOENT, .reason = TRAMP_REASON_NO_BTF, .subject = subject,
+		.sentence = "libbpf finds no BTF type by this name of the function",
+		.remedy = "use that name in SEC(), and compile the object again",
+	};
+	int id = tramp_syms__btf_id(syms, sym, NULL);
+	const struct btf *btf;
+	const char *name;
+
+	if (id < 0)
+		return fail_function(subject);
+	btf = tramp_syms__btf(syms, sym->module);
+	if (!btf)
+		return fail_function(subject);
+	name = btf__name_by_offset(btf, btf__type_by_id(btf, id)->name_off);
+	return strcmp(name, sym->name) ? libtramp_fail(&f, "BTF calls it %s", name) : 0;
+}
+
 /* @ours: it will be attached by the module. */
 static int check_tracing(struct tramp_syms *syms, const struct bpf_program *prog, bool ours,
 			 const char *subject)
@@ -103,10 +128,7 @@ static int check_tracing(struct tramp_syms *syms, const struct bpf_program *prog
 		return fail_function(subject);
 	}
 	err = ours ? check_verdict(syms, prog, name, subject) : 0;
-	if (err)
-		return err;
-	err = tramp_syms__btf_id(syms, sym, NULL);
-	return err < 0 ? fail_function(subject) : 0;
+	return err ? err : check_name(syms, sym, subject);
 }
 
 int libtramp_check(struct tramp_syms **syms, const struct bpf_program *prog, bool ours,

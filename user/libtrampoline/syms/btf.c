@@ -325,9 +325,42 @@ int libtramp_btf_of(struct tramp_syms *syms, const char *module, struct libtramp
 	return 0;
 }
 
-uint32_t libtramp_btf_function(const struct libtramp_btf *btf, const char *name)
+static uint32_t find_by_names(const struct tramp_syms *syms, const struct btf_entry *e,
+			      const char *module, const uint32_t *names, size_t nr)
 {
-	return btf->entry ? find_function(btf->entry, name) : 0;
+	uint32_t id = 0;
+	size_t i;
+
+	for (i = 0; i < nr && !id; i++) {
+		const struct tramp_sym *sym = &syms->syms[names[i]];
+
+		if (!strcmp(sym->module, module) && libtramp_syms_namesakes(syms, sym).nr == 1)
+			id = find_function(e, sym->name);
+	}
+	return id;
+}
+
+uint32_t libtramp_btf_function(const struct tramp_syms *syms, const struct libtramp_btf *btf,
+			       const char *module, const uint32_t *names, size_t nr)
+{
+	return btf->entry ? find_by_names(syms, btf->entry, module, names, nr) : 0;
+}
+
+/* By its own name first: its other names need all symbols in the order of addresses. */
+static int find_described(const struct tramp_syms *syms, const struct tramp_sym *sym,
+			  const struct btf_entry *e, const char *subject, uint32_t *id)
+{
+	const uint32_t *names;
+	size_t nr;
+
+	*id = find_function(e, sym->name);
+	if (*id || !sym->addr)
+		return 0;
+	names = libtramp_syms_names_at(syms, sym->addr, &nr);
+	if (!names)
+		return libtramp_fail_nomem(subject);
+	*id = find_by_names(syms, e, sym->module, names, nr);
+	return 0;
 }
 
 int tramp_syms__btf_id(struct tramp_syms *syms, const struct tramp_sym *sym, uint32_t *obj_id)
@@ -340,11 +373,12 @@ int tramp_syms__btf_id(struct tramp_syms *syms, const struct tramp_sym *sym, uin
 	err = need_entry(syms->btfs, sym->module, true, &e);
 	if (err)
 		return err;
-	id = find_function(e, sym->name);
-	if (!id) {
-		snprintf(subject, sizeof(subject), "function '%s'", sym->name);
+	snprintf(subject, sizeof(subject), "function '%s'", sym->name);
+	err = find_described(syms, sym, e, subject, &id);
+	if (err)
+		return err;
+	if (!id)
 		return LIBTRAMP_FAIL(-ENOENT, TRAMP_REASON_NO_BTF, subject, NO_DETAIL);
-	}
 	err = obj_id ? get_obj_id(e, obj_id) : 0;
 	return err ? err : (int)id;
 }

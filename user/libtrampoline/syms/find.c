@@ -146,18 +146,15 @@ const struct tramp_sym *tramp_syms__find(const struct tramp_syms *syms, const ch
 	return NULL;
 }
 
-const struct tramp_sym *tramp_syms__find_addr(const struct tramp_syms *syms, uint64_t addr,
-					      uint64_t *off)
+const uint32_t *libtramp_syms_names_at(const struct tramp_syms *syms, uint64_t addr, size_t *nr)
 {
-	const struct tramp_sym *sym;
+	size_t lo = 0, hi, first;
 	const uint32_t *order;
-	size_t lo = 0, hi;
 
+	*nr = 0;
 	order = libtramp_syms_by_addr(syms, &hi);
-	if (!order) {
-		errno = ENOMEM;
+	if (!order)
 		return NULL;
-	}
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -166,14 +163,26 @@ const struct tramp_sym *tramp_syms__find_addr(const struct tramp_syms *syms, uin
 		else
 			hi = mid;
 	}
-	if (!lo) {
-		errno = ENOENT;
+	for (first = lo; first; first--)
+		if (syms->syms[order[first - 1]].addr != syms->syms[order[lo - 1]].addr)
+			break;
+	*nr = lo - first;
+	return order + first;
+}
+
+const struct tramp_sym *tramp_syms__find_addr(const struct tramp_syms *syms, uint64_t addr,
+					      uint64_t *off)
+{
+	const struct tramp_sym *sym;
+	const uint32_t *names;
+	size_t nr;
+
+	names = libtramp_syms_names_at(syms, addr, &nr);
+	if (!nr) {
+		errno = names ? ENOENT : ENOMEM;
 		return NULL;
 	}
-	/* Of several names of one address, the first in the order of names. */
-	sym = &syms->syms[order[lo - 1]];
-	while (lo > 1 && syms->syms[order[lo - 2]].addr == sym->addr)
-		sym = &syms->syms[order[--lo - 1]];
+	sym = &syms->syms[names[0]];
 	if (off)
 		*off = addr - sym->addr;
 	return sym;

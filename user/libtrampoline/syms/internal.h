@@ -90,6 +90,12 @@ size_t libtramp_pattern_next(const struct tramp_syms *syms, const struct libtram
 const uint32_t *libtramp_syms_by_addr(const struct tramp_syms *syms, size_t *nr);
 
 /*
+ * Names of the last function that does not begin behind an address, in the order of names: @nr
+ * indices, 0 if there is none. Returns NULL if there is no memory.
+ */
+const uint32_t *libtramp_syms_names_at(const struct tramp_syms *syms, uint64_t addr, size_t *nr);
+
+/*
  * Functions of a name in a module: how many, and is it known of each whether ftrace can patch
  * it? A list without addresses says so only if it has a line for each.
  */
@@ -149,8 +155,13 @@ struct libtramp_btf {
 /* The BTF of a module, "" for the kernel proper; negative errno with the last error filled. */
 int libtramp_btf_of(struct tramp_syms *syms, const char *module, struct libtramp_btf *out);
 
-/* The function's type as tramp_syms__btf_id() finds it; 0, and no error, if there is none. */
-uint32_t libtramp_btf_function(const struct libtramp_btf *btf, const char *name);
+/*
+ * The type of a function that has several names: BTF knows it by one of them. Names that other
+ * functions of the module have as well do not count: BTF does not say whose type it is.
+ * Returns 0, and no error, if there is none.
+ */
+uint32_t libtramp_btf_function(const struct tramp_syms *syms, const struct libtramp_btf *btf,
+			       const char *module, const uint32_t *names, size_t nr);
 
 /**
  * libtramp_type_decl() - write a declaration as C does

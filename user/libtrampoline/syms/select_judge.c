@@ -96,19 +96,12 @@ static const struct tramp_sym *choose_name(const struct libtramp_select *w,
 static int find_btf(struct libtramp_select *w, const struct names *names,
 		    struct tramp_selected *item)
 {
-	size_t i;
 	int err = use_btf(w, item->sym->module);
 
 	if (err)
 		return err;
-	/* BTF knows a function by one of its names. */
-	for (i = 0; i < names->nr && !item->btf_id; i++) {
-		const struct tramp_sym *sym = &w->syms->syms[names->at[i]];
-
-		if (!strcmp(sym->module, item->sym->module) &&
-		    libtramp_syms_namesakes(w->syms, sym).nr == 1)
-			item->btf_id = libtramp_btf_function(&w->btf, sym->name);
-	}
+	item->btf_id = libtramp_btf_function(w->syms, &w->btf, item->sym->module, names->at,
+					     names->nr);
 	item->btf_obj_id = item->btf_id ? w->btf.obj_id : 0;
 	return 0;
 }

@@ -146,6 +146,12 @@ static void print_answer(const struct findings *f, const char *func)
 		print_remedy(ex->fexit_reason, func);
 }
 
+/* The name in BTF, if that is another of the function's: programs are compiled for it. */
+static const char *btf_name(const struct findings *f)
+{
+	return f->proto && strcmp(f->proto->name, f->sym->name) ? f->proto->name : NULL;
+}
+
 static void print_text(const struct findings *f)
 {
 	const struct tramp_explanation *ex = f->ex;
@@ -156,6 +162,8 @@ static void print_text(const struct findings *f)
 		printf("  prototype %s\n", f->proto->text);
 	else
 		printf("  prototype unknown: BTF does not describe it\n");
+	if (btf_name(f))
+		printf("  BTF name  %s, as in SEC(\"fentry/%s\")\n", btf_name(f), btf_name(f));
 	printf("  symbol    %s function in /proc/kallsyms", symbol_kind(f->sym));
 	if (ex->func_addr || f->sym->addr)
 		printf(", at 0x%" PRIx64, ex->func_addr ? ex->func_addr : f->sym->addr);
@@ -197,6 +205,8 @@ static json_object *to_json(const struct findings *f)
 		      ex->func_addr ? ex->func_addr : f->sym->addr);
 	if (f->proto)
 		json_put_str(j, "prototype", f->proto->text);
+	if (btf_name(f))
+		json_put_str(j, "btf_name", btf_name(f));
 	json_put_str(j, "binding", symbol_kind(f->sym));
 	if (f->knows_traceable)
 		json_put_bool(j, "ftrace_can_patch", f->sym->flags & TRAMP_SYM_TRACEABLE);

@@ -188,6 +188,8 @@ static int load(struct trace_run *run, struct traced_func *f)
 {
 	size_t nr = f - run->funcs;
 	struct calltrace *skel, *first = run->funcs[0].skel;
+	/* libbpf looks it up by the name that BTF has, which need not be the symbol's. */
+	const char *name = f->proto->name;
 	int err;
 
 	skel = f->skel = calltrace__open();
@@ -196,9 +198,9 @@ static int load(struct trace_run *run, struct traced_func *f)
 	configure(run, f, (struct trace_config *)&skel->rodata->cfg, nr);
 	if (f->entry_only)
 		bpf_program__set_autoload(skel->progs.trace_exit, false);
-	else if ((err = bpf_program__set_attach_target(skel->progs.trace_exit, 0, f->sym->name)))
+	else if ((err = bpf_program__set_attach_target(skel->progs.trace_exit, 0, name)))
 		return fail_bpf(err, "cannot bind a program to %s", f->spec);
-	err = bpf_program__set_attach_target(skel->progs.trace_entry, 0, f->sym->name);
+	err = bpf_program__set_attach_target(skel->progs.trace_entry, 0, name);
 	if (err)
 		return fail_bpf(err, "cannot bind a program to %s", f->spec);
 	if (!nr) {
