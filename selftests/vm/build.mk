@@ -7,7 +7,7 @@ VM_DIR		= selftests/vm
 VM_FOLDERS	= func probe ret link system fuzz stress
 # They cannot run beside others. A script on this side boots a machine for each. test_stress is for
 # make stress alone: it wants stress-ng, and its comparison of memory does not hold in seconds.
-VM_ALONE	= $(addprefix $(O)/$(VM_DIR)/system/test_,lockdown shutdown thunks kexec no_memory_stays) \
+VM_ALONE	= $(addprefix $(O)/$(VM_DIR)/system/test_,lockdown shutdown thunks kexec no_memory_stays oom) \
 		  $(O)/$(VM_DIR)/func/test_gate_bytes $(O)/$(VM_DIR)/stress/test_stress
 VM_ALL_TESTS	= $(patsubst %.c,$(O)/%,$(foreach d,$(VM_FOLDERS),$(wildcard $(VM_DIR)/$(d)/test_*.c)))
 VM_TESTS	= $(filter-out $(VM_ALONE),$(VM_ALL_TESTS))
