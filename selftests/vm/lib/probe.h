@@ -79,6 +79,8 @@ void judge(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, uint3
 void kprobes_on(int fd, uint32_t what, const uint64_t *addrs, int32_t *results, uint32_t nr);
 /* @regs: 21 words for each, may be NULL. */
 void kprobes_off(int fd, uint64_t *hits, uint64_t *missed, uint64_t *regs, uint32_t nr);
+/* Whether the kernel's kprobes take the instruction at @addr, and do harm when it is hit. */
+bool kprobe_is_wrong(int fd, uint64_t addr);
 /* Whether the kernel has made a jump of its kprobe at @addr; wait for it @ns at most. */
 bool kprobe_is_jump(uint64_t addr);
 bool kprobe_becomes_jump(uint64_t addr, uint64_t ns);

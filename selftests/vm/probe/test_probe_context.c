@@ -19,7 +19,9 @@
  *    spare before it is taken off its list: who comes in between takes it from there. The lists
  *    of the buckets are corrupt then (6.1: an oops, by the kernel's own int3 kprobes alone, at
  *    htab_map_update_elem+0x15f in 4 of 6 runs). The locks are no help: those of two buckets
- *    are two, as often as not.
+ *    are two, as often as not;
+ *  - instructions that the kernel's kprobes get wrong (kprobe_is_wrong()), as calls of retpolines
+ *    in clang's kernels.
  *
  * Environment: PROBE_MAPS, how many functions, default 6, on -rt 1, -1 for all; PROBE_SEED.
  */
@@ -443,8 +445,11 @@ static void whole_function(const struct text_sym *s)
 	if (probe_explain(&f, s->addr, NULL, false))
 		return;
 	for (i = 0; i < f.nr; i++) {
-		if (f.insns[i].mode == TRAMP_MODE_INT3 || f.insns[i].mode == TRAMP_MODE_JUMP)
-			addr[nr++] = f.addr + f.insns[i].offset;
+		uint64_t place = f.addr + f.insns[i].offset;
+
+		if ((f.insns[i].mode == TRAMP_MODE_INT3 || f.insns[i].mode == TRAMP_MODE_JUMP) &&
+		    !kprobe_is_wrong(dev, place))
+			addr[nr++] = place;
 		if (nr == CONTEXT_PLACES || (nr && i + 1 == f.nr)) {
 			one_function(s->name, addr, nr);
 			nr = 0;

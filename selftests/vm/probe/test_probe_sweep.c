@@ -35,7 +35,7 @@ static struct sample sample[MAX_BATCH];
 static struct attachment at[MAX_BATCH];
 static uint64_t first[MAX_BATCH];
 static int32_t kernel_says[MAX_BATCH];
-static bool wrong_there[MAX_BATCH];	/* see is_wrong_with_kprobes() */
+static bool wrong_there[MAX_BATCH];	/* see kprobe_is_wrong() */
 
 static struct {
 	unsigned int mode[8], refused, listed, untraced, wrong, hit, compared, again, unequal;
@@ -68,56 +68,6 @@ static void run(int nr, uint64_t *hits)
 	*shut = 1;
 	for (i = 0; i < nr; i++)
 		hits[i] = counted[i] - hits[i];
-}
-
-/* Bytes in front of an opcode. */
-static int prefixes(const uint8_t *code)
-{
-	int n = 0;
-
-	while (code[n] == 0x26 || code[n] == 0x2e || code[n] == 0x36 || code[n] == 0x3e ||
-	       (code[n] >= 0x64 && code[n] <= 0x67) || code[n] == 0xf2 || code[n] == 0xf3)
-		n++;
-	return n + ((code[n] & 0xf0) == 0x40); /* REX */
-}
-
-/* hlt, mwait, mwaitx. */
-static bool waits(const uint8_t *code)
-{
-	code += prefixes(code);
-	return code[0] == 0xf4 ||
-	       (code[0] == 0x0f && code[1] == 0x01 && (code[2] == 0xc9 || code[2] == 0xfb));
-}
-
-/*
- * The kernel's kprobes take these, and the next hit does harm (tramp_place_kprobe_wrong()):
- * `ret n` and far returns, which they emulate as a plain one. A call with a prefix (cs, before
- * retpolines), which they have return into its last byte. A loop, which jumps once too often.
- * An instruction that waits for an interrupt, or an sti before one; a hypervisor may wait in a
- * call of it (0f 01). xbegin, which aborts to elsewhere.
- */
-static bool is_wrong_with_kprobes(uint64_t addr)
-{
-	uint8_t code[32] = {};
-	const uint8_t *op;
-
-	text_read(dev, addr, code, sizeof(code) / 2);
-	op = code + prefixes(code);
-	switch (op[0]) {
-	case 0xc2:
-	case 0xca ... 0xcb:
-	case 0xe0 ... 0xe2:
-		return true;
-	case 0xe8:
-		return op != code;
-	case 0xc7:
-		return op[1] == 0xf8;
-	case 0xfb:
-		op += 1 + prefixes(op + 1);
-		return waits(op) || (op[0] == 0x0f && op[1] == 0x01);
-	default:
-		return waits(code);
-	}
 }
 
 /* The NOP that ftrace patches. */
@@ -166,7 +116,7 @@ static void attach_all(int nr)
 	int i;
 
 	for (i = 0; i < nr; i++) {
-		wrong_there[i] = is_wrong_with_kprobes(sample[i].addr);
+		wrong_there[i] = kprobe_is_wrong(dev, sample[i].addr);
 		at[i] = attach_insn_try(OURS, prog, sample[i].addr, 0, i);
 		if (at[i].err)
 			check_refusal(&at[i], sample[i].addr, kernel_says[i], wrong_there[i],
@@ -482,7 +432,7 @@ static void test_forms(void)
 		judge(dev, TT_JUDGE_REGISTER, &addr, &kernel, 1);
 		p = attach_insn_try(OURS, prog, addr, 0, 0);
 		if (p.err)
-			check_refusal(&p, addr, kernel, is_wrong_with_kprobes(addr), form.name);
+			check_refusal(&p, addr, kernel, kprobe_is_wrong(dev, addr), form.name);
 		else
 			detach(&p);
 	}
