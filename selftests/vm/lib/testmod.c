@@ -40,6 +40,18 @@ bool module_loaded(const char *name)
 	return !access(path, F_OK);
 }
 
+int module_references(const char *name)
+{
+	char path[128], *text;
+	int nr;
+
+	snprintf(path, sizeof(path), "/sys/module/%s/refcnt", name);
+	text = read_file(path);
+	nr = atoi(text);
+	free(text);
+	return nr;
+}
+
 int tt_open(void)
 {
 	int err = 0, fd;

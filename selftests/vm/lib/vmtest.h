@@ -36,6 +36,8 @@ int tt_open(void);
 int module_load(const char *path);
 int module_unload(const char *name);
 bool module_loaded(const char *name);
+/* How many hold a module that is loaded. */
+int module_references(const char *name);
 #define TT_KO		"/opt/trampoline/trampoline_test.ko"
 #define TRAMPOLINE_KO	"/opt/trampoline/trampoline.ko"
 

@@ -74,16 +74,11 @@ struct attachment attach_to(int i)
 /* The attachment of many lets go of the module when its image has gone. */
 static void wait_unheld(void)
 {
-	char *refs = NULL;
 	int i;
 
-	for (i = 0; i < 3000 * time_scale() && (!refs || atoi(refs)); i++) {
-		free(refs);
+	for (i = 0; i < 3000 * time_scale() && module_references(MODULE); i++)
 		usleep(10000);
-		refs = read_file("/sys/module/" MODULE "/refcnt");
-	}
-	CHECK(!atoi(refs), "the module is held");
-	free(refs);
+	CHECK(!module_references(MODULE), "the module is held");
 }
 
 struct many *come_many(void)
