@@ -69,9 +69,13 @@ static struct tramp_insn_info need_insn(void)
 	struct tramp_insn_info insn = {};
 	size_t i;
 
-	/* Behind the ftrace site comes what saves registers: no branch around it. */
+	/*
+	 * Behind the ftrace site comes what saves registers: no branch around it. One byte on there
+	 * is to be no instruction.
+	 */
 	for (i = 0; i < code->nr_insns && !insn.len; i++)
-		if (code->insns[i].mode == TRAMP_MODE_JUMP && code->insns[i].offset)
+		if (code->insns[i].mode == TRAMP_MODE_JUMP && code->insns[i].offset &&
+		    code->insns[i].len > 1)
 			insn = code->insns[i];
 	REQUIRE(insn.len, "no instruction can be a jump");
 	tramp_code__free(code);

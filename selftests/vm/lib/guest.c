@@ -278,6 +278,15 @@ bool kernel_is_debian(void)
 	return version_has("Debian");
 }
 
+bool kernel_is_clangs(void)
+{
+	char *text = read_file("/proc/version");
+	bool said = strstr(text, "clang");
+
+	free(text);
+	return said;
+}
+
 int kernel_version(void)
 {
 	struct utsname u;

@@ -120,6 +120,8 @@ void ftrace_switch(bool on);
 bool kernel_is_rt(void);
 /* One of Debian's own builds: tables of what is in a kernel's text are about those. */
 bool kernel_is_debian(void);
+/* Built by clang: functions of the test module look different, and none has been cloned. */
+bool kernel_is_clangs(void);
 /* Skip the test, and say what it wants of the kernel. Debian's have it: there it fails. */
 #define KERNEL_LACKS(...)							\
 	do {									\

@@ -30,7 +30,9 @@ void places_setup(void)
 	for (i = 0; i < places_func.nr && n < MANY; i++) {
 		uint64_t at = places_func.addr + places_func.insns[i].offset;
 
-		if (places_func.insns[i].mode != TRAMP_MODE_JUMP || at < end)
+		/* Behind the address of each there is to be no instruction. */
+		if (places_func.insns[i].mode != TRAMP_MODE_JUMP || at < end ||
+		    places_func.insns[i].len == 1)
 			continue;
 		places_item[n] = (struct tramp_attach){ .size = sizeof(places_item[n]),
 							.prog_fd = places_prog,

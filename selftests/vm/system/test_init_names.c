@@ -32,7 +32,7 @@ static void read_lines(void)
 
 		if (sscanf(line, "%lx %c %127s [%63[^]]", &l.addr, &type, l.name, l.module) != 4 ||
 		    !strchr("tT", type) || strncmp(l.module, "trampoline", 10) ||
-		    ksym_is_padding(l.name))
+		    ksym_is_padding(l.name) || ksym_is_label(l.name))
 			continue;
 		l.gone = ksym_is_gone(type, l.module, l.addr);
 		nr_gone += l.gone;
