@@ -32,6 +32,7 @@ GUEST_FILES	+= $(shell command -v gojq):/usr/bin/jq \
 		   $(addsuffix :/usr/bin/unshare,$(shell command -v unshare)) \
 		   selftests/cli/ktap.sh:/opt/trampoline/cli/ktap.sh \
 		   selftests/cli/common.sh:/opt/trampoline/cli/common.sh \
+		   selftests/cli/many.sh:/opt/trampoline/cli/many.sh \
 		   selftests/cli/rows.sh:/opt/trampoline/cli/rows.sh \
 		   selftests/cli/errors.table:/opt/trampoline/cli/errors.table \
 		   selftests/kmod/scalars.c:/opt/trampoline/cli/scalars.c \
@@ -40,5 +41,5 @@ GUEST_FILES	+= $(shell command -v gojq):/usr/bin/jq \
 		   docs/examples/node_exporter/trampoline-stats.service:/opt/trampoline/cli/trampoline-stats.service \
 		   $(foreach f,$(CLI_OBJECTS),$(f):/opt/trampoline/cli/$(notdir $(f)))
 
-# For the tests of test_cli_many that run bpftrace. With its libraries it is too large for every run.
+# For the tests of test_cli_agree that run bpftrace. With its libraries it is too large for every run.
 GUEST_FILES	+= $(if $(BPFTRACE),$(BPFTRACE):/usr/bin/bpftrace)
