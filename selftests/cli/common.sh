@@ -171,6 +171,11 @@ id_of() {
 	trampctl list | awk -v prog="$1" '$5 == prog { print $1 }'
 }
 
+# now: hundredths of a second since the boot
+now() {
+	sed 's/ .*//;s/[.]//' /proc/uptime
+}
+
 # wait_for WHAT CMD...: until CMD succeeds
 wait_for() {
 	what=$1
