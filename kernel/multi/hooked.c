@@ -113,6 +113,11 @@ static notrace u64 on_entry(struct pt_regs *regs, struct tramp_hook *hook)
 
 	if (!set)
 		return 0;
+	/* As in ret/rethook.c. */
+	if (!tramp_cpu_watched()) {
+		tramp_set_miss(set);
+		return 0;
+	}
 	if (h->session) {
 		regs->orig_ax = 0;	/* as in an image */
 		if (run(set->slots[0], regs, func, false, &cookie))

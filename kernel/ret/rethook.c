@@ -45,8 +45,10 @@
  * So no call that sleeps inside the function holds up anything, the module's exit included:
  * that waits for the retire list, which ends with the grace period behind rethook_free().
  *
- * RCU. The handler looks whether RCU watches: a function may turn that off. If not the return
- * is missed. The grace period covers it all the same.
+ * RCU. The hook looks whether RCU watches, and takes no node where it does not: the kernel takes
+ * one, and gives it back, as one of RCU's readers. That is more than rethook_try_get() asks for:
+ * RCU seems to watch a CPU that has reported its death (prog/runtime.h). The handler looks as well:
+ * a function may turn RCU off. Then the return is missed. The grace period covers it all the same.
  */
 #include <linux/hashtable.h>
 #include <linux/slab.h>
@@ -69,8 +71,10 @@ static struct tramp_rethook *rethook_of(const struct tramp_member *member)
 static notrace u64 on_entry(struct pt_regs *regs, struct tramp_hook *hook)
 {
 	struct tramp_rethook *rh = container_of(hook, struct tramp_rethook, hook);
-	struct rethook_node *node = KSYM(rethook_try_get)(rh->rethook);
+	struct rethook_node *node = NULL;
 
+	if (tramp_cpu_watched())
+		node = KSYM(rethook_try_get)(rh->rethook);
 	if (node)
 		KSYM(rethook_hook)(node, regs, true);
 	else

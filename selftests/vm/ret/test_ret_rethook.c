@@ -392,6 +392,39 @@ static void test_module_gone(void)
 	detach(&p);
 }
 
+/*
+ * A CPU that goes has the idle task leave its user's address space, when it has told RCU already
+ * that it is dead. It takes no node then: RCU's readers are protected by nothing there, and a
+ * kernel that proves it says so.
+ */
+static void test_cpu_goes(void)
+{
+	struct text_sym *syms;
+	struct attachment p;
+	uint64_t hits, misses;
+	size_t nr, i;
+	int n;
+
+	if (!cpu_can_go(1))
+		ktap_skip("there is no second CPU that can go");
+	setup();
+	syms = text_symbols(&nr);
+	for (i = 0; i < nr && strncmp(syms[i].name, "load_new_mm_cr3", 15); i++)
+		;
+	if (i == nr)
+		ktap_skip("load_new_mm_cr3() is part of another function");
+	p = attach_return(OURS, count, syms[i].name, 0, 0);
+	if (attachment_query(&p).mode != TRAMP_MODE_RETHOOK)
+		ktap_skip("%s() has a prototype, and so an exit image", syms[i].name);
+	for (n = 0; n < 8; n++)
+		REQUIRE(!cpu_set_online(1, false) && !cpu_set_online(1, true), "CPU 1");
+	attachment_counts(&p, &hits, &misses);
+	ktap_note("%s(): %lu hits, %lu misses", syms[i].name, hits, misses);
+	CHECK(misses, "it has left nobody's address space");
+	detach(&p);
+	free(syms);
+}
+
 static const struct ktap_test tests[] = {
 	{ "nested", test_nested, 60 },
 	{ "thousand", test_thousand, 60 },
@@ -402,6 +435,7 @@ static const struct ktap_test tests[] = {
 	{ "killed", test_killed, 120 },
 	{ "leaks", test_leaks, 200 },
 	{ "module_gone", test_module_gone, 90 },
+	{ "cpu_goes", test_cpu_goes, 120 },
 };
 
 KTAP_MAIN(tests)
