@@ -43,9 +43,6 @@
 #include "multi.h"
 #include "prog/slot.h"
 
-/* How many parts come or go before others get tramp_mutex. Each may take an update of ftrace. */
-#define PARTS_AT_ONCE	8
-
 struct tramp_multi *tramp_multi_get(struct tramp_multi *multi)
 {
 	refcount_inc(&multi->refs);
@@ -179,14 +176,15 @@ static int join(struct tramp_multi *multi, unsigned long func, struct tramp_refu
 static void leave_parts(struct tramp_multi *multi)
 {
 	struct tramp_multi_part *part;
-	u32 i = 0;
+	struct tramp_turn turn;
 
+	/* Each may take an update of ftrace. */
+	tramp_turn_begin(&turn);
 	while (!list_empty(&multi->parts)) {
 		part = list_first_entry(&multi->parts, struct tramp_multi_part, node);
 		tramp_target_detach(&part->member);
 		gate_leave(&multi->gate, &part->member);
-		if (++i % PARTS_AT_ONCE == 0)
-			tramp_turn_breathe();
+		tramp_turn_pass(&turn);
 	}
 }
 
@@ -323,6 +321,7 @@ static int attach_chunk(struct tramp_multi *multi, unsigned long *sites, bool *e
 	u32 len = chunk_len(multi, chunk);
 	u64 request = tramp_gate_new_request();
 	unsigned long blamed = 0;
+	struct tramp_turn turn;
 	bool maybe = false;
 	int err = 0;
 
@@ -345,12 +344,13 @@ static int attach_chunk(struct tramp_multi *multi, unsigned long *sites, bool *e
 	if (err)
 		return err;
 	multi->gate.nr_ready += len;
+	tramp_turn_begin(&turn);
 	for (i = 0; !err && joins && i < len; i++) {
 		if (!test_bit(first + i, multi->gate.foreign))
 			continue;
 		err = signal_pending(current) ? -ERESTARTNOHAND : join(multi, funcs[i], why);
-		if (--joins % PARTS_AT_ONCE == 0)
-			tramp_turn_breathe();
+		joins--;
+		tramp_turn_pass(&turn);
 	}
 	return err;
 }
