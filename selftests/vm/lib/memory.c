@@ -288,10 +288,13 @@ void memory_measure(struct memory *m)
 	settle();
 	/*
 	 * Of files looked at on the way. The shrinkers spare once, each, an entry and an inode used
-	 * lately: the first round marks the entry, the second frees it, the third its inode. The
-	 * rest of an inode goes by RCU callbacks.
+	 * lately: the first scan marks the entry, the second frees it, the third its inode. The
+	 * rest of an inode goes by RCU callbacks. Objects of sysfs cost no reading to have anew:
+	 * each round asks for half of them, and a scan begins when all are asked for. That is by
+	 * the third round at the latest: do_shrink_slab(), mm/, and kernfs_get_tree(),
+	 * fs/kernfs/mount.c.
 	 */
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 3 * 3; i++)
 		write_file("/proc/sys/vm/drop_caches", "3");
 	settle();
 	/* Areas that vfree() left mapped until later are given back. */
