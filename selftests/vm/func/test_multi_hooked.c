@@ -14,6 +14,7 @@
 #include "many.h"
 #include "multi.h"
 #include "ownmod.h"
+#include "probe.h"
 #include "record.h"
 #include "selftests/vm/func/multi.skel.h"
 #include "selftests/vm/lib/record.skel.h"
@@ -269,6 +270,35 @@ static void test_asleep(void)
 	ownmod_reload();
 }
 
+/* As test_ret_rethook.cpu_goes. */
+static void test_cpu_goes(void)
+{
+	struct many *m = many_new();
+	struct attachment alone;
+	struct tramp_query q;
+	char *func;
+	int n;
+
+	setup();
+	func = called_on_dead_cpu(1);
+	many_add_name(m, func);
+	alone = attach_return(OURS, bpf_program__fd(skel->progs.on_plain_return), func, 0, 0);
+	if (attachment_query(&alone).mode != TRAMP_MODE_RETHOOK)
+		ktap_skip("%s() has a prototype, and so an exit image", func);
+	detach(&alone);
+	many_attach(m, return_prog(), TRAMP_MULTI_F_RETURN);
+	for (n = 0; n < 100; n++) {
+		REQUIRE(!cpu_set_online(1, false) && !cpu_set_online(1, true), "CPU 1");
+		q = tramp_query_link(m->cmd.link_id);
+		if (q.misses)
+			break;
+	}
+	ktap_note("%s(): %llu hits, %llu misses, %d times", func, q.hits, q.misses, n + 1);
+	CHECK(q.misses, "it has left nobody's address space");
+	many_detach(m);
+	free(func);
+}
+
 static const struct ktap_test tests[] = {
 	{ "returns", test_returns, 60 },
 	{ "session", test_session, 60 },
@@ -276,6 +306,7 @@ static const struct ktap_test tests[] = {
 	{ "killed", test_killed, 60 },
 	{ "beside", test_beside, 60 },
 	{ "asleep", test_asleep, 90 },
+	{ "cpu_goes", test_cpu_goes, 120 },
 };
 
 KTAP_MAIN(tests)

@@ -11,7 +11,10 @@
  * bandwidths may become negative, of which it warns, too.)
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+#include "probe.h"
 #include "vmtest.h"
 
 static const char *online_file(int cpu)
@@ -46,4 +49,22 @@ int cpu_set_online(int cpu, bool on)
 		stopped = cpu;
 	}
 	return write_file(online_file(cpu), "%d", on);
+}
+
+char *called_on_dead_cpu(int cpu)
+{
+	struct text_sym *syms;
+	char *name = NULL;
+	size_t nr, i;
+
+	if (!cpu_can_go(cpu))
+		ktap_skip("CPU %d cannot go", cpu);
+	syms = text_symbols(&nr);
+	for (i = 0; i < nr && !name; i++)
+		if (!strncmp(syms[i].name, "load_new_mm_cr3", 15))
+			name = strdup(syms[i].name);
+	free(syms);
+	if (!name)
+		ktap_skip("load_new_mm_cr3() is part of another function");
+	return name;
 }

@@ -142,6 +142,12 @@ void pin_to_cpu(int cpu);
 bool cpu_can_go(int cpu);
 /* @cpu comes or goes; one that is there, or is not, stays so. 0 or a negative errno. */
 int cpu_set_online(int cpu, bool on);
+/*
+ * A function that the idle task calls on @cpu when that goes, behind telling RCU that it is dead.
+ * It does if the last task there was a user's. To be freed. Skips the test where @cpu cannot go,
+ * and where the function has become part of another one.
+ */
+char *called_on_dead_cpu(int cpu);
 
 /*
  * A thread on each CPU that does @what over and over, with a file of its own to the test module
