@@ -36,6 +36,25 @@ uint64_t *functions_take(int *nr, int wanted, uint64_t *state)
 	return addr;
 }
 
+int functions_leave_sleepers(uint64_t *addr, int *nr)
+{
+	uint64_t sched = ksym_addr("__sched_text_start"), end = ksym_addr("__sched_text_end");
+	char *stacks, name[TRAMP_SYM_LEN + 2];
+	int status, i, all = *nr;
+
+	stacks = run_command(&status, "cat /proc/[0-9]*/task/[0-9]*/stack");
+	REQUIRE(sched && end && strstr(stacks, "+0x"), "where do tasks sleep?");
+	for (i = *nr = 0; i < all; i++) {
+		name[0] = ' ';
+		ksym_name(addr[i], name + 1, sizeof(name) - 2);
+		strcpy(name + strcspn(name, "+"), "+");
+		if ((addr[i] < sched || addr[i] >= end) && !strstr(stacks, name))
+			addr[(*nr)++] = addr[i];
+	}
+	free(stacks);
+	return all - *nr;
+}
+
 uint64_t behind_entry(int dev, uint64_t func)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };

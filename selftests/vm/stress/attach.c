@@ -80,38 +80,18 @@ static void draw_insns(uint64_t *r)
 		actor_insns[i] = samples[(uint64_t)i * nr / ACTOR_PLACES].addr;
 }
 
-/*
- * An exit image stays as long as somebody is inside of its function. So there are none where tasks
- * may sleep for good: in the scheduler, and in what tasks that sleep now have on their stacks. With
- * one at schedule() an image stayed for more than ten minutes.
- */
-static void leave_out_sleepers(void)
-{
-	uint64_t sched = ksym_addr("__sched_text_start"), end = ksym_addr("__sched_text_end");
-	int status, i, all = nr_actor_funcs;
-	char *stacks = run_command(&status, "cat /proc/[0-9]*/task/[0-9]*/stack"), name[128];
-
-	REQUIRE(sched && end && strstr(stacks, "+0x"), "where do tasks sleep?");
-	for (i = nr_actor_funcs = 0; i < all; i++) {
-		name[0] = ' ';
-		ksym_name(actor_funcs[i], name + 1, sizeof(name) - 2);
-		strcpy(name + strcspn(name, "+"), "+");
-		if ((actor_funcs[i] < sched || actor_funcs[i] >= end) && !strstr(stacks, name))
-			actor_funcs[nr_actor_funcs++] = actor_funcs[i];
-	}
-	ktap_note("%d functions, and %d in which tasks sleep", nr_actor_funcs, all - nr_actor_funcs);
-	free(stacks);
-}
-
 void actors_setup(uint64_t *r)
 {
+	int left_out;
+
 	probe_setup();
 	record = record__open_and_load();
 	REQUIRE(record, "record.bpf.o: %s", strerror(errno));
 	actor_progs = many_open(stress);
 	REQUIRE(actor_progs && !stress__load(actor_progs), "stress.bpf.o: %s", strerror(errno));
 	actor_funcs = functions_take(&nr_actor_funcs, ACTOR_PLACES, r);
-	leave_out_sleepers();
+	left_out = functions_leave_sleepers(actor_funcs, &nr_actor_funcs);
+	ktap_note("%d functions, and %d in which tasks sleep", nr_actor_funcs, left_out);
 	draw_insns(r);
 }
 
