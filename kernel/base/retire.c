@@ -41,6 +41,18 @@
  * One worker does it for everything that waits, so that detaching thousands of attachments
  * costs a handful of grace periods.
  *
+ * How long the list becomes. Nothing limits what is added, so freeing has to keep up with
+ * attaching. Where many attach, tramp_mutex may take a good part of a second to get. So the worker
+ * takes it a few times for a batch, not for each thing in it. The rest undoes what was done to make
+ * the thing, and takes the same locks as often: pack_mutex and text_mutex to write an image, and to
+ * wipe it. Things are made one at a time, with tramp_mutex held, and making one takes more than
+ * that: text at the site, a link, a file. So a batch is freed sooner than it was made. The next
+ * one is what came meanwhile and in a grace period, and batches shrink to what comes in one or two
+ * of these.
+ *
+ * A module whose functions were traced goes when nobody is inside any more. It does not wait for
+ * its images' turn among thousands: let_go() is called for all of a batch first.
+ *
  * The module itself: links hold a reference to it, so exit runs when no link is left. Exit
  * waits for the list to become empty, which takes a few grace periods. It must not have to
  * wait for a task that sleeps in an image, which may never come. So an image with a counter
@@ -112,15 +124,24 @@ void tramp_grace_period(void)
 	synchronize_rcu_tasks();
 }
 
+/* Nobody can be in any of them: see the head comment. */
 static void free_all(struct list_head *list)
 {
 	struct tramp_retire *r, *tmp;
 	u32 n = 0;
 
+	mutex_lock(&tramp_mutex);
+	list_for_each_entry(r, list, node) {
+		if (r->ops->let_go)
+			r->ops->let_go(r);
+	}
+	mutex_unlock(&tramp_mutex);
 	list_for_each_entry_safe(r, tmp, list, node) {
 		list_del(&r->node);
 		r->ops->free(r);
 		n++;
+		/* Grace periods of others are not to wait for all of the batch. */
+		cond_resched_tasks_rcu_qs();
 	}
 	spin_lock(&tramp_retire_lock);
 	WRITE_ONCE(waiting, waiting - n);
@@ -152,15 +173,19 @@ static void retire_work(struct work_struct *work)
 			if (r->ops->drained)
 				list_move_tail(&r->node, &draining);
 		}
+		mutex_lock(&tramp_mutex);
 		list_for_each_entry(r, &draining, node) {
 			if (r->ops->before)
 				r->ops->before(r);
 		}
+		mutex_unlock(&tramp_mutex);
 		tramp_grace_period();
+		mutex_lock(&tramp_mutex);
 		list_for_each_entry(r, &draining, node) {
 			if (r->ops->after)
 				r->ops->after(r);
 		}
+		mutex_unlock(&tramp_mutex);
 		free_all(&batch);
 		poll_delay = DRAIN_POLL_MIN;
 	}

@@ -15,21 +15,25 @@ struct tramp_retire;
 /**
  * struct tramp_retire_ops - how a kind of thing is retired
  * @before: called before each grace period that passes while it is on the list;
- *	may be NULL. May sleep.
+ *	may be NULL. tramp_mutex held.
  * @after: called after each of them, so at first when no task can enter any
- *	more; may be NULL. May sleep.
+ *	more; may be NULL. tramp_mutex held.
  * @drained: whether no task is inside; NULL: nobody sleeps in it, so the first
- *	grace period has already waited for everybody
- * @free: the end of it. May sleep.
+ *	grace period has already waited for everybody. Without tramp_mutex.
+ * @let_go: nobody can be inside any more: leave what tramp_mutex guards, and drop references that
+ *	others wait for, above all those to modules. Called for all of a batch before @free is
+ *	for the first; may be NULL. tramp_mutex held.
+ * @free: the end of it. May sleep; without tramp_mutex, and must not take it.
  * @holds_module: with @drained, where others can be inside: this module stays loaded until nobody
  *	is, so that rmmod is refused instead of having to wait
  *
- * All are called by the retire worker, without tramp_mutex.
+ * All are called by the retire worker. It has tramp_mutex once for all that it calls with it.
  */
 struct tramp_retire_ops {
 	void (*before)(struct tramp_retire *r);
 	void (*after)(struct tramp_retire *r);
 	bool (*drained)(struct tramp_retire *r);
+	void (*let_go)(struct tramp_retire *r);
 	void (*free)(struct tramp_retire *r);
 	bool holds_module;
 };

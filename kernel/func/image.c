@@ -205,12 +205,10 @@ static void image_before(struct tramp_retire *r)
 	struct tramp_func_inside *in = to_retired(r)->inside;
 	u32 i;
 
-	mutex_lock(&tramp_mutex);
 	for (i = 0; i < in->nr_exits; i++) {
 		if (in->exit_state[i] == TRAMP_EXIT_LEFT_OUT)
 			in->exit_state[i] = TRAMP_EXIT_AGED;
 	}
-	mutex_unlock(&tramp_mutex);
 }
 
 /*
@@ -226,14 +224,12 @@ static void image_after(struct tramp_retire *r)
 	struct tramp_set *set = image->image.set;
 	u32 i, exits = first_exit(image);
 
-	mutex_lock(&tramp_mutex);
 	for (i = 0; i < set->nr && !has_guarded(set); i++) {
 		if (i >= exits && image->inside->exit_state[i - exits] != TRAMP_EXIT_AGED)
 			continue;
 		tramp_slot_put(set->slots[i]);
 		set->slots[i] = NULL;
 	}
-	mutex_unlock(&tramp_mutex);
 }
 
 static bool image_drained(struct tramp_retire *r)
@@ -248,25 +244,30 @@ static bool image_drained(struct tramp_retire *r)
 	return sum == tramp_died_nr(&in->died);
 }
 
-static void image_free(struct tramp_retire *r)
+/* Nobody executes in the function's module by way of the image any more. */
+static void image_let_go(struct tramp_retire *r)
 {
 	struct tramp_func_image *image = to_retired(r);
-	struct tramp_target *target = image->target;
-	struct tramp_image_user *gone = image->gone;
 
-	if (image->inside) {
-		mutex_lock(&tramp_mutex);
+	if (image->inside)
 		hlist_del_init(&image->inside->older);
-		mutex_unlock(&tramp_mutex);
-	}
-	tramp_image_retired(&image->image);
-	if (target)
-		tramp_target_put(target);
-	if (gone)
-		gone->gone(gone);
+	if (image->target)
+		tramp_target_put(image->target);
+	if (image->gone)
+		image->gone->gone(image->gone);
+	module_put(image->module);
+	image->target = NULL;
+	image->gone = NULL;
+	image->module = NULL;
+}
+
+static void image_free(struct tramp_retire *r)
+{
+	tramp_image_retired(&to_retired(r)->image);
 }
 
 static const struct tramp_retire_ops plain_ops = {
+	.let_go = image_let_go,
 	.free = image_free,
 };
 
@@ -274,6 +275,7 @@ static const struct tramp_retire_ops inflight_ops = {
 	.before = image_before,
 	.after = image_after,
 	.drained = image_drained,
+	.let_go = image_let_go,
 	.free = image_free,
 	.holds_module = true,
 };
@@ -283,6 +285,7 @@ static const struct tramp_retire_ops selftest_ops = {
 	.before = image_before,
 	.after = image_after,
 	.drained = image_drained,
+	.let_go = image_let_go,
 	.free = image_free,
 };
 

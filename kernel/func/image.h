@@ -53,8 +53,8 @@ struct tramp_func_inside {
 
 /**
  * struct tramp_image_user - embedded in what an image of many functions was made for
- * @gone: called once nobody can be in the image any more, nor in what it has called. May
- *	sleep; without tramp_mutex
+ * @gone: called once nobody can be in the image any more, nor in what it has called.
+ *	tramp_mutex held. May sleep
  */
 struct tramp_image_user {
 	void (*gone)(struct tramp_image_user *user);

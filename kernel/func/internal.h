@@ -29,9 +29,6 @@ struct tramp_target *tramp_target_get(const struct tramp_func *func, struct tram
 int tramp_target_set_func(struct tramp_target *target, const struct tramp_func *func,
 			  struct tramp_refusal *why);
 
-/* Drop a reference. */
-void tramp_target_put_locked(struct tramp_target *target);
-
 /* Another name of the function has programs, and no site yet: it is one of those that come. */
 bool tramp_target_alias_comes(const struct tramp_target *target);
 

@@ -354,7 +354,7 @@ void tramp_target_detach_many(struct tramp_member **members, u32 nr)
 	}
 	tramp_func_skips_end();
 	for (i = 0; i < n; i++)
-		tramp_target_put_locked(leaving[i].target);
+		tramp_target_put(leaving[i].target);
 }
 
 /* Each group takes updates of ftrace: of small ones only some may go before others have a turn. */

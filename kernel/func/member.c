@@ -122,7 +122,7 @@ static void take_out_gate_member(struct tramp_target *target, struct tramp_gate 
 	take_out(target, member);
 	target->gate_member = NULL;
 	gate->ops->leave(gate, member);
-	tramp_target_put_locked(target);
+	tramp_target_put(target);
 }
 
 /* A member is in the list, and will run. */
@@ -228,7 +228,7 @@ int tramp_target_enlist(struct tramp_member *member, const struct tramp_attach *
 	}
 	err = join(target, member, &func, req->flags, later, why);
 	if (err)
-		tramp_target_put_locked(target);
+		tramp_target_put(target);
 put_func:
 	/* The target holds the module itself by now. */
 	tramp_func_put(&func);
@@ -245,7 +245,7 @@ void tramp_target_strike(struct tramp_member *member)
 	}
 	take_out(target, member);
 	member->point = NULL;
-	tramp_target_put_locked(target);
+	tramp_target_put(target);
 }
 
 int tramp_target_attach(struct tramp_member *member, const struct tramp_attach *req,
@@ -282,7 +282,7 @@ static int attach_kprobe(struct tramp_target *target, struct tramp_member *membe
 	else if (!err)
 		err = add_member(target, member, func, TRAMP_MODE_DIRECT, why);
 	if (err)
-		tramp_target_put_locked(target);
+		tramp_target_put(target);
 	return err;
 }
 
@@ -374,7 +374,7 @@ void tramp_target_detach(struct tramp_member *member)
 		 */
 		tramp_target_silence(target, slot);
 	}
-	tramp_target_put_locked(target);
+	tramp_target_put(target);
 }
 
 int tramp_target_check_prog(unsigned long addr, const struct bpf_prog *prog, u32 kind,

@@ -89,7 +89,7 @@ u32 tramp_target_probes(void)
 	return n;
 }
 
-void tramp_target_put_locked(struct tramp_target *target)
+void tramp_target_put(struct tramp_target *target)
 {
 	lockdep_assert_held(&tramp_mutex);
 	if (--target->refs)
@@ -97,13 +97,6 @@ void tramp_target_put_locked(struct tramp_target *target)
 	hash_del(&target->hash);
 	kfree(target->name);
 	kmem_cache_free(cache, target);
-}
-
-void tramp_target_put(struct tramp_target *target)
-{
-	mutex_lock(&tramp_mutex);
-	tramp_target_put_locked(target);
-	mutex_unlock(&tramp_mutex);
 }
 
 int tramp_target_set_func(struct tramp_target *target, const struct tramp_func *func,

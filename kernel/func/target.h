@@ -82,7 +82,7 @@ static inline bool tramp_target_is_gone(const struct tramp_target *target)
 	return hlist_unhashed(&target->hash);
 }
 
-/* Takes tramp_mutex itself: not for callers that hold it. May sleep. */
+/* The last reference frees it. tramp_mutex held. */
 void tramp_target_put(struct tramp_target *target);
 
 /* The target that a member is at; NULL once detached. */

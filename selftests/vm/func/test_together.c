@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Programs in images of functions that go together although they came one by one, and kprobe
- * programs at entries and returns that come together (kernel/ftrace/group.c, func/many.c).
+ * programs at entries and returns that come together (kernel/ftrace/group.c, func/many.c). Their
+ * images retire together (base/retire.c).
  *
  * How often all CPUs were made to see new text is counted by a kernel kprobe at
  * on_each_cpu_cond_mask(), for this process.
@@ -237,12 +238,18 @@ static void must_attach(void)
 		tramp_reason_name(cmd.refusal.reason), cmd.refusal.detail);
 }
 
-static void must_detach(void)
+static void detach_batch(void)
 {
 	struct tramp_detach_batch d = { .size = sizeof(d), .count = NR, .fds = (uintptr_t)fds };
-	uint32_t i;
 
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &d), "detach: %s", strerror(errno));
+}
+
+static void must_detach(void)
+{
+	uint32_t i;
+
+	detach_batch();
 	for (i = 0; i < NR; i++)
 		close(fds[i]);
 }
@@ -426,6 +433,43 @@ static void test_returns_refused(void)
 	expect_refused(TRAMP_ATTACH_F_RETURN);
 }
 
+/* -------------------------------------------------------------------- retiring -- */
+
+/*
+ * Their images hold the module of the functions until nobody is in them. While thousands attach
+ * tramp_mutex is hard to get: the retire list takes it for all images together, not for each.
+ */
+static void test_retire(void)
+{
+	struct attachment watch;
+	uint64_t mutex, n;
+	const char *lock;
+	int held, i;
+
+	setup(TRAMP_ATTACH_F_RETURN);
+	mutex = ksym_addr("tramp_mutex");
+	/* With lockdep it has another name. */
+	lock = ksym_addr("mutex_lock_nested") ? "mutex_lock_nested" : "mutex_lock";
+	REQUIRE(mutex && ksym_addr(lock), "no tramp_mutex, or no %s()", lock);
+	held = module_references("trampoline_test");
+	must_attach();
+	CHECK_EQ(module_references("trampoline_test"), held + 2 * NR, "references to the module");
+	probe_skel->bss->only_arg = mutex;
+	watch = attach_insn(KERNEL, bpf_program__fd(probe_skel->progs.count_arg), ksym_addr(lock),
+			    0, NR);
+	detach_batch();
+	for (i = 0; i < 3000 && module_references("trampoline_test") > held; i++)
+		usleep(10000);
+	n = probe_skel->bss->counted[NR];
+	ktap_note("tramp_mutex was taken %lu times to detach %d and to retire their images", n, NR);
+	CHECK(i < 3000, "the module is held for 30 s");
+	CHECK(n && n < NR / 2, "%lu times", n);
+	detach(&watch);
+	for (i = 0; i < NR; i++)
+		close(fds[i]);
+	check_nothing_left();
+}
+
 static const struct ktap_test tests[] = {
 	{ "one_by_one", test_one_by_one, 240 },
 	{ "closed", test_closed, 150 },
@@ -437,6 +481,7 @@ static const struct ktap_test tests[] = {
 	{ "mixed", test_mixed, 60 },
 	{ "entries_refused", test_entries_refused, 60 },
 	{ "returns_refused", test_returns_refused, 100 },
+	{ "retire", test_retire, 100 },
 };
 
 KTAP_MAIN(tests)

@@ -12,6 +12,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* 0: hits by any process. */
 int only_pid;
+/* Of count_arg. */
+__u64 only_arg;
 
 /* While it is not 0, count does not. */
 int count_shut;
@@ -90,6 +92,15 @@ SEC("kprobe")
 int count_pid(struct pt_regs *ctx)
 {
 	if (wanted())
+		count_at(bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+/* Counts, if the function's first argument is that one. */
+SEC("kprobe")
+int count_arg(struct pt_regs *ctx)
+{
+	if (ctx->di == only_arg)
 		count_at(bpf_get_attach_cookie(ctx));
 	return 0;
 }
