@@ -19,7 +19,7 @@
 #define TARGET		"trampoline_target"
 #define CALL		"/sys/module/" TARGET "/parameters/call"
 #define CALLS		20
-#define GO_TRIES	15000	/* of 20 ms: five minutes */
+#define GO_TRIES	(3000 * time_scale())	/* of 20 ms: a minute */
 #define FUNCS		3
 /* At an entry, behind its first instructions and at the return, of each function. */
 #define PLACES		(FUNCS * 3)
@@ -94,11 +94,7 @@ void modules_step(uint64_t *r)
 		detach(&at[i]);
 		my_counts->detached++;
 	}
-	/*
-	 * An image that waits to be freed holds the module of its function for a while. Those of
-	 * the other actors' probes are freed with it, thousands at a time. Half a minute is usual
-	 * where the machine has a CPU of the host. With less than one a minute was too short, once.
-	 */
+	/* An image holds the module of its function for some grace periods, never for longer. */
 	for (i = 0; !gone && i < GO_TRIES; i++) {
 		usleep(20000);
 		gone = try_go();
