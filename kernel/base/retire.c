@@ -31,27 +31,26 @@
  * task has died never come down (prog/died.c). Their number is read after the sum, so the sum
  * has each of them. When the two are equal, a call can only be in the image's tail, behind the
  * instruction that counts down. Nobody sleeps there: a second grace period of the same kind
- * covers it.
+ * covers it, which may be the first one of others.
  *
  * A task that sleeps for an hour in a traced function keeps one image for an hour, and the
  * programs that stay attached. A jump leaves out those that do not. They are released after
  * the first grace period that begins after the jump was written (before() and after(),
  * func/image.c).
  *
- * One worker does it for everything that waits, so that detaching thousands of attachments
- * costs a handful of grace periods.
+ * One worker waits for everything, so that detaching thousands of attachments costs a handful of
+ * grace periods. Another frees what the first is done with: the next grace period does not wait for
+ * that. After each grace period let_go() is called for all that it was for, before any of it is
+ * freed. So a module whose functions were traced goes when nobody is inside any more. It does not
+ * wait for the turn of its images among thousands.
  *
- * How long the list becomes. Nothing limits what is added, so freeing has to keep up with
+ * How long the lists become. Nothing limits what is added, so freeing has to keep up with
  * attaching. Where many attach, tramp_mutex may take a good part of a second to get. So the worker
- * takes it a few times for a batch, not for each thing in it. The rest undoes what was done to make
- * the thing, and takes the same locks as often: pack_mutex and text_mutex to write an image, and to
- * wipe it. Things are made one at a time, with tramp_mutex held, and making one takes more than
- * that: text at the site, a link, a file. So a batch is freed sooner than it was made. The next
- * one is what came meanwhile and in a grace period, and batches shrink to what comes in one or two
- * of these.
- *
- * A module whose functions were traced goes when nobody is inside any more. It does not wait for
- * its images' turn among thousands: let_go() is called for all of a batch first.
+ * takes it a few times for a batch, not for each thing in it, and freeing does not take it at all.
+ * To free an image takes pack_mutex and text_mutex once, to wipe it. To make it took both at least
+ * as often, to write it. It was made with tramp_mutex held, so one at a time, and mostly with more
+ * to do for each, as a link and a file. So things are freed sooner than others are made, and the
+ * lists have what was detached in the last two or three grace periods.
  *
  * The module itself: links hold a reference to it, so exit runs when no link is left. Exit
  * waits for the list to become empty, which takes a few grace periods. It must not have to
@@ -67,6 +66,7 @@
 #include <linux/wait.h>
 #include "retire.h"
 #include "tramp.h"
+#include "turn.h"
 
 /* How long the first of a batch waits for others. */
 #define BATCH_DELAY	(HZ / 20 ?: 1)
@@ -75,9 +75,10 @@
 #define DRAIN_POLL_MIN	(HZ / 50 ?: 1)
 #define DRAIN_POLL_MAX	HZ
 
-static DEFINE_SPINLOCK(tramp_retire_lock);	/* for pending and waiting */
+static DEFINE_SPINLOCK(tramp_retire_lock);	/* for pending, unused and waiting */
 static LIST_HEAD(pending);			/* no grace period yet */
-static LIST_HEAD(draining);			/* the worker's: first one passed */
+static LIST_HEAD(draining);			/* the worker's: somebody may be inside */
+static LIST_HEAD(unused);			/* nobody is, nor can be: to be freed */
 static atomic64_t grace_periods = ATOMIC64_INIT(0);
 static u32 waiting;				/* on any list */
 static DECLARE_WAIT_QUEUE_HEAD(all_retired);
@@ -87,6 +88,8 @@ static unsigned long poll_delay;
 
 static void retire_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(worker, retire_work);
+static void free_unused(struct work_struct *work);
+static DECLARE_WORK(freeing, free_unused);
 
 void tramp_retire_add(struct tramp_retire *r, const struct tramp_retire_ops *ops)
 {
@@ -124,23 +127,19 @@ void tramp_grace_period(void)
 	synchronize_rcu_tasks();
 }
 
-/* Nobody can be in any of them: see the head comment. */
-static void free_all(struct list_head *list)
+static void free_unused(struct work_struct *work)
 {
 	struct tramp_retire *r, *tmp;
+	LIST_HEAD(list);
 	u32 n = 0;
 
-	mutex_lock(&tramp_mutex);
-	list_for_each_entry(r, list, node) {
-		if (r->ops->let_go)
-			r->ops->let_go(r);
-	}
-	mutex_unlock(&tramp_mutex);
-	list_for_each_entry_safe(r, tmp, list, node) {
-		list_del(&r->node);
+	spin_lock(&tramp_retire_lock);
+	list_splice_init(&unused, &list);
+	spin_unlock(&tramp_retire_lock);
+	list_for_each_entry_safe(r, tmp, &list, node) {
 		r->ops->free(r);
 		n++;
-		/* Grace periods of others are not to wait for all of the batch. */
+		/* Nobody's grace period is to wait for all of them. */
 		cond_resched_tasks_rcu_qs();
 	}
 	spin_lock(&tramp_retire_lock);
@@ -157,54 +156,86 @@ static void release_module(struct tramp_retire *r)
 		module_put(THIS_MODULE);
 }
 
-static void retire_work(struct work_struct *work)
+/* Nobody is inside of these any more but in their tails: the grace period to come is their last. */
+static void take_drained(struct list_head *batch)
 {
-	LIST_HEAD(batch);
-	LIST_HEAD(done);
 	struct tramp_retire *r, *tmp;
-
-	spin_lock(&tramp_retire_lock);
-	list_splice_init(&pending, &batch);
-	spin_unlock(&tramp_retire_lock);
-
-	if (!list_empty(&batch)) {
-		/* Draining images too: programs may have been left out of them since. */
-		list_for_each_entry_safe(r, tmp, &batch, node) {
-			if (r->ops->drained)
-				list_move_tail(&r->node, &draining);
-		}
-		mutex_lock(&tramp_mutex);
-		list_for_each_entry(r, &draining, node) {
-			if (r->ops->before)
-				r->ops->before(r);
-		}
-		mutex_unlock(&tramp_mutex);
-		tramp_grace_period();
-		mutex_lock(&tramp_mutex);
-		list_for_each_entry(r, &draining, node) {
-			if (r->ops->after)
-				r->ops->after(r);
-		}
-		mutex_unlock(&tramp_mutex);
-		free_all(&batch);
-		poll_delay = DRAIN_POLL_MIN;
-	}
 
 	list_for_each_entry_safe(r, tmp, &draining, node) {
 		if (!r->ops->drained(r))
 			continue;
 		release_module(r);
-		list_move_tail(&r->node, &done);
+		list_move_tail(&r->node, batch);
 	}
-	if (!list_empty(&done)) {
-		tramp_grace_period();
-		free_all(&done);
-	}
+}
 
+/* Of those that tasks can sleep in it is the first. Return: there are any that nobody saw yet. */
+static bool take_pending(struct list_head *batch)
+{
+	struct tramp_retire *r, *tmp;
+	LIST_HEAD(list);
+
+	spin_lock(&tramp_retire_lock);
+	list_splice_init(&pending, &list);
+	spin_unlock(&tramp_retire_lock);
+	if (list_empty(&list))
+		return false;
+	list_for_each_entry_safe(r, tmp, &list, node)
+		list_move_tail(&r->node, r->ops->drained ? &draining : batch);
+	return true;
+}
+
+enum phase { BEFORE, AFTER, LET_GO };
+
+/* Others have their turns between: the list is the worker's. */
+static void call_all(struct list_head *list, enum phase phase)
+{
+	void (*func)(struct tramp_retire *r);
+	struct tramp_turn turn;
+	struct tramp_retire *r;
+	bool locked = false;
+
+	list_for_each_entry(r, list, node) {
+		func = phase == BEFORE ? r->ops->before :
+		       phase == AFTER  ? r->ops->after :
+					 r->ops->let_go;
+		if (!func)
+			continue;
+		if (!locked) {
+			mutex_lock(&tramp_mutex);
+			tramp_turn_begin(&turn);
+			locked = true;
+		}
+		func(r);
+		tramp_turn_pass(&turn);
+	}
+	if (locked)
+		mutex_unlock(&tramp_mutex);
+}
+
+static void retire_work(struct work_struct *work)
+{
+	LIST_HEAD(batch);
+	bool more;
+
+	take_drained(&batch);
+	more = take_pending(&batch);
+	if (more || !list_empty(&batch)) {
+		/* Draining images too: programs may have been left out of them since. */
+		call_all(&draining, BEFORE);
+		tramp_grace_period();
+		call_all(&draining, AFTER);
+		call_all(&batch, LET_GO);
+		spin_lock(&tramp_retire_lock);
+		list_splice_tail(&batch, &unused);
+		spin_unlock(&tramp_retire_lock);
+		queue_work(wq, &freeing);
+		poll_delay = 0;
+	}
 	if (!list_empty(&draining)) {
-		/* No-op if somebody has queued it for right now. */
+		/* A no-op if somebody has queued it already, for a moment later at most. */
 		queue_delayed_work(wq, &worker, poll_delay);
-		poll_delay = min_t(unsigned long, poll_delay * 2, DRAIN_POLL_MAX);
+		poll_delay = clamp_t(unsigned long, poll_delay * 2, DRAIN_POLL_MIN, DRAIN_POLL_MAX);
 	}
 }
 

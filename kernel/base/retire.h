@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The retire list: what may still be executing or in use is freed by one worker, in batches,
- * after the grace periods that make it safe. See retire.c for the argument.
+ * The retire list: what may still be executing or in use is freed by a worker, in batches, after
+ * the grace periods that make it safe. See retire.c for the argument.
  */
 #ifndef TRAMP_RETIRE_H
 #define TRAMP_RETIRE_H
@@ -14,7 +14,7 @@ struct tramp_retire;
 
 /**
  * struct tramp_retire_ops - how a kind of thing is retired
- * @before: called before each grace period that passes while it is on the list;
+ * @before: called before each grace period that passes while somebody may be inside;
  *	may be NULL. tramp_mutex held.
  * @after: called after each of them, so at first when no task can enter any
  *	more; may be NULL. tramp_mutex held.
@@ -23,11 +23,12 @@ struct tramp_retire;
  * @let_go: nobody can be inside any more: leave what tramp_mutex guards, and drop references that
  *	others wait for, above all those to modules. Called for all of a batch before @free is
  *	for the first; may be NULL. tramp_mutex held.
- * @free: the end of it. May sleep; without tramp_mutex, and must not take it.
+ * @free: the end of it. May sleep; without tramp_mutex, and does not take it.
  * @holds_module: with @drained, where others can be inside: this module stays loaded until nobody
  *	is, so that rmmod is refused instead of having to wait
  *
- * All are called by the retire worker. It has tramp_mutex once for all that it calls with it.
+ * All but @free are called by the retire worker. It takes tramp_mutex once for all that it calls
+ * with it, and lets others have their turns (turn.h).
  */
 struct tramp_retire_ops {
 	void (*before)(struct tramp_retire *r);

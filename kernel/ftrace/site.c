@@ -183,6 +183,15 @@ void tramp_site_free(struct tramp_site *site)
 	kfree(site);	/* from whichever cache */
 }
 
+static void site_let_go(struct tramp_retire *r)
+{
+	struct tramp_site *site = container_of(r, struct tramp_site, retire);
+	struct tramp_set *set = rcu_dereference_protected(site->set, true);
+
+	if (set)
+		tramp_set_put_slots(set);
+}
+
 static void site_retired(struct tramp_retire *r)
 {
 	tramp_site_free(container_of(r, struct tramp_site, retire));
@@ -190,7 +199,7 @@ static void site_retired(struct tramp_retire *r)
 
 void tramp_site_retire(struct tramp_site *site)
 {
-	static const struct tramp_retire_ops ops = { .free = site_retired };
+	static const struct tramp_retire_ops ops = { .let_go = site_let_go, .free = site_retired };
 
 	tramp_retire_add(&site->retire, &ops);
 }

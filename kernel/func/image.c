@@ -244,13 +244,17 @@ static bool image_drained(struct tramp_retire *r)
 	return sum == tramp_died_nr(&in->died);
 }
 
-/* Nobody executes in the function's module by way of the image any more. */
+/*
+ * Nobody executes in the function's module by way of the image any more. Since 6.2 programs of
+ * tracing type hold that as well. The name goes before the target, whose next one may have it.
+ */
 static void image_let_go(struct tramp_retire *r)
 {
 	struct tramp_func_image *image = to_retired(r);
 
 	if (image->inside)
 		hlist_del_init(&image->inside->older);
+	tramp_image_let_go(&image->image);
 	if (image->target)
 		tramp_target_put(image->target);
 	if (image->gone)

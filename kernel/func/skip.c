@@ -13,7 +13,7 @@
  * they would in jumps written a moment later. The end comes before tramp_mutex is dropped. The
  * retire worker takes it before it looks at what has been left out (image_before()), so it never
  * sees a jump that is noted and not there. Nor is an image freed that has one: each image with
- * exit programs is taken from its target's list under tramp_mutex first (image_free()).
+ * exit programs is taken from its target's list under tramp_mutex first (image_let_go()).
  *
  * The kernel's notes are shared. Under text_mutex others may have left some for which they call
  * text_poke_finish() later (jump labels do). Ours writes those, too. Each is a complete change of

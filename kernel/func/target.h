@@ -33,8 +33,8 @@ enum tramp_list {
  *	a key from tramp_image_new_key()
  * @name: its name
  * @refs: members and images; the last one frees it
- * @index: of the newest image. It goes on counting while any image is left, so
- *	that no two names are alike.
+ * @index: of the newest image. It goes on counting while any image has its name, so
+ *	that no two are alike.
  * @leaving: many.c's, while programs leave
  * @nr: how many programs there are of each kind
  * @members: the programs in the order they run: by enum tramp_list, then the newest first,

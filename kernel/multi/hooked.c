@@ -25,8 +25,8 @@
  * - Calls that are inside return by way of the kernel's trampoline. Handlers find no set any
  *   more, or no rethook.
  * - Handlers and hooks that have read the set before run with preemption off, and may still look
- *   up a cookie. The set goes behind a grace period (prog/set.c), and so does this struct, which
- *   holds the functions' list: hook_released() comes later than the set's end.
+ *   up a cookie. The set goes behind a grace period (prog/set.c), and this struct, which holds the
+ *   functions' list, behind a later one: hook_released() comes when that of the images is over.
  */
 #include <linux/rethook.h>
 #include <linux/slab.h>

@@ -32,7 +32,7 @@ static atomic64_t image_bytes = ATOMIC64_INIT(0);
 void tramp_image_totals(u32 *images, u32 *retiring, u64 *bytes)
 {
 	*retiring = atomic_read(&nr_retiring);
-	/* One that has just been freed counts as retiring until its programs are released. */
+	/* One that has just been freed counts as retiring for a moment. */
 	*images = max_t(u32, atomic_read(&nr_images), *retiring);
 	*bytes = atomic64_read(&image_bytes);
 }
@@ -104,18 +104,27 @@ static int exec_publish(struct tramp_exec *exec, const u8 *buf, u64 key, u32 ind
 	ksym->end = exec->code + exec->size;
 	snprintf(ksym->name, TRAMP_IMAGE_NAME_LEN, "trampoline_%llu_%u", key, index);
 	KSYM(bpf_ksym_add)(ksym);
+	exec->named = true;
 	notify_perf(exec, false);
 	atomic_inc(&nr_images);
 	atomic64_add(exec->size, &image_bytes);
 	return 0;
 }
 
-/* Take the name back and free the memory; readers of kallsyms may still look at the name. */
+/* Readers of kallsyms may still look at the name. */
+static void exec_unname(struct tramp_exec *exec)
+{
+	if (!exec->named)
+		return;
+	exec->named = false;
+	KSYM(bpf_ksym_del)(exec->ksym);
+	notify_perf(exec, true);
+}
+
 static void exec_free(struct tramp_exec *exec)
 {
+	exec_unname(exec);
 	if (exec->ksym && exec->ksym->start) {
-		KSYM(bpf_ksym_del)(exec->ksym);
-		notify_perf(exec, true);
 		atomic_dec(&nr_images);
 		atomic64_sub(exec->size, &image_bytes);
 	}
@@ -256,10 +265,16 @@ void tramp_image_destroy(struct tramp_image *image)
 	call_rcu(&image->rcu, free_struct);
 }
 
+void tramp_image_let_go(struct tramp_image *image)
+{
+	exec_unname(&image->exec);
+	tramp_set_put_slots(image->set);
+}
+
 void tramp_image_retired(struct tramp_image *image)
 {
 	tramp_image_destroy(image);
-	/* When none is waiting any more their programs have been released, too. */
+	/* When none is waiting any more all have been freed. */
 	smp_mb__before_atomic();
 	atomic_dec(&nr_retiring);
 }

@@ -20,11 +20,13 @@ struct tramp_image;
  * @ksym: its name and range in kallsyms (image_name.h)
  * @code: address of its first instruction, 0 without memory
  * @size: bytes of code
+ * @named: kallsyms has the name
  */
 struct tramp_exec {
 	struct bpf_ksym *ksym;
 	unsigned long code;
 	u32 size;
+	bool named;
 };
 
 /**
@@ -140,6 +142,12 @@ void tramp_image_destroy(struct tramp_image *image);
  * Context: tramp_mutex held.
  */
 void tramp_image_retire(struct tramp_image *image, const struct tramp_retire_ops *ops);
+
+/*
+ * Nobody can be inside of one that was retired: take back the name, which another may have then,
+ * and drop the programs. tramp_mutex held.
+ */
+void tramp_image_let_go(struct tramp_image *image);
 
 /* The end of one that was retired. May sleep. */
 void tramp_image_retired(struct tramp_image *image);

@@ -55,12 +55,21 @@ u32 tramp_set_regs(const struct tramp_set *set, u32 first, u32 nr)
 	return regs;
 }
 
+void tramp_set_put_slots(struct tramp_set *set)
+{
+	u32 i;
+
+	for (i = 0; i < set->nr; i++) {
+		tramp_slot_put(set->slots[i]);
+		set->slots[i] = NULL;
+	}
+}
+
 void tramp_set_free(struct tramp_set *set)
 {
 	if (!set)
 		return;
-	while (set->nr)
-		tramp_slot_put(set->slots[--set->nr]);
+	tramp_set_put_slots(set);
 	kfree((void *)set - head_size(set->retires));
 }
 
@@ -75,6 +84,11 @@ bool tramp_set_has(const struct tramp_set *set, const struct tramp_slot *slot)
 	return false;
 }
 
+static void set_let_go(struct tramp_retire *r)
+{
+	tramp_set_put_slots((struct tramp_set *)(r + 1));
+}
+
 static void set_retired(struct tramp_retire *r)
 {
 	tramp_set_free((struct tramp_set *)(r + 1));
@@ -82,7 +96,7 @@ static void set_retired(struct tramp_retire *r)
 
 static void replace(struct tramp_set __rcu **where, struct tramp_set *set)
 {
-	static const struct tramp_retire_ops ops = { .free = set_retired };
+	static const struct tramp_retire_ops ops = { .let_go = set_let_go, .free = set_retired };
 	struct tramp_set *old;
 
 	old = rcu_replace_pointer(*where, set, lockdep_is_held(&tramp_mutex));

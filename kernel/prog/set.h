@@ -64,6 +64,8 @@ struct tramp_set *tramp_set_collect(const struct list_head *members);
 u32 tramp_set_regs(const struct tramp_set *set, u32 first, u32 nr);
 /* Nobody can have it any more. May sleep; @set may be NULL. */
 void tramp_set_free(struct tramp_set *set);
+/* Put its references now; the set is freed later. */
+void tramp_set_put_slots(struct tramp_set *set);
 bool tramp_set_has(const struct tramp_set *set, const struct tramp_slot *slot);
 
 /**

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The retire worker, see retire.h. Its steps are those of retire_work() in
- * kernel/base/retire.c; where that sleeps for a grace period, this returns and is called again.
+ * kernel/base/retire.c; where that sleeps for a grace period, this returns and is called again. It
+ * frees at once what that leaves to another worker.
  */
 #include "retire.h"
 
 #include "plant.h"
 #include "runner.h"
 
-static struct retire *pending, *batch, *draining, *done;
+static struct retire *pending, *batch, *draining;
 static struct grace grace;
-static enum { IDLE, FIRST, SECOND } state;
+static bool waiting;
 
 u64 retire_graces, retire_freed;
 u32 retire_waiting;
@@ -21,12 +22,6 @@ void retire_add(struct retire *r, const struct retire_ops *ops)
 	r->ops = ops;
 	r->next = pending;
 	pending = r;
-}
-
-static void begin_grace(void)
-{
-	retire_graces++;
-	grace_begin(&grace);
 }
 
 static bool over(void)
@@ -68,59 +63,53 @@ static bool drains(struct retire *r)
 	return r->ops->drained;
 }
 
+static bool all(struct retire *r)
+{
+	(void)r;
+	return true;
+}
+
 static bool has_drained(struct retire *r)
 {
 	return plant_is(PLANT_UNDRAINED) || r->ops->drained(r);
+}
+
+/* Calls are in the tails of these at most: the grace period to come is their last. */
+static void take_drained(void)
+{
+	move(&draining, &batch, has_drained);
+	if (plant_is(PLANT_TAIL))
+		free_all(&batch);
 }
 
 static void begin(void)
 {
 	struct retire *r;
 
-	batch = pending;
-	pending = NULL;
-	move(&batch, &draining, drains);
+	take_drained();
+	if (!pending && !batch)
+		return;
+	/* Of those that a task can sleep in it is the first. */
+	move(&pending, &draining, drains);
+	move(&pending, &batch, all);
 	for (r = draining; r; r = r->next)
 		r->ops->before(r);
-	begin_grace();
-	state = FIRST;
-}
-
-static void look_for_drained(void)
-{
-	move(&draining, &done, has_drained);
-	state = IDLE;
-	if (!done)
-		return;
-	begin_grace();
-	state = SECOND;
+	retire_graces++;
+	grace_begin(&grace);
+	waiting = true;
 }
 
 void retire_poll(void)
 {
 	struct retire *r;
 
-	switch (state) {
-	case IDLE:
-		if (pending)
-			begin();
-		else if (draining)
-			look_for_drained();
-		break;
-	case FIRST:
-		if (!over())
-			break;
+	if (!waiting) {
+		begin();
+	} else if (over()) {
 		for (r = draining; r; r = r->next)
 			r->ops->after(r);
 		free_all(&batch);
-		look_for_drained();
-		break;
-	case SECOND:
-		if (!over() && !plant_is(PLANT_TAIL))
-			break;
-		free_all(&done);
-		state = IDLE;
-		break;
+		waiting = false;
 	}
 }
 
@@ -128,10 +117,10 @@ void retire_end(void)
 {
 	u32 tries;
 
-	for (tries = 0; pending || batch || draining || done; tries++) {
+	for (tries = 0; pending || batch || draining; tries++) {
 		if (tries > 100)
 			native_die("images are in use although nobody is there");
 		retire_poll();
 	}
-	state = IDLE;
+	waiting = false;
 }

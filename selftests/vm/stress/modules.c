@@ -94,7 +94,7 @@ void modules_step(uint64_t *r)
 		detach(&at[i]);
 		my_counts->detached++;
 	}
-	/* An image holds the module of its function for some grace periods, never for longer. */
+	/* An image holds the module of its function for two or three grace periods. */
 	for (i = 0; !gone && i < GO_TRIES; i++) {
 		usleep(20000);
 		gone = try_go();
