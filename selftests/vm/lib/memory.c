@@ -209,6 +209,13 @@ static void note_callers(struct memory *before, const struct memory *after)
 	}
 }
 
+/* dup_task_struct() has it, or that is part of its caller, or that again of its own. */
+static bool is_stack(const char *line)
+{
+	return strstr(line, " dup_task_struct+") || strstr(line, " copy_process+") ||
+	       strstr(line, " kernel_clone+");
+}
+
 /* NAME ACTIVE ALL SIZE OBJECTS_IN_A_SLAB PAGES_IN_A_SLAB : ... : slabdata ACTIVE SLABS ... */
 static uint64_t kb_in_slabs(void)
 {
@@ -308,7 +315,7 @@ void memory_measure(struct memory *m)
 	while ((line = strsep(&rest, "\n"))) {
 		if (!*line)
 			continue;
-		if (strstr(line, " dup_task_struct")) {
+		if (is_stack(line)) {
 			m->stacks++;
 			continue;
 		}
