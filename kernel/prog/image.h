@@ -165,7 +165,7 @@ void tramp_image_retired(struct tramp_image *image);
  */
 void tramp_image_mute(struct tramp_image *image, struct tramp_slot *slot);
 
-/* Named images that exist, how many of them wait to be freed, their code; for INFO. */
+/* Images that exist, how many of them wait to be freed, their code; for INFO. */
 void tramp_image_totals(u32 *images, u32 *retiring, u64 *bytes);
 
 #endif /* TRAMP_IMAGE_H */
