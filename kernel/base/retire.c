@@ -47,10 +47,10 @@
  * How long the lists become. Nothing limits what is added, so freeing has to keep up with
  * attaching. Where many attach, tramp_mutex may take a good part of a second to get. So the worker
  * takes it a few times for a batch, not for each thing in it, and freeing does not take it at all.
- * To free an image takes pack_mutex and text_mutex once, to wipe it. To make it took both at least
- * as often, to write it. It was made with tramp_mutex held, so one at a time, and mostly with more
- * to do for each, as a link and a file. So things are freed sooner than others are made, and the
- * lists have what was detached in the last two or three grace periods.
+ * Freeing an image takes pack_mutex and text_mutex once each, to wipe it. Making it took each at
+ * least once, to write it. It was made with tramp_mutex held, so one at a time, and mostly with
+ * more to do for each, as a link and a file. So things are freed sooner than others are made, and
+ * the lists have what was detached in the last two or three grace periods.
  *
  * The module itself: links hold a reference to it, so exit runs when no link is left. Exit
  * waits for the list to become empty, which takes a few grace periods. It must not have to
@@ -156,7 +156,7 @@ static void release_module(struct tramp_retire *r)
 		module_put(THIS_MODULE);
 }
 
-/* Nobody is inside of these any more but in their tails: the grace period to come is their last. */
+/* Tasks are in the tails of these at most: the grace period to come is their last. */
 static void take_drained(struct list_head *batch)
 {
 	struct tramp_retire *r, *tmp;
@@ -169,7 +169,10 @@ static void take_drained(struct list_head *batch)
 	}
 }
 
-/* Of those that tasks can sleep in it is the first. Return: there are any that nobody saw yet. */
+/*
+ * For those that tasks can sleep in, the grace period to come is the first; for others it is the
+ * only one. Return: whether anything was pending.
+ */
 static bool take_pending(struct list_head *batch)
 {
 	struct tramp_retire *r, *tmp;
