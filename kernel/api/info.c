@@ -58,7 +58,8 @@ static int fill(struct tramp_info *info)
 		return 0;
 	if (len < info->missing_len)
 		return -EMSGSIZE;
-	names = kzalloc(info->missing_len, GFP_KERNEL);
+	/* Kept while the caller's memory is written, which user space can make wait. */
+	names = kzalloc(info->missing_len, GFP_KERNEL_ACCOUNT);
 	if (!names)
 		return -ENOMEM;
 	tramp_ksyms_missing(names, info->missing_len);

@@ -57,7 +57,8 @@ static int look(struct tramp_query *q, u32 len, bool show, u8 **code)
 	fill(q, &d, show);
 	if (!d.exec || !q->image || !show || len < d.exec->size)
 		return 0;
-	*code = kvmalloc(d.exec->size, GFP_KERNEL);
+	/* Kept while the caller's memory is written, which user space can make wait. */
+	*code = kvmalloc(d.exec->size, GFP_KERNEL_ACCOUNT);
 	if (!*code)
 		return -ENOMEM;
 	memcpy(*code, (void *)d.exec->code, d.exec->size);

@@ -142,13 +142,14 @@ static int explain_all(struct explained *e, bool one, struct tramp_refusal *why)
 	u32 nr;
 
 	starts = kvcalloc(BITS_TO_LONGS(sym->size), sizeof(long), GFP_KERNEL);
-	e->code = kvzalloc(sym->size, GFP_KERNEL);
+	/* Kept while the caller's memory is written, which user space can make wait. */
+	e->code = kvzalloc(sym->size, GFP_KERNEL_ACCOUNT);
 	if (!starts || !e->code)
 		goto out;
 	tramp_text_lock();
 	nr = decode_all(sym, e->code, starts);
 	tramp_text_unlock();
-	e->infos = kvcalloc(one ? 1 : nr, sizeof(*e->infos), GFP_KERNEL);
+	e->infos = kvcalloc(one ? 1 : nr, sizeof(*e->infos), GFP_KERNEL_ACCOUNT);
 	if (!e->infos)
 		goto out;
 	err = 0;

@@ -26,8 +26,9 @@ void stuck_page_make(struct stuck_page *s)
 	if (s->fd < 0)
 		ktap_skip("userfaultfd: %s", strerror(errno));
 	REQUIRE(!ioctl(s->fd, UFFDIO_API, &api), "UFFDIO_API: %s", strerror(errno));
-	s->page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	s->page = mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(s->page != MAP_FAILED, "mmap: %s", strerror(errno));
+	REQUIRE(!mprotect(s->page, PAGE, PROT_READ | PROT_WRITE), "mprotect: %s", strerror(errno));
 	reg.range.start = (uintptr_t)s->page;
 	reg.range.len = PAGE;
 	REQUIRE(!ioctl(s->fd, UFFDIO_REGISTER, &reg), "UFFDIO_REGISTER: %s", strerror(errno));

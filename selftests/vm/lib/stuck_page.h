@@ -11,7 +11,10 @@ struct stuck_page {
 	void *page;
 };
 
-/* Make one. Skips the test on a kernel without userfaultfd. */
+/*
+ * Make one, with one behind it that nobody may read or write. Skips the test on a kernel without
+ * userfaultfd.
+ */
 void stuck_page_make(struct stuck_page *s);
 /* Wait until somebody sleeps there. */
 void stuck_page_wait(const struct stuck_page *s);

@@ -66,6 +66,19 @@ static void cookies(union arg *a, void *page)
 	a->multi.cookies = (uintptr_t)page;
 }
 
+/*
+ * A label that is the kernel's last symbol in front of a gap of a MiB: the gap is read as its
+ * function.
+ */
+#define LONG	"__entry_text_end"
+
+static void code(union arg *a, void *page)
+{
+	strcpy(a->code.symbol, LONG);
+	a->code.code = (uintptr_t)page;
+	a->code.code_len = UINT32_MAX;
+}
+
 static uint64_t kernel_bytes(void)
 {
 	return control_group_number(GROUP, "memory.stat", "kernel ");
@@ -115,6 +128,7 @@ static void test_waiting(void)
 		{ "ATTACH_MULTI by address", TRAMP_IOC_ATTACH_MULTI, addresses, MANY * 16 },
 		{ "ATTACH_MULTI by name", TRAMP_IOC_ATTACH_MULTI, names, LEN + MANY * (8 + 16) },
 		{ "cookies of ATTACH_MULTI", TRAMP_IOC_ATTACH_MULTI, cookies, MANY * 16 },
+		{ "EXPLAIN_CODE", TRAMP_IOC_EXPLAIN_CODE, code, 1 << 20 },
 	};
 	struct state before;
 	size_t i;
