@@ -70,10 +70,6 @@ static struct hold *find_held(void)
 	return NULL;
 }
 
-/*
- * Keep the module for good. From then on rmmod is refused; one that had begun before, which
- * only release_work() may meet, does not end.
- */
 static void stay(void)
 {
 	lockdep_assert_held(&hold_mutex);
@@ -107,6 +103,13 @@ static int hold(struct tramp_refusal *why)
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	h->held = true;
 	return 0;
+}
+
+void tramp_ftrace_stay(void)
+{
+	mutex_lock(&hold_mutex);
+	stay();
+	mutex_unlock(&hold_mutex);
 }
 
 int tramp_ftrace_hold(struct tramp_refusal *why)
@@ -161,11 +164,8 @@ static bool let_go(void)
 
 static void release_work(struct work_struct *work)
 {
-	if (let_go())
-		return;
-	mutex_lock(&hold_mutex);
-	stay();
-	mutex_unlock(&hold_mutex);
+	if (!let_go())
+		tramp_ftrace_stay();
 }
 
 void tramp_stay_loaded(void)

@@ -21,6 +21,13 @@
 int tramp_ftrace_hold(struct tramp_refusal *why);
 void tramp_ftrace_release(void);
 
+/*
+ * ftrace has shut down, and something of ours stays registered with it: keep this module for good.
+ * rmmod is refused from then on. One that has begun before does not end: so call it while a link
+ * still holds the module, where that can be. May sleep; tramp_mutex may be held.
+ */
+void tramp_ftrace_stay(void);
+
 /* Module exit. Does not return if ftrace has shut down meanwhile. */
 void tramp_ftrace_on_exit(void);
 

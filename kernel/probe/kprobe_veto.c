@@ -29,6 +29,10 @@
  * taking an ops back while ftrace is off leaves a flag in ftrace's record of the function. When it
  * is on again, ftrace stumbles over that flag, and shuts down for good.
  *
+ * If ftrace has shut down, hook and short way stay for ever, and so does this module. It is kept
+ * when the last probe goes, whose link still holds it, so that rmmod says "in use". Where ftrace
+ * shuts down only later, rmmod may have begun: it does not end.
+ *
  * The hook also reports a kprobe that comes into a region which waits to become a jump, and whose
  * image goes past it. The optimiser then looks at once.
  */
@@ -118,6 +122,12 @@ static u32 users;
 static bool filtered;
 static bool stuck;			/* something of ours is registered for ever */
 
+static void stay(void)
+{
+	stuck = true;
+	tramp_ftrace_stay();
+}
+
 static int hook(struct tramp_refusal *why)
 {
 	unsigned long func = tramp_ksyms.arch_prepare_optimized_kprobe;
@@ -142,7 +152,7 @@ static int hook(struct tramp_refusal *why)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
 	/* Shut down in the middle of it: it may have put a call there, and leaves it. */
 	if (err == -ENODEV)
-		stuck = true;
+		stay();
 	if (err == -ENODEV || (err == -EBUSY && !tramp_ftrace_is_on()))
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	if (err)
@@ -155,11 +165,13 @@ static int hook(struct tramp_refusal *why)
 /* The short way first: it counts on the hook for ftrace not to be switched off. */
 static void give_back(void)
 {
+	bool off;
+
 	if (stuck)
 		return;
-	stuck = !tramp_probe_direct_off();
-	if (hooked && unregister_ftrace_function(&hook_ops))
-		stuck = true;
+	off = tramp_probe_direct_off();
+	if ((hooked && unregister_ftrace_function(&hook_ops)) || !off)
+		stay();
 	hooked = false;
 }
 
@@ -189,8 +201,11 @@ int tramp_probe_hook_get(struct tramp_refusal *why)
 void tramp_probe_hook_put(void)
 {
 	lockdep_assert_held(&tramp_mutex);
-	if (!--users)
-		mod_delayed_work(system_wq, &idle, IDLE_DELAY);
+	if (--users)
+		return;
+	if (hooked && !tramp_ftrace_is_on())
+		tramp_ftrace_stay();
+	mod_delayed_work(system_wq, &idle, IDLE_DELAY);
 }
 
 void tramp_probe_hook_exit(void)
@@ -199,15 +214,13 @@ void tramp_probe_hook_exit(void)
 	mutex_lock(&tramp_mutex);
 	give_back();
 	mutex_unlock(&tramp_mutex);
-	if (!stuck) {
-		ftrace_free_filter(&hook_ops);
-		return;
-	}
 	/*
 	 * ftrace has found something wrong with the kernel's text and will not touch it
 	 * again. It left calls into this module in place, so that must stay.
 	 */
-	tramp_stay_loaded();
+	if (stuck)
+		tramp_stay_loaded();
+	ftrace_free_filter(&hook_ops);
 }
 
 bool tramp_probe_note_branches(struct tramp_probe *probe, const struct tramp_place *place)
