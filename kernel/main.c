@@ -71,6 +71,7 @@ static void device_exit(void)
 	X(tramp_gate_init, tramp_gate_exit) \
 	X(tramp_probe_image_init, tramp_probe_image_exit) \
 	X(tramp_probe_cache_init, tramp_probe_cache_exit) \
+	X(NULL, tramp_probe_hook_free) \
 	X(tramp_link_cache_init, tramp_link_cache_exit) \
 	X(tramp_died_init, tramp_died_exit) \
 	X(tramp_retire_init, tramp_retire_exit) \

@@ -220,7 +220,17 @@ void tramp_probe_hook_exit(void)
 	 */
 	if (stuck)
 		tramp_stay_loaded();
-	ftrace_free_filter(&hook_ops);
+}
+
+/*
+ * ftrace lists an ops before it refuses it, for another one that changes the instruction pointer of
+ * the same function, and takes it off without a wait. A CPU in its list function, on account of any
+ * traced function, may still look at the filter.
+ */
+void tramp_probe_hook_free(void)
+{
+	if (filtered)
+		ftrace_free_filter(&hook_ops);
 }
 
 bool tramp_probe_note_branches(struct tramp_probe *probe, const struct tramp_place *place)

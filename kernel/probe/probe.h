@@ -111,6 +111,9 @@ int tramp_probe_link_info(const struct tramp_point_ops *ops, const struct tramp_
 int tramp_probe_cache_init(void);
 void tramp_probe_cache_exit(void);
 
+/* The hook's filter. Module exit, behind the last grace period. */
+void tramp_probe_hook_free(void);
+
 int tramp_probe_init(void);
 void tramp_probe_exit(void);
 
