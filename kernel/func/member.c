@@ -82,7 +82,7 @@ static void insert(struct tramp_target *target, struct tramp_member *member)
 	}
 	list_add_tail(&member->node, &next->node);
 	hold_module(target, list);
-	target->nr[list]++;
+	tramp_target_count_member(target, list, 1);
 }
 
 static void take_out(struct tramp_target *target, struct tramp_member *member)
@@ -90,7 +90,7 @@ static void take_out(struct tramp_target *target, struct tramp_member *member)
 	enum tramp_list list = list_of(member->kind);
 
 	list_del(&member->node);
-	target->nr[list]--;
+	tramp_target_count_member(target, list, -1);
 	release_module(target, list);
 }
 

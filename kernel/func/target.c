@@ -39,6 +39,8 @@
 #include "target.h"
 
 static DEFINE_HASHTABLE(targets, 10);
+static u32 nr_traced;		/* tramp_mutex: targets with a program of tracing type */
+static u32 nr_probed;		/* tramp_mutex: targets with a kprobe program */
 static struct kmem_cache *cache;
 
 enum tramp_mode tramp_target_mode(const struct tramp_target *target)
@@ -67,26 +69,24 @@ struct tramp_target *tramp_target_find(unsigned long addr, u64 key)
 
 u32 tramp_target_count(void)
 {
-	struct tramp_target *target;
-	u32 n = 0;
-	int bkt;
-
 	lockdep_assert_held(&tramp_mutex);
-	hash_for_each(targets, bkt, target, hash)
-		n += tramp_target_nr_tracing(target) != 0;
-	return n;
+	return nr_traced;
 }
 
 u32 tramp_target_probes(void)
 {
-	struct tramp_target *target;
-	u32 n = 0;
-	int bkt;
-
 	lockdep_assert_held(&tramp_mutex);
-	hash_for_each(targets, bkt, target, hash)
-		n += target->nr[TRAMP_LIST_KPROBE] != 0;
-	return n;
+	return nr_probed;
+}
+
+void tramp_target_count_member(struct tramp_target *target, enum tramp_list list, int by)
+{
+	lockdep_assert_held(&tramp_mutex);
+	nr_traced -= tramp_target_nr_tracing(target) != 0;
+	nr_probed -= target->nr[TRAMP_LIST_KPROBE] != 0;
+	target->nr[list] += by;
+	nr_traced += tramp_target_nr_tracing(target) != 0;
+	nr_probed += target->nr[TRAMP_LIST_KPROBE] != 0;
 }
 
 void tramp_target_put(struct tramp_target *target)

@@ -239,6 +239,9 @@ static inline u32 tramp_target_nr(const struct tramp_target *target)
 u32 tramp_target_count(void);
 u32 tramp_target_probes(void);
 
+/* One program more (@by: 1) or less (-1) in this list of the target. tramp_mutex held. */
+void tramp_target_count_member(struct tramp_target *target, enum tramp_list list, int by);
+
 /* The slab cache of targets. Module init and exit; see base/cache.h. */
 int tramp_target_init(void);
 void tramp_target_exit(void);

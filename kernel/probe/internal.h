@@ -81,6 +81,14 @@ int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refus
 /* Nothing of it is in the text any more: forget it. */
 void tramp_probe_remove(struct tramp_probe *probe);
 
+/* totals.c ------------------------------------------------------------------ */
+
+/* One program more (@by: 1) or less (-1) at a probe. tramp_mutex held. */
+void tramp_probe_count_member(struct tramp_probe *probe, int by);
+
+/* These bytes stand in the text from now on. The int3 handler reads it. tramp_mutex held. */
+void tramp_probe_set_text(struct tramp_probe *probe, enum tramp_probe_text text);
+
 /* batch.c ------------------------------------------------------------------- */
 
 /* For point.c's table; see struct tramp_point_ops. */

@@ -22,6 +22,7 @@
  *  - The form that a plan notes: the probe's "text", which the int3 handler and decoders read.
  */
 #include "image.h"
+#include "internal.h"
 #include "poke.h"
 #include "text/text.h"
 #include "x86/plan.h"
@@ -81,7 +82,7 @@ static void take_step(struct tramp_probe *probe, const struct tramp_x86_step *st
 	struct tramp_x86_bytes b;
 
 	if (step->op == TRAMP_X86_TELL)
-		WRITE_ONCE(probe->text, step->form);
+		tramp_probe_set_text(probe, (enum tramp_probe_text)step->form);
 	else if (tramp_x86_bytes(&spot, step->form, step->part, &b) && b.len)
 		tramp_text_write(probe->addr + b.off, b.bytes, b.len);
 }

@@ -420,7 +420,7 @@ int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req
 		return err;
 
 	list_add_tail(&member->node, &probe->members);
-	probe->nr++;
+	tramp_probe_count_member(probe, 1);
 	probe->no_jump += no_jump;
 	if (fresh)
 		err = start(probe, &place, member, req->flags, arm, why);
@@ -428,7 +428,7 @@ int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req
 		err = update(probe, why);
 	if (err) {
 		list_del(&member->node);
-		probe->nr--;
+		tramp_probe_count_member(probe, -1);
 		probe->no_jump -= no_jump;
 		if (fresh)
 			tramp_probe_remove(probe);
@@ -457,7 +457,8 @@ void tramp_probe_unjoin(struct tramp_member *member)
 	list_del(&member->node);
 	member->point = NULL;
 	probe->no_jump -= member->no_jump;
-	if (!--probe->nr)
+	tramp_probe_count_member(probe, -1);
+	if (!probe->nr)
 		tramp_probe_remove(probe);
 }
 
@@ -496,7 +497,7 @@ void tramp_probe_detach(struct tramp_member *member)
 	if (probe->nr > 1)
 		tramp_counts_add_misses(member->counts, tramp_probe_callback_missed(probe));
 	list_del(&member->node);
-	probe->nr--;
+	tramp_probe_count_member(probe, -1);
 	probe->no_jump -= member->no_jump;
 	member->point = NULL;
 
@@ -537,24 +538,6 @@ int tramp_probe_replace(struct tramp_member *member, struct tramp_slot *slot,
 }
 
 /* All of them ------------------------------------------------------------------ */
-
-static void count_probe(struct tramp_probe *probe, void *arg)
-{
-	u32 *counts = arg;
-
-	counts[0] += probe->nr != 0;
-	counts[1] += probe->nr && probe->text == TRAMP_TEXT_JUMP;
-}
-
-void tramp_probe_totals(u32 *probes, u32 *optimised)
-{
-	u32 counts[2] = {};
-
-	lockdep_assert_held(&tramp_mutex);
-	tramp_probe_for_each(count_probe, counts);
-	*probes = counts[0];
-	*optimised = counts[1];
-}
 
 /*
  * A module that goes, and its probes whose text is ours; of those that are reached through a kernel
@@ -610,7 +593,7 @@ static void forget_in(struct tramp_probe *probe, void *arg)
 		return;
 	if (probe->mode == TRAMP_MODE_INT3)
 		/* Other bytes may stand there by now: nobody executes them any more. */
-		WRITE_ONCE(probe->text, TRAMP_TEXT_ORIGINAL);
+		tramp_probe_set_text(probe, TRAMP_TEXT_ORIGINAL);
 	else
 		missed = tramp_probe_callback_detach(probe);
 	forget(probe, missed);
