@@ -129,6 +129,7 @@ static void take_out_gate_member(struct tramp_target *target, struct tramp_gate 
 static void joined(struct tramp_target *target, struct tramp_member *member)
 {
 	member->point = &target->point;
+	tramp_slot_mute(member->slot, false);
 	list_for_each_entry(member, &target->members, node)
 		member->key = target->func.key;
 }
@@ -244,6 +245,8 @@ void tramp_target_strike(struct tramp_member *member)
 		return;
 	}
 	take_out(target, member);
+	/* It may have been here before, by way of an ops that ftrace could not take off. */
+	tramp_slot_mute(member->slot, true);
 	member->point = NULL;
 	tramp_target_put(target);
 }

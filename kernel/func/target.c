@@ -254,7 +254,7 @@ void tramp_target_silence(struct tramp_target *target, struct tramp_slot *slot)
 	if (target->image)
 		tramp_image_mute(&target->image->image, slot);
 	else
-		WRITE_ONCE(slot->muted, true);
+		tramp_slot_mute(slot, true);
 }
 
 void tramp_target_site_gone(struct tramp_target *target, bool clean)

@@ -435,6 +435,7 @@ int tramp_probe_join(struct tramp_member *member, const struct tramp_attach *req
 		return err;
 	}
 	member->point = &probe->point;
+	tramp_slot_mute(member->slot, false);
 	/* Less the misses of a kernel kprobe so far: they come in again with the later ones. */
 	if (!fresh)
 		tramp_counts_add_misses(member->counts, -tramp_probe_callback_missed(probe));
@@ -508,7 +509,7 @@ void tramp_probe_detach(struct tramp_member *member)
 		if (probe->image)
 			tramp_image_mute(&probe->image->image, member->slot);
 		else
-			WRITE_ONCE(member->slot->muted, true);
+			tramp_slot_mute(member->slot, true);
 	}
 }
 

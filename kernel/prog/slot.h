@@ -63,7 +63,7 @@ struct tramp_slot {
 	refcount_t ref;
 	u32 call_flags;			/* TRAMP_X86_CALL_* */
 	u32 regs;			/* a kprobe program: what it reads of pt_regs */
-	bool muted;			/* left out of callbacks (tramp_set_run()) */
+	bool muted;			/* left out of callbacks (tramp_slot_mute()) */
 	bool func_ip;			/* a kprobe program: may call bpf_get_func_ip() */
 	bool unextended;		/* keeps the program from being extended */
 	bool session;			/* by map (prog/session.c) */
@@ -77,6 +77,20 @@ struct tramp_slot {
 	unsigned long link;		/* of many functions; see struct tramp_x86_call */
 	struct tramp_slot_user *user;	/* may be NULL */
 };
+
+/**
+ * tramp_slot_mute() - leave a program out of callbacks, or no longer
+ * @slot: the program's
+ * @muted: whether
+ *
+ * It has left its list, and there was no memory for a set without it: then the old one goes on, and
+ * has it. It may come again with the same slot, if what had failed is tried once more.
+ * tramp_mutex held.
+ */
+static inline void tramp_slot_mute(struct tramp_slot *slot, bool muted)
+{
+	WRITE_ONCE(slot->muted, muted);
+}
 
 /* The value of bpf_get_attach_cookie(); 0 where each function has one of its own. */
 static inline u64 tramp_slot_cookie(const struct tramp_slot *slot)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The n-th allocation of one thread fails. Kernels with fault injection have
- * /proc/thread-self/fail-nth for that, and Debian's have no fault injection. Here all further
- * allocations may fail as well, so undoing what was done has no memory either.
+ * /proc/thread-self/fail-nth for that, and Debian's have no fault injection. Here further
+ * allocations may fail as well: all, so undoing what was done has no memory either, or a few, so
+ * undoing has none and trying once more has.
  *
  * The functions that allocate are hooked as live patches hook functions: an ftrace_ops
  * changes the instruction pointer. The call then goes to a function of ours, which says that there
@@ -31,7 +32,7 @@
 
 /* The thread, and how far it has come. */
 static struct task_struct *victim;
-static u32 nth, seen;
+static u32 nth, seen, in_a_row;
 static u32 lasting;
 static bool taken;
 static unsigned long where;
@@ -73,7 +74,7 @@ static notrace void on_call(unsigned long ip, unsigned long parent_ip, struct ft
 	if (kind->flags_at && regs_get_kernel_argument(regs, kind->flags_at) & __GFP_NOFAIL)
 		return;
 	seen++;
-	if (lasting ? seen < nth : seen != nth)
+	if (seen < nth || (!lasting && seen - nth >= in_a_row))
 		return;
 	if (!taken)
 		where = parent_ip;
@@ -197,6 +198,7 @@ long tt_fault(bool *on, void __user *arg)
 	seen = 0;
 	nth = f.nth;
 	lasting = f.lasting;
+	in_a_row = f.in_a_row ?: 1;
 	if (nth)
 		WRITE_ONCE(victim, current);
 	return 0;

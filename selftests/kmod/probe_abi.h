@@ -152,6 +152,7 @@ struct tt_toggle {
  * struct tt_fault - FAULT: an allocation of this thread fails
  * @nth: which one, from the end of this call on; 0: no more
  * @lasting: 1: and each allocation after it; TT_FAULT_RESERVES: those from the reserves, too
+ * @in_a_row: that many fail, if not all; 0: one
  * @taken: out: whether one has failed since the last such call of this file
  * @where: out: where it was asked for; 0 if there is no such one
  *
@@ -163,7 +164,7 @@ struct tt_fault {
 	__u32 lasting;
 #define TT_FAULT_RESERVES	2
 	__u32 taken;
-	__u32 pad;
+	__u32 in_a_row;
 	__u64 where;
 };
 

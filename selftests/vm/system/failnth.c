@@ -26,6 +26,7 @@ struct record *record;
 int test_dev;
 static int fail_nth = -1;	/* -1: the test module does it */
 static bool lasting, may_last = true;
+static unsigned int in_a_row = 1;
 static unsigned int without_reason;
 static uint64_t where;		/* the last failure was, as far as is known */
 
@@ -47,7 +48,7 @@ static const struct {
 /* By the test module. */
 static int fault(unsigned int n, bool *taken)
 {
-	struct tt_fault f = { .nth = n, .lasting = lasting };
+	struct tt_fault f = { .nth = n, .lasting = lasting, .in_a_row = in_a_row };
 	int err = ioctl(test_dev, TT_IOC_FAULT, &f);
 
 	if (!err && taken)
@@ -83,6 +84,13 @@ bool faults_last(bool on)
 {
 	lasting = on && may_last && fail_nth < 0;
 	return lasting;
+}
+
+bool faults_in_a_row(unsigned int nr)
+{
+	if (may_last && fail_nth < 0)
+		in_a_row = nr;
+	return in_a_row == nr;
 }
 
 void faults_never_last(void)

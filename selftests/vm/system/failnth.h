@@ -5,6 +5,7 @@
  * met the failure. The means is /proc/thread-self/fail-nth (see Documentation/fault-injection
  * in the kernel). Kernels without fault injection have the test module's (selftests/kmod/faults.c),
  * for allocations alone. It also has all of them fail from the n-th on: undoing has no memory then.
+ * Or two: undoing has none, and what is tried once more has.
  *
  * An action's loop: faults_arm(n), the action, faults_disarm(). Then what has to hold whatever
  * has failed: check_errno() or check_refusal(), check_same(), check_calls(). In the end
@@ -33,7 +34,9 @@ extern int test_dev;
 void faults_setup(void);
 /* From now on what fails lasts (true), or not. Return: false if it cannot. */
 bool faults_last(bool lasting);
-/* Nor may it from now on in this test: the kernel warns if it cannot undo its own part. */
+/* From now on so many fail in a row (at first: 1). Return: false if they cannot. */
+bool faults_in_a_row(unsigned int nr);
+/* Neither may be from now on in this test: the kernel warns if it cannot undo its own part. */
 void faults_never_last(void);
 
 /* The @n-th chance to fail from now on is taken; the system calls of this thread only. */
@@ -116,7 +119,7 @@ int detach_by_command(int fd);
 void update_faults(const char *what, const struct way *way, int other);
 /*
  * ATTACH_BATCH of two programs, and of a @third where no calls are (NULL: none): all or none. At
- * some failure each item is blamed, and at some nobody.
+ * some failure each item is blamed, and at some nobody. Once more with two in a row.
  */
 void batch_faults(const char *what, const struct way *one, const struct way *other,
 		  const struct way *third);

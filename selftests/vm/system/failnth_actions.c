@@ -281,6 +281,13 @@ void batch_faults(const char *what, const struct way *one, const struct way *oth
 	const struct way *ways[BATCH_MAX] = { one, other, third };
 	struct state was = state_now();
 
-	ONCE_AND_LASTING(what, batch_loop, ways, third ? 3 : 2);
+	uint32_t nr = third ? 3 : 2;
+	char twice[128];
+
+	ONCE_AND_LASTING(what, batch_loop, ways, nr);
+	snprintf(twice, sizeof(twice), "%s, two in a row", what);
+	if (faults_in_a_row(2))
+		batch_loop(twice, ways, nr);
+	faults_in_a_row(1);
 	action_end(&was);
 }

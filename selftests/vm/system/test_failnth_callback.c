@@ -207,11 +207,35 @@ static void test_batch(void)
 	detach(&holder);
 }
 
+/*
+ * The last one waits for others that may come to a function's entry. Without memory for its image
+ * all leave, and are tried once more.
+ */
+static void test_batch_ops(void)
+{
+	struct attachment holder;
+	struct way first, ops, probe, hot1;
+	int beside;
+
+	faults_setup();
+	holder = hold_site(FUNC);
+	probe = probe_way(0);
+	hot1 = first = entry_probe_way();
+	ops = other_prog(&first);
+	hot1.symbol = OTHER;
+	beside = way_must_attach(&first, COOKIES);
+	batch_faults("a probe, beside another through ftrace, and at an entry, in one call", &probe,
+		     &ops, &hot1);
+	close(beside);
+	detach(&holder);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_kprobe_entry, 240),
 	KTAP_TEST_SECONDS(test_kprobe_beside, 240),
 	KTAP_TEST_SECONDS(test_ops, 240),
 	KTAP_TEST_SECONDS(test_batch, 240),
+	KTAP_TEST_SECONDS(test_batch_ops, 240),
 };
 
 KTAP_MAIN(tests)
