@@ -22,7 +22,8 @@
  *
  * A place is taken again once tramp_image_name_free() has been called, a grace period of RCU
  * after the name has left the table. The block, which has the bits of its places, goes back
- * when no place in it is in use.
+ * when no place in it is in use. Only the return of a place does that. So a new block gets its
+ * first name before others can see it: one that was never used would stay for ever.
  */
 #include <linux/bitmap.h>
 #include "base/cache.h"
@@ -87,37 +88,36 @@ static struct bpf_ksym *place(struct name_block *block, u32 i)
 	return (struct bpf_ksym *)(block->room + i * stride);
 }
 
-/* A free place in any block, NULL if there is none. */
-static struct bpf_ksym *take(void)
+/* A free place in this listed block. @blocks_lock held. */
+static struct bpf_ksym *take(struct name_block *block)
 {
-	struct bpf_ksym *name = NULL;
-	struct name_block *block;
-	u32 i;
+	u32 i = find_first_zero_bit(block->used, places);
 
-	spin_lock_bh(&blocks_lock);
-	block = list_first_entry_or_null(&blocks, struct name_block, node);
-	if (block) {
-		i = find_first_zero_bit(block->used, places);
-		__set_bit(i, block->used);
-		if (++block->nr == places)
-			list_del(&block->node);
-		name = place(block, i);
-	}
-	spin_unlock_bh(&blocks_lock);
-	return name;
+	lockdep_assert_held(&blocks_lock);
+	__set_bit(i, block->used);
+	if (++block->nr == places)
+		list_del(&block->node);
+	return place(block, i);
 }
 
 struct bpf_ksym *tramp_image_name_alloc(void)
 {
-	struct bpf_ksym *name;
+	struct bpf_ksym *name = NULL;
 	struct name_block *block;
 
-	while (!(name = take())) {
+	spin_lock_bh(&blocks_lock);
+	block = list_first_entry_or_null(&blocks, struct name_block, node);
+	if (block)
+		name = take(block);
+	spin_unlock_bh(&blocks_lock);
+	if (!name) {
 		block = kmem_cache_zalloc(block_cache, GFP_KERNEL);
 		if (!block)
 			return NULL;
+		/* Whatever has come back meanwhile. */
 		spin_lock_bh(&blocks_lock);
 		list_add(&block->node, &blocks);
+		name = take(block);
 		spin_unlock_bh(&blocks_lock);
 	}
 	memset(name, 0, HEAD_SIZE);
