@@ -4,8 +4,8 @@
  *
  * INFO asks for that, and so may everybody who was given the open device, as often as they like.
  * So there are counters. To look at ten thousands of probes one by one, with tramp_mutex held,
- * would keep those waiting who attach. What is counted changes here alone: the probe is taken out of
- * the counters before that, and put back behind it.
+ * would keep those waiting who attach. A probe changes here alone what is counted of it: it is
+ * taken out of the counters before, and put back afterwards.
  */
 #include <linux/lockdep.h>
 #include "internal.h"
