@@ -33,6 +33,7 @@ struct tt_file {
 	u32 *gate;	/* a page, see probe_abi.h */
 	bool holds;	/* a module's load */
 	bool faults;
+	bool pauses;
 	struct tt_leak *leaks;
 };
 
@@ -320,6 +321,7 @@ static int tt_release(struct inode *inode, struct file *file)
 	struct tt_file *f = file->private_data;
 
 	tt_faults_end(&f->faults);
+	tt_pauses_end(&f->pauses);
 	tt_leaks_end(&f->leaks);
 	tt_end_hold(f);
 	tt_kprobes_drop(&f->kprobes);
@@ -398,6 +400,9 @@ static long tt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case TT_IOC_FAULT:
 		ret = tt_fault(&f->faults, user);
 		break;
+	case TT_IOC_PAUSE:
+		ret = tt_pause(&f->pauses, user);
+		break;
 	default:
 		ret = -ENOTTY;
 	}
@@ -456,6 +461,7 @@ static void __exit tt_exit(void)
 {
 	misc_deregister(&tt_misc);
 	tt_faults_exit();
+	tt_pauses_exit();
 	tt_loading_exit();
 	tt_context_exit();
 }

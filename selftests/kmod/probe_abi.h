@@ -168,6 +168,24 @@ struct tt_fault {
 	__u64 where;
 };
 
+/**
+ * struct tt_pause - PAUSE: this thread sleeps where a function has let go of a lock
+ * @func: behind a spin_unlock_bh() that it does
+ * @nth: which one since this call, from 1
+ * @ms: for so long
+ * @seen: out: how many it has done since the last such call of this file
+ *
+ * ENOENT if this kernel's local_bh_enable() cannot be hooked, EBUSY if another file has made such a
+ * call.
+ */
+struct tt_pause {
+	char func[48];
+	__u32 nth;
+	__u32 ms;
+	__u32 seen;
+	__u32 pad;
+};
+
 #define TT_IOC			0xBB
 #define TT_IOC_FORM_INFO	_IOWR(TT_IOC, 0, struct tt_form_info)
 #define TT_IOC_FORM_RUN		_IOWR(TT_IOC, 1, struct tt_form_run)
@@ -177,6 +195,7 @@ struct tt_fault {
 #define TT_IOC_TEXT		_IOWR(TT_IOC, 5, struct tt_text)
 #define TT_IOC_TOGGLE		_IOWR(TT_IOC, 6, struct tt_toggle)
 #define TT_IOC_FAULT		_IOWR(TT_IOC, 7, struct tt_fault)
+#define TT_IOC_PAUSE		_IOWR(TT_IOC, 8, struct tt_pause)
 
 /*
  * The page that mmap() of a file gives: while its first four bytes are 0, kprobes of that file
@@ -223,6 +242,11 @@ long tt_toggle(void __user *arg);
 long tt_fault(bool *on, void __user *arg);
 void tt_faults_end(bool *on);
 void tt_faults_exit(void);
+
+/* pauses.c: likewise. */
+long tt_pause(bool *on, void __user *arg);
+void tt_pauses_end(bool *on);
+void tt_pauses_exit(void);
 #endif
 
 #endif /* __ASSEMBLY__ */
