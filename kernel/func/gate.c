@@ -253,6 +253,7 @@ static struct tramp_x86_lookup_pair *add_pair(const struct tramp_gate *gate, u64
 	return pairs;
 }
 
+/* Calls run the code that was made of @pairs. Only who holds tramp_mutex reads them. */
 static void drop_lookup(struct tramp_image *lookup, struct tramp_x86_lookup_pair *pairs)
 {
 	if (lookup)
@@ -279,6 +280,7 @@ static int new_lookup(struct tramp_gate *gate, u64 ret, unsigned long code,
 		return PTR_ERR(lookup);
 	}
 	if (!poke(tramp_gate_code(gate), gate->to, lookup->exec.code)) {
+		/* Nothing has ever led to it. */
 		tramp_image_destroy(lookup);
 		kvfree(search.pairs);
 		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, 0, NULL);

@@ -194,7 +194,10 @@ static int replace_prog(struct tramp_link *link, struct bpf_prog *new, struct tr
 	err = link->ops->replace(&link->member, slot, &why);
 	if (err)
 		return err;
-	/* The core gave us its reference to the new one; the old one was ours. */
+	/*
+	 * The core gave us its reference to the new one; the old one was ours. Images that run it
+	 * have their own. The core reads it without a lock for fdinfo, as of the kernel's links.
+	 */
 	bpf_prog_put(xchg(&link->link.prog, new));
 	return 0;
 }

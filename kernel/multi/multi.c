@@ -148,6 +148,7 @@ static struct tramp_member *gate_join(struct tramp_gate *gate, unsigned long fun
 	return &part->member;
 }
 
+/* Images have its slot, and none has the member. */
 static void gate_leave(struct tramp_gate *gate, struct tramp_member *member)
 {
 	struct tramp_multi_part *part = of_member(member);

@@ -115,6 +115,7 @@ static int attach_kprobe(struct tramp_probe *probe, struct tramp_refusal *why)
 	if (probe->reason == TRAMP_REASON_RCU_IDLE || probe->reason == TRAMP_REASON_BLACKLISTED)
 		kp->kp.post_handler = after_kprobe;
 	err = register_kp(kp, probe, why);
+	/* If it was in the kernel's table, the kernel has waited for readers. */
 	if (err)
 		kfree(kp);
 	else

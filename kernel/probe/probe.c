@@ -47,6 +47,7 @@ int tramp_probe_new_image(struct tramp_probe *probe, u32 len, struct tramp_refus
 	if (IS_ERR(image))
 		return PTR_ERR(image);
 	if (probe->text == TRAMP_TEXT_JUMP && !tramp_probe_unjump(probe)) {
+		/* Nothing has ever led to it. */
 		tramp_image_destroy(&image->image);
 		return tramp_refuse(why, TRAMP_REASON_FOREIGN_BYTES, probe->addr, NULL);
 	}
@@ -579,6 +580,7 @@ static void forget(struct tramp_probe *probe, u64 missed)
 	abandon(probe);
 	probe->reason = TRAMP_REASON_MODULE_GONE;
 	probe->where = 0;
+	/* This is called by the module notifier. Exit unregisters it, which waits for calls. */
 	if (probe->lingers)
 		module_put(THIS_MODULE);
 	if (!probe->nr)

@@ -121,6 +121,7 @@ static void exec_unname(struct tramp_exec *exec)
 	notify_perf(exec, true);
 }
 
+/* Nobody is in it, nor can be: tramp_image_destroy()'s caller has seen to that. */
 static void exec_free(struct tramp_exec *exec)
 {
 	exec_unname(exec);
