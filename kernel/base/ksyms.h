@@ -34,6 +34,9 @@
 /* Static in some kernels, so that no header has them. */
 s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 
+/* In a header of kernel/trace alone. */
+int ftrace_is_dead(void);
+
 #ifdef CONFIG_SECURITY
 #define TRAMP_KSYM_SECURITY(X)	X(security_bpf)
 #else
@@ -58,6 +61,7 @@ s32 bpf_find_btf_id(const char *name, u32 kind, struct btf **btf_p);
 	X(btf_distill_func_proto) \
 	X(btf_name_by_offset) \
 	X(btf_obj_id) \
+	X(ftrace_is_dead) \
 	X(btf_put) \
 	X(btf_try_get_module) \
 	X(btf_is_kernel) \
@@ -193,6 +197,15 @@ extern struct tramp_ksyms tramp_ksyms;
 static inline bool tramp_ftrace_is_on(void)
 {
 	return READ_ONCE(*(int *)tramp_ksyms.ftrace_enabled);
+}
+
+/*
+ * ftrace has shut down, for good. While somebody tries to switch it off, and a permanent ops has
+ * that refused, it says no, and tramp_ftrace_is_on() may for a moment, too.
+ */
+static inline bool tramp_ftrace_is_dead(void)
+{
+	return KSYM(ftrace_is_dead)();
 }
 
 /**

@@ -124,14 +124,14 @@ int tramp_ftrace_hold(struct tramp_refusal *why)
 }
 
 /*
- * With a permanent ops there, ftrace is off only if it has shut down. Then the ops stays, and the
- * module with it. It is kept at once: a second later, by the work item, rmmod may have begun.
+ * If ftrace has shut down the ops stays, and the module with it. It is kept at once: a second
+ * later, by the work item, rmmod may have begun.
  */
 void tramp_ftrace_release(void)
 {
 	mutex_lock(&hold_mutex);
 	users--;
-	if (!tramp_ftrace_is_on())
+	if (tramp_ftrace_is_dead())
 		stay();
 	else if (!users)
 		mod_delayed_work(system_wq, &release, HOLD);

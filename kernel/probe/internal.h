@@ -111,6 +111,12 @@ void tramp_probe_hook_put(void);
 /* Module exit; takes tramp_mutex. Does not return if ftrace has shut down. */
 void tramp_probe_hook_exit(void);
 
+/*
+ * A probe's last program goes; what hook_get() took is given back later. If that cannot be, since
+ * ftrace has shut down, the module stays from now on. tramp_mutex held; a link holds the module.
+ */
+void tramp_probe_hook_keep(void);
+
 /* Note the branches among a new probe's original bytes. Return: false without memory. */
 bool tramp_probe_note_branches(struct tramp_probe *probe, const struct tramp_place *place);
 

@@ -30,8 +30,8 @@
  * is on again, ftrace stumbles over that flag, and shuts down for good.
  *
  * If ftrace has shut down, hook and short way stay for ever, and so does this module. It is kept
- * when the last probe goes, whose link still holds it, so that rmmod says "in use". Where ftrace
- * shuts down only later, rmmod may have begun: it does not end.
+ * when a probe's last program goes, whose link still holds it, so that rmmod says "in use". Where
+ * ftrace shuts down only later, rmmod may have begun: it does not end.
  *
  * The hook also reports a kprobe that comes into a region which waits to become a jump, and whose
  * image goes past it. The optimiser then looks at once.
@@ -198,13 +198,19 @@ int tramp_probe_hook_get(struct tramp_refusal *why)
 	return 0;
 }
 
+void tramp_probe_hook_keep(void)
+{
+	lockdep_assert_held(&tramp_mutex);
+	if ((hooked || tramp_probe_direct_is_on()) && tramp_ftrace_is_dead())
+		tramp_ftrace_stay();
+}
+
 void tramp_probe_hook_put(void)
 {
 	lockdep_assert_held(&tramp_mutex);
 	if (--users)
 		return;
-	if (hooked && !tramp_ftrace_is_on())
-		tramp_ftrace_stay();
+	tramp_probe_hook_keep();
 	mod_delayed_work(system_wq, &idle, IDLE_DELAY);
 }
 

@@ -471,6 +471,7 @@ static void stop(struct tramp_probe *probe, struct tramp_member *member)
 {
 	switch (probe->mode) {
 	case TRAMP_MODE_INT3:
+		tramp_probe_hook_keep();
 		if (probe->text == TRAMP_TEXT_JUMP && !tramp_probe_unjump(probe))
 			tramp_image_mute(&probe->image->image, member->slot);
 		if (!probe->lingers && !tramp_probe_is_ours(probe)) {

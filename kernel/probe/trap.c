@@ -228,6 +228,12 @@ void tramp_probe_direct_on(void)
 	}
 }
 
+bool tramp_probe_direct_is_on(void)
+{
+	lockdep_assert_held(&tramp_mutex);
+	return site;
+}
+
 bool tramp_probe_direct_off(void)
 {
 	bool done = true;

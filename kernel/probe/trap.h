@@ -38,5 +38,6 @@ void tramp_int3_stub(void);
  */
 void tramp_probe_direct_on(void);
 bool tramp_probe_direct_off(void);
+bool tramp_probe_direct_is_on(void);
 
 #endif /* TRAMP_TRAP_H */

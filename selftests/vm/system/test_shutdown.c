@@ -132,10 +132,12 @@ static void wait_given_back(void)
 }
 
 /*
- * A probe that was there before ftrace shut down, and what is left when it has gone.
+ * A probe that was there before ftrace shut down, and what is left when it has gone. Our module is
+ * asked to go at once, while the probe is still on its way out.
  * @kernel: a program of the kernel's own that stays until the probe is there
+ * @left: that is left
  */
-static void outlive(struct attachment *kernel)
+static void outlive(struct attachment *kernel, const char *left)
 {
 	struct attachment probe = attach_insn(OURS, prog, form.probe, TRAMP_ATTACH_F_NO_JUMP, 0);
 
@@ -152,6 +154,7 @@ static void outlive(struct attachment *kernel)
 	attachment_expect(&probe, TRAMP_MODE_JUMP, 0, form.name);
 	expect_hits(10, "a jump, while what the last one had is not given back");
 	detach(&probe);
+	ownmod_expect_pinned(left);
 	probe_flush();
 	expect_hits(0, "detached");
 }
@@ -166,8 +169,7 @@ static void test_instructions(void)
 	struct attachment probe;
 
 	setup_probes();
-	outlive(NULL);
-	ownmod_expect_pinned("the last probe has just gone");
+	outlive(NULL, "the last probe has just gone");
 	wait_given_back();
 	probe = attach_insn(OURS, prog, form.probe, 0, 0);
 	attachment_expect(&probe, TRAMP_MODE_KPROBE, TRAMP_REASON_FTRACE_DISABLED, form.name);
@@ -202,8 +204,8 @@ static void test_unloading(void)
 	kernel = attach_func(KERNEL, bpf_program__fd(fentry->progs.fentry_kernel), NULL);
 	/* Loading has attached something, for which ftrace is held for a second. */
 	sleep(2);
-	outlive(&kernel);
-	ownmod_expect_pinned("the hook in the kernel's optimiser has not been given back");
+	outlive(&kernel, "the hook in the kernel's optimiser has not been given back");
+	ownmod_expect_pinned("nothing else is left");
 
 	/* The kernel makes a jump of a kprobe of its own: by way of the hook. */
 	addr = form.probe;
