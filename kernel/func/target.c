@@ -79,14 +79,23 @@ u32 tramp_target_probes(void)
 	return nr_probed;
 }
 
-void tramp_target_count_member(struct tramp_target *target, enum tramp_list list, int by)
+/* Where a module was nothing is counted, although programs may still be there. */
+static void count(const struct tramp_target *target, int by)
 {
 	lockdep_assert_held(&tramp_mutex);
-	nr_traced -= tramp_target_nr_tracing(target) != 0;
-	nr_probed -= target->nr[TRAMP_LIST_KPROBE] != 0;
+	if (tramp_target_is_gone(target))
+		return;
+	if (tramp_target_nr_tracing(target))
+		nr_traced += by;
+	if (target->nr[TRAMP_LIST_KPROBE])
+		nr_probed += by;
+}
+
+void tramp_target_count_member(struct tramp_target *target, enum tramp_list list, int by)
+{
+	count(target, -1);
 	target->nr[list] += by;
-	nr_traced += tramp_target_nr_tracing(target) != 0;
-	nr_probed += target->nr[TRAMP_LIST_KPROBE] != 0;
+	count(target, 1);
 }
 
 void tramp_target_put(struct tramp_target *target)
@@ -328,6 +337,7 @@ static bool take_going(const struct module *mod, struct hlist_head *gone)
 		if (target->func.owner != mod ||
 		    (grouped && ((group && target->site != group) || nr == TRAMP_BATCH_MANY)))
 			continue;
+		count(target, -1);
 		hash_del(&target->hash);
 		target->func.owner = NULL;
 		if (grouped) {

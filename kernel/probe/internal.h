@@ -86,6 +86,9 @@ void tramp_probe_remove(struct tramp_probe *probe);
 /* One program more (@by: 1) or less (-1) at a probe. tramp_mutex held. */
 void tramp_probe_count_member(struct tramp_probe *probe, int by);
 
+/* It leaves the table: no part of the totals any more, whoever is still there. tramp_mutex held. */
+void tramp_probe_count_out(struct tramp_probe *probe);
+
 /* These bytes stand in the text from now on. The int3 handler reads it. tramp_mutex held. */
 void tramp_probe_set_text(struct tramp_probe *probe, enum tramp_probe_text text);
 

@@ -169,6 +169,7 @@ static void drop_image(struct tramp_probe *probe)
 /* Give up all that hits reach; the struct goes with the last link. */
 static void abandon(struct tramp_probe *probe)
 {
+	tramp_probe_count_out(probe);
 	tramp_probe_hash_del(probe);
 	list_del_init(&probe->opt);
 	drop_image(probe);

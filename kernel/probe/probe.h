@@ -48,6 +48,7 @@ struct tramp_probe {
 	bool lingers;
 	bool told;			/* the log says so */
 	bool intruded;			/* a kernel kprobe has come into the region */
+	bool abandoned;			/* out of the table; with programs if its module has gone */
 	bool jumps;			/* an indirect jump among @orig may land in its function */
 	u8 insn_len;
 	u8 nr_branches;

@@ -15,7 +15,7 @@ static u32 nr_probes, nr_jumps;	/* tramp_mutex */
 static void count(const struct tramp_probe *probe, int by)
 {
 	lockdep_assert_held(&tramp_mutex);
-	if (!probe->nr)
+	if (!probe->nr || probe->abandoned)
 		return;
 	nr_probes += by;
 	if (probe->text == TRAMP_TEXT_JUMP)
@@ -34,6 +34,12 @@ void tramp_probe_set_text(struct tramp_probe *probe, enum tramp_probe_text text)
 	count(probe, -1);
 	WRITE_ONCE(probe->text, text);
 	count(probe, 1);
+}
+
+void tramp_probe_count_out(struct tramp_probe *probe)
+{
+	count(probe, -1);
+	probe->abandoned = true;
 }
 
 void tramp_probe_totals(u32 *probes, u32 *optimised)

@@ -242,8 +242,12 @@ static void test_unload(void)
 		execute();
 		for (i = 0; i < KINDS; i++)
 			CHECK_EQ(probe_skel->bss->counted[i], 1, "%s", kind[i]);
+		CHECK_EQ(tramp_module().probes, KINDS, "probes");
+		CHECK_EQ(tramp_module().optimised, 1, "jumps");
 		memcpy(gone, addr, sizeof(gone));
 		unload();
+		CHECK_EQ(tramp_module().probes, 0, "probes, without their module");
+		CHECK_EQ(tramp_module().optimised, 0, "jumps, without their module");
 		for (i = 0; i < KINDS; i++) {
 			q = attachment_query(&at[i]);
 			CHECK_EQ(q.mode, TRAMP_MODE_NONE, "%s: mode", kind[i]);
