@@ -20,7 +20,7 @@
 #include <linux/uaccess.h>
 #include "probe_abi.h"
 
-/* Where the function is on the stack: behind the one below and what unlocks. */
+/* So deep on the stack the function is at most: it unlocks, which enables, which is ours. */
 #define DEPTH	6
 
 static DEFINE_MUTEX(lock);

@@ -176,7 +176,7 @@ struct tt_fault {
  * @seen: out: how many it has done since the last such call of this file
  *
  * ENOENT if this kernel's local_bh_enable() cannot be hooked, EBUSY if another file has made such a
- * call.
+ * call, or a live patch has it.
  */
 struct tt_pause {
 	char func[48];

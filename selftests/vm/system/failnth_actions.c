@@ -280,7 +280,6 @@ void batch_faults(const char *what, const struct way *one, const struct way *oth
 {
 	const struct way *ways[BATCH_MAX] = { one, other, third };
 	struct state was = state_now();
-
 	uint32_t nr = third ? 3 : 2;
 	char twice[128];
 

@@ -18,6 +18,8 @@
 
 #define MANY	300	/* functions of the test module, each with an image of its own */
 #define TRIES	30
+/* In that time an RCU callback is called for certain. */
+#define BACK_MS	(1000U * time_scale())
 
 static int dev;		/* the test module's */
 static int links[MANY], nr;
@@ -75,16 +77,16 @@ static void test_back_meanwhile(void)
 	probe_setup();
 	tramp_device_close();
 	CHECK(ownmod_settle(), "images wait to be freed");
-	sleep(1);
+	usleep(BACK_MS * 1000);
 	REQUIRE(add(0), "there is a block without an image");
 	while (!add(0))
 		;
 	full = nr - 1;
 	take_last();
-	sleep(1);
+	usleep(BACK_MS * 1000);
 	for (i = 0; i < TRIES; i++) {
 		take_last();
-		if (add(200))
+		if (add(BACK_MS))
 			break;
 	}
 	ktap_note("%d names in a block; with one on its way back it took %d tries until there was "
