@@ -196,7 +196,7 @@ static int replace_prog(struct tramp_link *link, struct bpf_prog *new, struct tr
 		return err;
 	/*
 	 * The core gave us its reference to the new one; the old one was ours. Images that run it
-	 * have their own. The core reads it without a lock for fdinfo, as of the kernel's links.
+	 * have their own. The core reads this one without a lock for fdinfo, as with its links.
 	 */
 	bpf_prog_put(xchg(&link->link.prog, new));
 	return 0;

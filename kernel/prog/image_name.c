@@ -114,7 +114,7 @@ struct bpf_ksym *tramp_image_name_alloc(void)
 		block = kmem_cache_zalloc(block_cache, GFP_KERNEL);
 		if (!block)
 			return NULL;
-		/* Whatever has come back meanwhile. */
+		/* Its first name is of this one, even if another has room by now. */
 		spin_lock_bh(&blocks_lock);
 		list_add(&block->node, &blocks);
 		name = take(block);
