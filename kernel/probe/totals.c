@@ -4,8 +4,8 @@
  *
  * INFO asks for that, and so may everybody who was given the open device, as often as they like.
  * So there are counters. To look at ten thousands of probes one by one, with tramp_mutex held,
- * would keep those waiting who attach. A probe changes here alone what is counted of it: it is
- * taken out of the counters before, and put back afterwards.
+ * would keep those waiting who attach. Each change of what is counted is made here: the probe is
+ * taken out of the counters, changed, and put back.
  */
 #include <linux/lockdep.h>
 #include "internal.h"
