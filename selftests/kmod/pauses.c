@@ -20,7 +20,7 @@
 #include <linux/uaccess.h>
 #include "probe_abi.h"
 
-/* So deep on the stack the function is at most: it unlocks, which enables, which is ours. */
+/* Frames to look at: those of this file and of spin_unlock_bh() are above the function's. */
 #define DEPTH	6
 
 static DEFINE_MUTEX(lock);
