@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "failnth.h"
 #include "fixture.h"
@@ -28,6 +29,17 @@ static int fail_nth = -1;	/* -1: the test module does it */
 static bool lasting, may_last = true;
 static unsigned int in_a_row = 1;
 static unsigned int without_reason;
+/* Of the action at hand: the points, and whether it was refused at them. */
+static struct point {
+	unsigned int n;
+	bool refused;
+} points[MAX_FAULTS];
+static unsigned int nr_points;
+/* Of all the program's tests, which are processes of their own. */
+static struct {
+	size_t tests;
+	unsigned int points;
+} *all;
 static uint64_t where;		/* the last failure was, as far as is known */
 
 /* ------------------------------------------------------- fault injection --- */
@@ -65,6 +77,7 @@ void faults_setup(void)
 
 	if (vmtest_oracle())
 		ktap_skip("about our errors");
+	__atomic_fetch_add(&all->tests, 1, __ATOMIC_RELAXED);
 	if (!access("/sys/kernel/debug/failslab", F_OK))
 		fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 	for (i = 0; fail_nth >= 0 && i < sizeof(knobs) / sizeof(knobs[0]); i++) {
@@ -130,19 +143,78 @@ bool faults_disarm(void)
 	return fired;
 }
 
-void faults_report(const char *what, unsigned int faults, unsigned int refused)
+void faults_outcome(unsigned int n, bool fired, bool refused)
 {
-	ktap_note("%s: %u chances to fail, refused at %u of them, the rest did without", what,
-		  faults, refused);
-	CHECK(faults < MAX_FAULTS, "%s: there is no end to it", what);
-	CHECK(without_reason < 2, "%s: refused %u times without a reason", what, without_reason);
-	without_reason = 0;
+	if (fired && nr_points < MAX_FAULTS)
+		points[nr_points++] = (struct point){ n, refused };
 }
 
-void faults_report_refused(const char *what, unsigned int faults, unsigned int refused)
+/* "1-4, 7", those at which the action was @refused or was not. Return: how many; to be freed. */
+static unsigned int name_points(bool refused, char **text)
 {
-	faults_report(what, faults, refused);
+	unsigned int i, to, nr = 0;
+	size_t len;
+	FILE *f = open_memstream(text, &len);
+
+	REQUIRE(f, "out of memory");
+	for (i = 0; i < nr_points; i = to + 1) {
+		to = i;
+		if (points[i].refused != refused)
+			continue;
+		while (to + 1 < nr_points && points[to + 1].refused == refused)
+			to++;
+		fprintf(f, nr ? ", %u" : " at %u", points[i].n);
+		if (to > i)
+			fprintf(f, "-%u", points[to].n);
+		nr += to - i + 1;
+	}
+	fclose(f);
+	return nr;
+}
+
+unsigned int faults_report(const char *what)
+{
+	char *refused, *without;
+	unsigned int nr = nr_points, nr_refused = name_points(true, &refused);
+
+	name_points(false, &without);
+	ktap_note("%s: %u points, refused at %u%s%s, done without it at %u%s%s", what, nr,
+		  nr_refused, nr_refused ? ":" : "", refused, nr - nr_refused,
+		  nr > nr_refused ? ":" : "", without);
+	free(refused);
+	free(without);
+	CHECK(nr < MAX_FAULTS - 1, "%s: there is no end to it", what);
+	CHECK(without_reason < 2, "%s: refused %u times without a reason", what, without_reason);
+	without_reason = 0;
+	__atomic_fetch_add(&all->points, nr, __ATOMIC_RELAXED);
+	nr_points = 0;
+	return nr;
+}
+
+void faults_report_refused(const char *what)
+{
+	bool refused = false;
+	unsigned int i;
+
+	for (i = 0; i < nr_points; i++)
+		refused |= points[i].refused;
+	faults_report(what);
 	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
+}
+
+static __attribute__((constructor)) void share(void)
+{
+	all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (all == MAP_FAILED)
+		abort();
+}
+
+void faults_check_points(size_t nr)
+{
+	if (all->tests < nr)
+		ktap_skip("%zu of the %zu other tests have run", all->tests, nr);
+	ktap_note("%u points", all->points);
+	CHECK(all->points >= 300, "only %u points", all->points);
 }
 
 void faults_check_taken(const char *what, unsigned int faults, enum takes takes)

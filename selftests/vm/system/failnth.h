@@ -7,9 +7,9 @@
  * for allocations alone. It also has all of them fail from the n-th on: undoing has no memory then.
  * Or two: undoing has none, and what is tried once more has.
  *
- * An action's loop: faults_arm(n), the action, faults_disarm(). Then what has to hold whatever
- * has failed: check_errno() or check_refusal(), check_same(), check_calls(). In the end
- * faults_report(). failnth_actions.c has such loops.
+ * An action's loop: faults_arm(n), the action, faults_disarm(), faults_outcome(). Then what has to
+ * hold whatever has failed: check_errno() or check_refusal(), check_same(), check_calls(). In the
+ * end faults_report(). failnth_actions.c has such loops.
  */
 #ifndef FAILNTH_H
 #define FAILNTH_H
@@ -43,10 +43,17 @@ void faults_never_last(void);
 void faults_arm(unsigned int n);
 /* Disarm. Return: whether it had failed something by now. */
 bool faults_disarm(void);
-/* Say how many chances an action had, and at how many of them it was refused. */
-void faults_report(const char *what, unsigned int faults, unsigned int refused);
+/* How the action with fault @n ended. Without a fault (not @fired) it is no point. */
+void faults_outcome(unsigned int n, bool fired, bool refused);
+/* Say how the action ended at each point since the last report. Return: how many points. */
+unsigned int faults_report(const char *what);
 /* The same of an action that can be refused. */
-void faults_report_refused(const char *what, unsigned int faults, unsigned int refused);
+void faults_report_refused(const char *what);
+/*
+ * The last test of a program: those before it have had at least 300 points. Skips unless all the
+ * @nr others have been started.
+ */
+void faults_check_points(size_t nr);
 /*
  * An action that must not fail: whether it allocates memory. One that does not has no @faults. If
  * it ever does, it has to do without, and be told so here. Where copies fail as well, they count.
@@ -123,5 +130,7 @@ void update_faults(const char *what, const struct way *way, int other);
  */
 void batch_faults(const char *what, const struct way *one, const struct way *other,
 		  const struct way *third);
+/* DETACH_BATCH of two programs: all or none. */
+void detach_batch_faults(const char *what, const struct way *one, const struct way *other);
 
 #endif /* FAILNTH_H */

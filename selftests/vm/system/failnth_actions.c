@@ -83,8 +83,8 @@ static void check_mode(uint32_t mode, uint32_t usual, const char *what, unsigned
 
 static void attach_loop(const char *what, const struct way *way, const struct way *beside)
 {
-	unsigned int n, refused = 0;
 	struct state before;
+	unsigned int n;
 	uint32_t usual;
 	int other = -1;
 
@@ -100,8 +100,8 @@ static void attach_loop(const char *what, const struct way *way, const struct wa
 		faults_arm(n);
 		err = way_attach(way, SECOND, &a);
 		fired = faults_disarm();
+		faults_outcome(n, fired, err);
 		if (err) {
-			refused++;
 			check_refusal(&a, err, what, n);
 			check_same(&before, what, n);
 		} else {
@@ -114,7 +114,7 @@ static void attach_loop(const char *what, const struct way *way, const struct wa
 		if (faults_over(what, fired, err))
 			break;
 	}
-	faults_report_refused(what, n - 1, refused);
+	faults_report_refused(what);
 	check_mode(usual_mode(way), usual, what, n);
 	if (other >= 0) {
 		check_calls(what, n, 1, 0);
@@ -145,8 +145,8 @@ static void detach_loop(const char *what, const struct way *way, const struct wa
 			int (*detach)(int fd), enum takes takes)
 {
 	struct state before;
-	unsigned int n, refused = 0;
 	int other = -1;
+	unsigned int n;
 
 	if (beside)
 		other = way_must_attach(beside, FIRST);
@@ -158,9 +158,9 @@ static void detach_loop(const char *what, const struct way *way, const struct wa
 		faults_arm(n);
 		err = detach(fd);
 		fired = faults_disarm();
+		faults_outcome(n, fired, err);
 		if (err == -EFAULT && detach == detach_by_command) {
 			/* bpf() could not even read what it was asked: all is as it was. */
-			refused++;
 			check_calls(what, n, beside != NULL, 1);
 			err = detach(fd);
 		}
@@ -172,8 +172,7 @@ static void detach_loop(const char *what, const struct way *way, const struct wa
 		if (!fired)
 			break;
 	}
-	faults_report(what, n - 1, refused);
-	faults_check_taken(what, n - 1, takes);
+	faults_check_taken(what, faults_report(what), takes);
 	if (other >= 0)
 		close(other);
 	check_calls(what, n, 0, 0);
@@ -192,7 +191,7 @@ static void update_loop(const char *what, const struct way *way, int other)
 {
 	int fd = way_must_attach(way, FIRST), progs[] = { way->prog_fd, other }, now = 0;
 	struct state before = state_now();
-	unsigned int n, refused = 0;
+	unsigned int n;
 
 	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
 		bool fired;
@@ -201,8 +200,8 @@ static void update_loop(const char *what, const struct way *way, int other)
 		faults_arm(n);
 		err = bpf_link_update(fd, progs[!now], NULL);
 		fired = faults_disarm();
+		faults_outcome(n, fired, err);
 		if (err) {
-			refused++;
 			CHECK(err == -ENOMEM || err == -EFAULT, "%s, fault %u: %s", what, n,
 			      strerror(-err));
 		} else {
@@ -213,7 +212,7 @@ static void update_loop(const char *what, const struct way *way, int other)
 		if (faults_over(what, fired, err))
 			break;
 	}
-	faults_report_refused(what, n - 1, refused);
+	faults_report_refused(what);
 	close(fd);
 }
 
@@ -230,7 +229,7 @@ void update_faults(const char *what, const struct way *way, int other)
 static void batch_loop(const char *what, const struct way *const *ways, uint32_t nr)
 {
 	static const uint64_t cookies[BATCH_MAX] = { FIRST, SECOND, SECOND };
-	unsigned int n, refused = 0, blamed[BATCH_MAX + 1] = {};
+	unsigned int n, blamed[BATCH_MAX + 1] = {};
 	struct state before = state_now();
 	uint32_t i, usual[BATCH_MAX];
 
@@ -250,8 +249,8 @@ static void batch_loop(const char *what, const struct way *const *ways, uint32_t
 		faults_arm(n);
 		err = ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &cmd) < 0 ? -errno : 0;
 		fired = faults_disarm();
+		faults_outcome(n, fired, err);
 		if (err) {
-			refused++;
 			check_errno(&cmd.refusal, err, -1, what, n);
 			if (CHECK(cmd.failed <= nr, "%s, fault %u: item %u", what, n, cmd.failed))
 				blamed[cmd.failed]++;
@@ -269,7 +268,7 @@ static void batch_loop(const char *what, const struct way *const *ways, uint32_t
 		if (faults_over(what, fired, err))
 			break;
 	}
-	faults_report_refused(what, n - 1, refused);
+	faults_report_refused(what);
 	for (i = 0; i <= nr; i++)
 		CHECK(blamed[i], "%s: nothing is ever at item %u of %u", what, i, nr);
 	check_calls(what, n, 0, 0);
@@ -288,5 +287,52 @@ void batch_faults(const char *what, const struct way *one, const struct way *oth
 	if (faults_in_a_row(2))
 		batch_loop(twice, ways, nr);
 	faults_in_a_row(1);
+	action_end(&was);
+}
+
+/*
+ * Refused it detaches none, and gives up none of the descriptors. If only the answer could not be
+ * written, all have gone.
+ */
+static void detach_batch_loop(const char *what, const struct way *one, const struct way *other)
+{
+	struct state none = state_now(), both;
+	unsigned int n;
+
+	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
+		int fds[] = { way_must_attach(one, FIRST), way_must_attach(other, SECOND) }, err;
+		struct tramp_detach_batch cmd = {
+			.size = sizeof(cmd), .count = 2, .fds = (uintptr_t)fds,
+		};
+		bool fired, there;
+
+		both = state_now();
+		faults_arm(n);
+		err = ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &cmd) < 0 ? -errno : 0;
+		fired = faults_disarm();
+		faults_outcome(n, fired, err);
+		there = err && (err != -EFAULT || tramp_module().links != none.info.links);
+		if (err) {
+			check_errno(&cmd.refusal, err, -1, what, n);
+			CHECK(cmd.failed <= 2, "%s, fault %u: item %u", what, n, cmd.failed);
+			CHECK_EQ(tramp_module().links, (there ? both : none).info.links,
+				 "%s, fault %u: links", what, n);
+		}
+		check_calls(what, n, there, there);
+		close(fds[0]);
+		close(fds[1]);
+		check_same(&none, what, n);
+		check_calls(what, n, 0, 0);
+		if (faults_over(what, fired, err))
+			break;
+	}
+	faults_report_refused(what);
+}
+
+void detach_batch_faults(const char *what, const struct way *one, const struct way *other)
+{
+	struct state was = state_now();
+
+	ONCE_AND_LASTING(what, detach_batch_loop, one, other);
 	action_end(&was);
 }

@@ -211,7 +211,7 @@ union question {
 static void question_faults(const char *what, unsigned int cmd, const union question *q)
 {
 	struct state before = state_now();
-	unsigned int n, refused = 0;
+	unsigned int n;
 
 	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
 		union question asked = *q;
@@ -221,49 +221,76 @@ static void question_faults(const char *what, unsigned int cmd, const union ques
 		faults_arm(n);
 		err = ioctl(tramp_device(), cmd, &asked) < 0 ? -errno : 0;
 		fired = faults_disarm();
-		refused += !!err;
+		faults_outcome(n, fired, err);
 		CHECK(!err || err == -ENOMEM || err == -EFAULT, "%s, fault %u: %s", what, n,
 		      strerror(-err));
 		if (faults_over(what, fired, err))
 			break;
 	}
 	check_same(&before, what, n);
-	faults_report(what, n - 1, refused);
+	faults_report_refused(what);
+}
+
+/* INFO with the list of what is missing, EXPLAIN by name and by BTF. */
+static void ask_about_functions(void)
+{
+	union question q = { .info = { .size = sizeof(q.info) } };
+	char missing[256];
+
+	question_faults("INFO", TRAMP_IOC_INFO, &q);
+	q.info.missing = (uintptr_t)missing;
+	q.info.missing_len = sizeof(missing);
+	question_faults("INFO, what is missing", TRAMP_IOC_INFO, &q);
+	q = (union question){ .explain = { .size = sizeof(q.explain), .name = FUNC } };
+	question_faults("EXPLAIN", TRAMP_IOC_EXPLAIN, &q);
+	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_EXPLAIN, &q), "EXPLAIN: %s", strerror(errno));
+	q = (union question){ .explain = { .size = sizeof(q.explain),
+					   .btf_obj_id = q.explain.btf_obj_id,
+					   .btf_id = q.explain.btf_id } };
+	question_faults("EXPLAIN by BTF", TRAMP_IOC_EXPLAIN, &q);
+}
+
+/* QUERY of the next link and of one by its number, with the image's bytes. */
+static void ask_about_link(void)
+{
+	union question q = { .query = { .size = sizeof(q.query), .flags = TRAMP_QUERY_F_NEXT } };
+	static uint8_t image[4096];
+	struct way way = fentry_way();
+	int fd = way_must_attach(&way, FIRST);
+
+	question_faults("QUERY", TRAMP_IOC_QUERY, &q);
+	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_QUERY, &q), "QUERY: %s", strerror(errno));
+	q = (union question){ .query = { .size = sizeof(q.query), .link_id = q.query.link_id,
+					 .image = (uintptr_t)image,
+					 .image_len = sizeof(image) } };
+	question_faults("QUERY, the image", TRAMP_IOC_QUERY, &q);
+	close(fd);
+}
+
+static void ask_about_code(void)
+{
+	struct tramp_insn_info insns[64];
+	uint8_t code[256];
+	union question q = { .code = { .size = sizeof(q.code), .symbol = FUNC,
+				       .insns = (uintptr_t)insns, .nr_insns = 64 } };
+
+	question_faults("EXPLAIN_CODE", TRAMP_IOC_EXPLAIN_CODE, &q);
+	q.code.code = (uintptr_t)code;
+	q.code.code_len = sizeof(code);
+	question_faults("EXPLAIN_CODE, the bytes", TRAMP_IOC_EXPLAIN_CODE, &q);
 }
 
 static void test_questions(void)
 {
-	union question q;
-	struct way way;
-	int fd;
-
 	faults_setup();
-	memset(&q, 0, sizeof(q));
-	q.info.size = sizeof(q.info);
-	question_faults("INFO", TRAMP_IOC_INFO, &q);
-	memset(&q, 0, sizeof(q));
-	q.explain.size = sizeof(q.explain);
-	strcpy(q.explain.name, FUNC);
-	question_faults("EXPLAIN", TRAMP_IOC_EXPLAIN, &q);
-	way = fentry_way();
-	fd = way_must_attach(&way, FIRST);
-	memset(&q, 0, sizeof(q));
-	q.query.size = sizeof(q.query);
-	q.query.flags = TRAMP_QUERY_F_NEXT;
-	question_faults("QUERY", TRAMP_IOC_QUERY, &q);
-	close(fd);
-	if (tramp_module().features & TRAMP_FEAT_KPROBE) {
-		struct tramp_insn_info insns[64];
-
-		memset(&q, 0, sizeof(q));
-		q.code.size = sizeof(q.code);
-		strcpy(q.code.symbol, FUNC);
-		q.code.insns = (uintptr_t)insns;
-		q.code.nr_insns = 64;
-		question_faults("EXPLAIN_CODE", TRAMP_IOC_EXPLAIN_CODE, &q);
-	}
+	ask_about_functions();
+	ask_about_link();
+	if (tramp_module().features & TRAMP_FEAT_KPROBE)
+		ask_about_code();
 	check_nothing_left();
 }
+
+static void test_points(void);
 
 static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_attach_entry, 120),
@@ -280,6 +307,12 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_detach_probe, 120),
 	KTAP_TEST_SECONDS(test_update, 240),
 	KTAP_TEST(test_questions),
+	KTAP_TEST(test_points),
 };
+
+static void test_points(void)
+{
+	faults_check_points(sizeof(tests) / sizeof(tests[0]) - 1);
+}
 
 KTAP_MAIN(tests)

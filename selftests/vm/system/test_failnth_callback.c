@@ -230,12 +230,20 @@ static void test_batch_ops(void)
 	detach(&holder);
 }
 
+static void test_points(void);
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_kprobe_entry, 240),
 	KTAP_TEST_SECONDS(test_kprobe_beside, 240),
 	KTAP_TEST_SECONDS(test_ops, 240),
 	KTAP_TEST_SECONDS(test_batch, 240),
 	KTAP_TEST_SECONDS(test_batch_ops, 240),
+	KTAP_TEST(test_points),
 };
+
+static void test_points(void)
+{
+	faults_check_points(sizeof(tests) / sizeof(tests[0]) - 1);
+}
 
 KTAP_MAIN(tests)

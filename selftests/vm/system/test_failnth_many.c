@@ -36,7 +36,7 @@ static unsigned int next_chance(unsigned int n, bool sparse)
 static void attach_loop(const char *what, struct many *m, uint32_t flags, bool sparse)
 {
 	struct state before = state_now();
-	unsigned int n, refused = 0;
+	unsigned int n;
 
 	for (n = 1; (sparse || n < MAX_FAULTS) && ktap_failures() < 5; n = next_chance(n, sparse)) {
 		bool fired;
@@ -46,8 +46,8 @@ static void attach_loop(const char *what, struct many *m, uint32_t flags, bool s
 		faults_arm(n);
 		err = many_attach_try(m, many_prog(flags), flags);
 		fired = faults_disarm();
+		faults_outcome(n, fired, err);
 		if (err) {
-			refused++;
 			check_errno(&m->cmd.refusal, err, m->cmd.link_fd, what, n);
 			CHECK(m->cmd.failed <= m->cmd.nr, "%s, fault %u: function %u", what, n,
 			      m->cmd.failed);
@@ -65,11 +65,7 @@ static void attach_loop(const char *what, struct many *m, uint32_t flags, bool s
 		if (faults_over(what, fired, err))
 			break;
 	}
-	if (!sparse)
-		faults_report(what, n - 1, refused);
-	else
-		ktap_note("%s: some of %u chances to fail, refused at %u", what, n, refused);
-	CHECK(refused, "%s: no fault was met, so nothing has been tested", what);
+	faults_report_refused(what);
 	check_calls(what, n, 0, 0);
 }
 
@@ -81,8 +77,8 @@ static void close_loop(const char *what, struct many *m, uint32_t flags, bool sp
 		       enum takes takes)
 {
 	struct state before = state_now();
-	unsigned int n, met = 0;
 	bool fired = true;
+	unsigned int n;
 
 	for (n = 1; fired && (sparse || n < MAX_FAULTS) && ktap_failures() < 5;
 	     n = next_chance(n, sparse)) {
@@ -90,13 +86,11 @@ static void close_loop(const char *what, struct many *m, uint32_t flags, bool sp
 		faults_arm(n);
 		CHECK_EQ(close(m->cmd.link_fd), 0, "%s, fault %u", what, n);
 		fired = faults_disarm();
-		met += fired;
+		faults_outcome(n, fired, false);
 		check_calls(what, n, 0, 0);
 		check_same(&before, what, n);
 	}
-	ktap_note("%s: %u faults met", what, met);
-	CHECK(n < MAX_FAULTS || sparse, "%s: there is no end to it", what);
-	faults_check_taken(what, met, takes);
+	faults_check_taken(what, faults_report(what), takes);
 }
 
 static void many_loops(const char *what, struct many *m, uint32_t flags, bool sparse,
@@ -187,8 +181,8 @@ static void test_attach_joined(void)
 static void test_link_info(void)
 {
 	uint64_t addrs[2], cookies[2];
-	unsigned int n, refused = 0;
 	struct state before;
+	unsigned int n;
 	struct many *m;
 
 	faults_setup();
@@ -207,13 +201,13 @@ static void test_link_info(void)
 		faults_arm(n);
 		err = many_info(m->cmd.link_fd, &info);
 		fired = faults_disarm();
-		refused += !!err;
+		faults_outcome(n, fired, err);
 		CHECK(!err || err == -ENOMEM || err == -EFAULT, "fault %u: %s", n, strerror(-err));
 		if (faults_over("link info", fired, err))
 			break;
 	}
 	check_same(&before, "link info", n);
-	faults_report("link info", n - 1, refused);
+	faults_report("link info");
 	many_detach(m);
 	check_nothing_left();
 }
@@ -242,13 +236,37 @@ static void test_attach_batch(void)
 	batch_faults("programs at two functions in one call", &one, &other, &third);
 }
 
+static void test_detach_batch(void)
+{
+	struct way one, other;
+
+	faults_setup();
+	other = probe_way(0);
+	one = other;
+	one.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
+	detach_batch_faults("two probes go in one call", &one, &other);
+	one = fentry_way();
+	detach_batch_faults("fentry and a probe go in one call", &one, &other);
+	other = fexit_way();
+	detach_batch_faults("fentry and fexit go in one call", &one, &other);
+}
+
+static void test_points(void);
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_attach_batch, 240),
+	KTAP_TEST_SECONDS(test_detach_batch, 240),
 	KTAP_TEST_SECONDS(test_attach_many, 240),
 	KTAP_TEST_SECONDS(test_attach_hooked, 240),
 	KTAP_TEST_SECONDS(test_attach_joined, 240),
 	KTAP_TEST_SECONDS(test_link_info, 120),
 	KTAP_TEST_SECONDS(test_attach_chunks, 600),
+	KTAP_TEST(test_points),
 };
+
+static void test_points(void)
+{
+	faults_check_points(sizeof(tests) / sizeof(tests[0]) - 1);
+}
 
 KTAP_MAIN(tests)
