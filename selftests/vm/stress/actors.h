@@ -18,11 +18,13 @@
 /*
  * Of one actor; shared by all processes.
  * @done: steps that did what they are there for, and were not refused
+ * @at_counted: of @attached those at functions whose calls are counted; a request for many
+ *	functions is one
  * @updated, @jumps: links updated; probes seen to be jumps
  * @times_full: how often memory was short
  */
 struct actor_counts {
-	uint64_t steps, done, attached, detached, refused, updated, jumps, times_full;
+	uint64_t steps, done, attached, at_counted, detached, refused, updated, jumps, times_full;
 };
 
 /**
@@ -50,9 +52,9 @@ extern struct actor_counts *my_counts;
 bool actors_stop(void);
 
 /*
- * Functions of the kernel and of the test module, and instructions, which actors choose from. A
- * prime: whatever step an actor goes through them in, it meets all. All the instructions could
- * have a probe when they were drawn.
+ * Functions of the kernel, and instructions, which actors choose from. A prime: whatever step an
+ * actor goes through them in, it meets all. All the instructions could have a probe when they were
+ * drawn. Those of the counted functions (below) are among them.
  */
 #define ACTOR_PLACES 4001
 extern uint64_t *actor_funcs;
@@ -61,9 +63,12 @@ extern uint64_t actor_insns[ACTOR_PLACES];
 /* stress.bpf.c, loaded */
 extern struct stress *actor_progs;
 
+/* One of the functions whose calls are counted, tt_hot0 and so on, at random: its address. */
+uint64_t actor_counted(uint64_t *r);
+
 /*
- * Programs that stay while all others come and go, one at each kind of place. In the end each call
- * of their functions has been run, or is counted as missed.
+ * Programs that stay while all others come and go, one at each kind of place, also at the same
+ * functions. In the end each call of these has been run, or is counted as missed.
  */
 struct staying;
 struct staying *staying_attach(void);

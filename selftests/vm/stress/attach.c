@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "actors.h"
+#include "busy.h"
 #include "many.h"
 #include "probe.h"
 #include "probe_functions.h"
@@ -26,8 +27,10 @@
 #define BATCH		1536
 /* Instructions that no probe can be at. */
 #define REFUSED		16
-#define SINGLES		16
+#define SINGLES		24
 #define MANY_FUNCS	200
+/* An entry or exit program has so many functions, beside those whose calls are counted. */
+#define SINGLE_FUNCS	(SINGLES / 2 - BUSY_FUNCS)
 
 struct actor_counts *my_counts;
 uint64_t *actor_funcs;
@@ -35,6 +38,7 @@ int nr_actor_funcs;
 uint64_t actor_insns[ACTOR_PLACES];
 static uint64_t refused_insns[REFUSED];
 static int nr_refused;
+static struct probe_func counted[BUSY_FUNCS];
 struct stress *actor_progs;
 
 static struct record *record;
@@ -63,6 +67,45 @@ static bool wanted(const struct sample *s)
 	}
 }
 
+uint64_t actor_counted(uint64_t *r)
+{
+	return counted[rnd(r) % BUSY_FUNCS].addr;
+}
+
+static bool is_counted(uint64_t addr)
+{
+	int i;
+
+	for (i = 0; i < BUSY_FUNCS; i++) {
+		if (addr >= counted[i].addr && addr < counted[i].addr + counted[i].size)
+			return true;
+	}
+	return false;
+}
+
+/* The instructions of the counted functions take the place of others. */
+static void put_counted(void)
+{
+	char name[16];
+	int i, nr = 0;
+	uint32_t k;
+
+	for (i = 0; i < BUSY_FUNCS; i++) {
+		struct probe_func *f = &counted[i];
+
+		sprintf(name, "tt_hot%d", i);
+		REQUIRE(!probe_explain(f, 0, name, false), "instructions of %s", name);
+		for (k = 0; k < f->nr; k++) {
+			if (f->insns[k].mode != TRAMP_MODE_NONE &&
+			    f->insns[k].mode != TRAMP_MODE_KPROBE)
+				actor_insns[nr++] = f->addr + f->insns[k].offset;
+		}
+		probe_func_free(f);
+	}
+	ktap_note("%d instructions of functions whose calls are counted", nr);
+	REQUIRE(nr > BUSY_FUNCS, "none inside of a function");
+}
+
 /* All of them at once: no two draws know of each other's places. */
 static void draw_insns(uint64_t *r)
 {
@@ -78,6 +121,7 @@ static void draw_insns(uint64_t *r)
 	REQUIRE(nr >= ACTOR_PLACES && nr_refused, "%d places, %d are refused", nr, nr_refused);
 	for (i = 0; i < ACTOR_PLACES; i++)
 		actor_insns[i] = samples[(uint64_t)i * nr / ACTOR_PLACES].addr;
+	put_counted();
 }
 
 void actors_setup(uint64_t *r)
@@ -131,7 +175,10 @@ static void singles_begin(void)
 	for (i = 0; i < SINGLES; i++) {
 		bool is_exit = i % 2;
 
-		sprintf(func, "tt_many%02d", i / 2);
+		if (i / 2 < SINGLE_FUNCS)
+			sprintf(func, "tt_many%02d", i / 2);
+		else
+			sprintf(func, "tt_hot%d", i / 2 - SINGLE_FUNCS);
 		singles[i].prog[0] = prog_clone(is_exit ? record->progs.count_exit :
 						record->progs.count_entry, func,
 						is_exit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY);
@@ -151,9 +198,9 @@ static void single_drop(struct single *s)
 
 static void singles_step(uint64_t *r)
 {
-	struct single *s = &singles[rnd(r) % SINGLES];
+	int i = rnd(r) % SINGLES, err;
+	struct single *s = &singles[i];
 	struct attachment a;
-	int err;
 
 	if (s->link < 0) {
 		a = attach_func_try(OURS, s->prog[0], NULL);
@@ -163,6 +210,7 @@ static void singles_step(uint64_t *r)
 		}
 		s->link = a.fd;
 		add(&my_counts->attached, 1);
+		my_counts->at_counted += i / 2 >= SINGLE_FUNCS;
 		my_counts->done++;
 		return;
 	}
@@ -264,6 +312,7 @@ static void probes_step(uint64_t *r)
 	struct tramp_attach_batch b = { .size = sizeof(b), .item_size = sizeof(batch[0]),
 					.items = (uintptr_t)batch };
 	uint32_t place = rnd(r) % ACTOR_PLACES, step = 1 + rnd(r) % (ACTOR_PLACES - 1), i;
+	uint64_t at_counted = 0;
 
 	if (nr_batch) {
 		probes_leave(rnd(r) % 2);
@@ -282,8 +331,11 @@ static void probes_step(uint64_t *r)
 			return;
 		batch[b.failed] = batch[--b.count];
 	}
-	for (nr_batch = 0; nr_batch < b.count; nr_batch++)
+	for (nr_batch = 0; nr_batch < b.count; nr_batch++) {
 		batch_fds[nr_batch] = batch[nr_batch].link_fd;
+		at_counted += is_counted(batch[nr_batch].addr);
+	}
+	add(&my_counts->at_counted, at_counted);
 	add(&my_counts->attached, b.count);
 	add(&my_counts->done, 1);
 }
@@ -305,6 +357,7 @@ static void many_step(uint64_t *r)
 	some->cmd.nr = 0;
 	for (i = 0; i < MANY_FUNCS; i++)
 		many_add(some, actor_funcs[rnd(r) % nr_actor_funcs]);
+	many_add(some, actor_counted(r));
 	err = many_attach_try(some, bpf_program__fd(kind == 2 ? actor_progs->progs.session :
 						    actor_progs->progs.many),
 			      TRAMP_MULTI_F_SKIP | (kind == 1 ? TRAMP_MULTI_F_RETURN : 0) |
@@ -314,48 +367,62 @@ static void many_step(uint64_t *r)
 		return;
 	}
 	add(&my_counts->attached, 1);
+	add(&my_counts->at_counted, !some->reasons[MANY_FUNCS]);
 	usleep(rnd(r) % 50000);
 	close(some->cmd.link_fd);
 	add(&my_counts->detached, 1);
 	add(&my_counts->done, 1);
 }
 
-/* ----------------------------------------------------------------- returns --- */
+/* -------------------------------------------------------- returns and pins --- */
+
+/* Of this process, as some that stay have the plain one. */
+static int own_prog;
+
+static void own_begin(void)
+{
+	own_prog = probe_clone(probe_skel->progs.count);
+}
+
+/* At a function whose calls are counted, every other time. */
+static struct attachment own_attach(const char *what, struct tramp_attach *want, uint64_t *r)
+{
+	bool at_counted = rnd(r) % 2;
+	struct attachment a;
+
+	want->addr = at_counted ? actor_counted(r) : actor_funcs[rnd(r) % nr_actor_funcs];
+	a = attach_want(own_prog, want);
+	if (a.err) {
+		refused(what, a.err, &a.reply.refusal);
+		return a;
+	}
+	add(&my_counts->attached, 1);
+	add(&my_counts->at_counted, at_counted);
+	return a;
+}
 
 static void returns_step(uint64_t *r)
 {
-	struct tramp_attach want = {
-		.flags = TRAMP_ATTACH_F_RETURN,
-		.addr = actor_funcs[rnd(r) % nr_actor_funcs],
-		.maxactive = rnd(r) % 64,
-	};
-	struct attachment a = attach_want(bpf_program__fd(probe_skel->progs.count), &want);
+	struct tramp_attach want = { .flags = TRAMP_ATTACH_F_RETURN, .maxactive = rnd(r) % 64 };
+	struct attachment a = own_attach("kretprobe", &want, r);
 
-	if (a.err) {
-		refused("kretprobe", a.err, &a.reply.refusal);
+	if (a.err)
 		return;
-	}
-	add(&my_counts->attached, 1);
 	usleep(rnd(r) % 20000);
 	detach(&a);
 	add(&my_counts->detached, 1);
 	add(&my_counts->done, 1);
 }
 
-/* -------------------------------------------------------------------- pins --- */
-
 static void pins_step(uint64_t *r)
 {
-	struct tramp_attach want = { .addr = actor_funcs[rnd(r) % nr_actor_funcs] };
-	struct attachment a = attach_want(bpf_program__fd(probe_skel->progs.count), &want);
+	struct tramp_attach want = {};
+	struct attachment a = own_attach("kprobe", &want, r);
 	char path[64];
 	int fd;
 
-	if (a.err) {
-		refused("kprobe", a.err, &a.reply.refusal);
+	if (a.err)
 		return;
-	}
-	add(&my_counts->attached, 1);
 	snprintf(path, sizeof(path), "/sys/fs/bpf/stress-%d", getpid());
 	CHECK_EQ(bpf_obj_pin(a.fd, path), 0, "pin");
 	detach(&a);
@@ -374,6 +441,7 @@ static void mortal(uint64_t r, bool grows)
 	/* Those have to work; what follows need not. */
 	probes_begin();
 	many_begin();
+	own_begin();
 	if (grows)
 		group_enter();
 	while (!ktap_failures()) {
@@ -447,9 +515,9 @@ const struct actor attach_actors[] = {
 	{ "probes, too", probes_begin, probes_step, probes_end, 5000 },
 	{ "more probes", probes_begin, probes_step, probes_end, 5000 },
 	{ "many", many_begin, many_step, NULL, 10000 },
-	{ "returns", NULL, returns_step, NULL, 1000 },
+	{ "returns", own_begin, returns_step, NULL, 1000 },
 	{ "modules", NULL, modules_step, NULL, 10000 },
-	{ "pins", NULL, pins_step, NULL, 10000 },
+	{ "pins", own_begin, pins_step, NULL, 10000 },
 	{ "killed", NULL, mortal_step, NULL, 10000 },
 	{ "observer", NULL, observer_step, NULL, 50000 },
 };

@@ -64,7 +64,8 @@ static void tracer_step(uint64_t *r)
 	char name[128];
 
 	/* Not all of them can be traced. */
-	ksym_name(actor_funcs[rnd(r) % nr_actor_funcs], name, sizeof(name));
+	ksym_name(rnd(r) % 2 ? actor_counted(r) : actor_funcs[rnd(r) % nr_actor_funcs], name,
+		  sizeof(name));
 	name[strcspn(name, "+")] = '\0';
 	if (write_file(TRACING "set_ftrace_filter", "%s\n", name))
 		return;

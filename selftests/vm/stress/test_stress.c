@@ -153,6 +153,7 @@ static void stop_actors(unsigned int nr, int kind, bool whole, struct actor_coun
 		ktap_note("%-18s %7lu steps, %7lu done, %7lu attached, %7lu refused",
 			  r->actor->name, c->steps, c->done, c->attached, c->refused);
 		sum->attached += c->attached;
+		sum->at_counted += c->at_counted;
 		sum->detached += c->detached;
 		sum->updated += c->updated;
 		sum->jumps += c->jumps;
@@ -283,7 +284,10 @@ static void check_counts(const struct actor_counts *c, int seconds, int parts, u
 		  "short %lu times, %lu processes killed for want of it",
 		  c->attached, c->detached, seconds * parts / PARTS, c->updated, c->jumps,
 		  c->times_full, kills);
+	ktap_note("%lu attached at functions whose calls are counted", c->at_counted);
 	CHECK(c->attached >= wanted, "only %lu attached, not %lu", c->attached, wanted);
+	CHECK(c->at_counted >= (uint64_t)parts, "only %lu of them beside those that stay",
+	      c->at_counted);
 	CHECK_EQ(actor_progs->bss->unpaired, 0, "returns without their entry");
 	if (seconds < LONG * PARTS)
 		return;

@@ -291,8 +291,8 @@ void batch_faults(const char *what, const struct way *one, const struct way *oth
 }
 
 /*
- * Refused it detaches none, and gives up none of the descriptors. If only the answer could not be
- * written, all have gone.
+ * Refused it detaches none, and the descriptors stay. If only the answer could not be written, all
+ * have gone.
  */
 static void detach_batch_loop(const char *what, const struct way *one, const struct way *other)
 {
