@@ -394,8 +394,8 @@ static const struct thing {
 };
 #define NR_THINGS ((int)(sizeof(things) / sizeof(things[0])))
 /*
- * Objects of one kind that may be more each time. A leak at what is rare hides in it. kmemleak finds
- * that one, on debug kernels under the same work.
+ * Objects of one kind that may be more each time. A leak at what is rare hides in it. kmemleak
+ * finds that one, on debug kernels under the same work.
  */
 #define CACHE_ROOM 16
 
