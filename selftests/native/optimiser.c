@@ -48,6 +48,7 @@ static bool prepare(struct probe *p)
 		return false;
 	len = p->no_jump ? 0 : probe_region(p);
 	executes = len ? len : p->insn_len;
+	probe_changes.grown += executes > p->image->len;
 	if (probe_text(p) == TRAMP_X86_FORM_JUMP || p->image->len != executes)
 		probe_new_image(p, executes);
 	return len;

@@ -13,6 +13,7 @@
 #define BATCH		6
 
 struct probe probes[SCENES][SCENE_INSNS];
+struct probe_changes probe_changes;
 
 static struct rng own;
 
@@ -125,6 +126,7 @@ void probe_remove(struct probe *p)
 	atomic_store(&p->go, 0);
 	probe_image_retire(p->image);
 	p->image = NULL;
+	probe_changes.gone++;
 	optimiser_queue_around(p);
 }
 
@@ -144,6 +146,8 @@ static void clear_regions(const struct probe *p)
 				poke_unjump(&other, 1);
 			continue;
 		}
+		probe_changes.cleared++;
+		probe_changes.unjumped += probe_text(other) == TRAMP_X86_FORM_JUMP;
 		probe_new_image(other, other->insn_len);
 		optimiser_queue(other);
 	}
@@ -173,6 +177,8 @@ static bool join(struct probe *p, u32 n)
 	promise_break(&p->prog[n]);
 	p->progs |= 1u << n;
 	if (atomic_load(&p->in_table)) {
+		/* A second program, or the first behind one that has gone. */
+		probe_changes.joined++;
 		renew(p);
 		return false;
 	}
@@ -189,10 +195,12 @@ static void leave(struct probe *p, u32 n)
 	promise_break(&p->prog[n]);
 	p->progs &= ~(1u << n);
 	if (p->progs) {
+		probe_changes.left++;
 		renew(p);
 	} else {
 		/* The text of a module that goes is restored from whatever form it has. */
 		p->lingers = probe_text(p) == TRAMP_X86_FORM_JUMP && rng_chance(&own, 40);
+		probe_changes.lingered += p->lingers;
 		if (probe_text(p) == TRAMP_X86_FORM_JUMP && !p->lingers)
 			poke_unjump(&p, 1);
 		atomic_store(&p->go, p->image->code + p->image->copy_off);
@@ -207,6 +215,7 @@ static void replace(struct probe *p, u32 n)
 {
 	promise_break(&p->prog[0]);
 	promise_break(&p->prog[1]);
+	probe_changes.replaced++;
 	p->progs = 1u << n;
 	renew(p);
 	promise_make(&p->prog[n], 1);

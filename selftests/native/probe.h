@@ -60,6 +60,18 @@ struct probe {
 
 extern struct probe probes[SCENES][SCENE_INSNS];
 
+/*
+ * How often it happened in all rounds.
+ * @joined, @left, @replaced: programs at a probe that stayed
+ * @cleared: regions that a neighbour came into; @unjumped: jumps among them
+ * @grown: regions that got longer again
+ * @lingered: jumps whose last program went, and whose text was restored at once later
+ * @gone: probes
+ */
+extern struct probe_changes {
+	u64 joined, left, replaced, cleared, unjumped, grown, lingered, gone;
+} probe_changes;
+
 static inline enum tramp_x86_form probe_text(const struct probe *p)
 {
 	return (enum tramp_x86_form)(atomic_load(&p->told) & 3);

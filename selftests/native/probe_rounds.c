@@ -17,7 +17,9 @@
 #define STORM_CHANGES	60
 #define CALM_CHANGES	30
 #define CALM_US		2000
-/* So many rounds come to every form. */
+/* Each form comes first in a scene in so many rounds, and becomes an int3 at least. */
+#define ROUNDS_FOR_FORMS 10
+/* In so many rounds, all forms and lengths that can have become a jump. */
 #define ROUNDS_FOR_ALL	60
 /* Images that wait to be freed: then the patcher waits, too. */
 #define MAX_WAITING	(TEXT_NR_PAGES / 4)
@@ -141,27 +143,50 @@ static void say_forms(void)
 				  by_form[i].jumped);
 }
 
-/* In some minutes everything has been everywhere. */
-static void check_forms(void)
+/* @all: as jumps, too; some minutes take care of that. */
+static void check_forms(bool all)
 {
 	u32 i;
 
 	for (i = 1; i <= TRAMP_X86_MAX_INSN; i++)
-		CHECK(by_len[i].passes && by_len[i].armed && by_len[i].jumped, "length %u", i);
+		CHECK(by_len[i].passes && by_len[i].armed && (by_len[i].jumped || !all),
+		      "length %u", i);
 	for (i = 0; i < scene_nr_forms(); i++)
-		CHECK(!scene_form_name(i)[0] || (by_form[i].passes && by_form[i].armed), "form %s",
-		      scene_form_name(i));
+		CHECK(!scene_form_name(i)[0] ||
+		      (by_form[i].passes && by_form[i].armed &&
+		       (by_form[i].jumped || scene_form_is_last(i) || !all)),
+		      "form %s", scene_form_name(i));
+}
+
+/* In seconds all of that happens, or passes ran beside nothing. */
+static void check_changes(void)
+{
+	const struct runner_counts *t = &rounds.total;
+	const struct probe_changes *c = &probe_changes;
+
+	CHECK(rounds.changes && text_writes && text_syncs && retire_freed, "nothing was changed");
+	CHECK(t->traps && t->exact && t->overlapped, "nothing was changed under the passes");
+	CHECK(poke_counts.arm && poke_counts.jump && poke_counts.unjump && poke_counts.restore,
+	      "a plan was never executed");
+	CHECK(c->joined && c->left && c->replaced && c->cleared && c->unjumped && c->grown &&
+	      c->lingered && c->gone, "programs or neighbours never came or went");
 }
 
 static void say(double took)
 {
 	const struct runner_counts *t = &rounds.total;
+	const struct probe_changes *c = &probe_changes;
 
 	rounds_say_runs(&rounds, took);
 	ktap_note("hits by int3: %lu; int3s that had gone: %lu", t->traps, t->late);
 	ktap_note("%lu changes; plans: arm %lu, jump %lu, unjump %lu, restore %lu; %lu writes, %lu syncs",
 		  rounds.changes, poke_counts.arm, poke_counts.jump, poke_counts.unjump,
 		  poke_counts.restore, text_writes, text_syncs);
+	ktap_note("programs joined %lu times, left %lu times, were replaced %lu times; %lu probes went",
+		  c->joined, c->left, c->replaced, c->gone);
+	ktap_note("neighbours came into %lu regions, %lu of them jumps; %lu regions grew",
+		  c->cleared, c->unjumped, c->grown);
+	ktap_note("%lu jumps outlived their last program", c->lingered);
 	ktap_note("%lu images freed after %lu grace periods", retire_freed, retire_graces);
 	rounds_say_holds(&rounds);
 }
@@ -181,8 +206,12 @@ void rounds_of_probes(double seconds)
 	took = rounds_run(&rounds, seconds);
 	if (!native.plant || !native_failed())
 		say(took);
-	if (rounds.nr < ROUNDS_FOR_ALL || native.plant)
+	if (native.plant)
 		return;
-	say_forms();
-	check_forms();
+	if (took >= 5)
+		check_changes();
+	if (rounds.nr >= ROUNDS_FOR_ALL)
+		say_forms();
+	if (rounds.nr >= ROUNDS_FOR_FORMS)
+		check_forms(rounds.nr >= ROUNDS_FOR_ALL);
 }

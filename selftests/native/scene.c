@@ -21,6 +21,7 @@ enum fix {
 	FIX_CALL,	/* rel32 to the leaf */
 	FIX_CALL_MEM,	/* disp32 to a word with the leaf's address */
 	FIX_LEAF32,	/* imm32: the leaf's address */
+	FIX_RET32,	/* imm32: the address of the scene's return */
 };
 
 /*
@@ -56,6 +57,7 @@ static const struct form forms[] = {
 	F("xor $imm32,%r10", "\x49\x81\xf2\x78\x56\x34\x92", FIX_NONE, 0, 0),
 	F("mov (%rip),%rax", "\x48\x8b\x05\0\0\0\0", FIX_RIP, 3, 0),
 	F("add (%rip),%r11", "\x4c\x03\x1d\0\0\0\0", FIX_RIP, 3, 0),
+	F("mov (%eip),%rax", "\x67\x48\x8b\x05\0\0\0\0", FIX_RIP, 4, 0),
 	F("lea (%rip),%rsi", "\x48\x8d\x35\0\0\0\0", FIX_RIP, 3, 0),
 	F("cmpl $imm32,(%rip)", "\x81\x3d\0\0\0\0\x78\x56\x34\x12", FIX_RIP, 2, 0),
 	F("lea disp32(%rcx,%rdx)", "\x48\x8d\x84\x11\x44\x33\x22\x11", FIX_NONE, 0, 0),
@@ -70,7 +72,9 @@ static const struct form forms[] = {
 	F("jns short", "\x79\0", FIX_SHORT, 1, 0),
 	F("jmp short", "\xeb\0", FIX_SHORT, 1, 0),
 	F("jrcxz", "\xe3\0", FIX_SHORT, 1, 0),
+	F("jecxz", "\x67\xe3\0", FIX_SHORT, 2, 0),
 	F("loop", "\xe2\0", FIX_SHORT, 1, 0),
+	F("loope", "\xe1\0", FIX_SHORT, 1, 0),
 	F("loopne", "\xe0\0", FIX_SHORT, 1, 0),
 	F("jne near", "\x0f\x85\0\0\0\0", FIX_NEAR, 2, 0),
 	F("jmp near", "\xe9\0\0\0\0", FIX_NEAR, 1, 0),
@@ -80,6 +84,11 @@ static const struct form forms[] = {
 
 	F("mov $leaf,%r11d; call *%r11", "\x41\xbb\0\0\0\0", FIX_LEAF32, 2, 1),
 	F("", "\x41\xff\xd3", FIX_NONE, 0, 0),
+	F("mov $ret,%r11d; jmp *%r11", "\x41\xbb\0\0\0\0", FIX_RET32, 2, 1),
+	F("", "\x41\xff\xe3", FIX_NONE, 0, 0),
+	F("push $leaf; call *(%rsp); pop", "\x68\0\0\0\0", FIX_LEAF32, 1, 2),
+	F("", "\xff\x14\x24", FIX_NONE, 0, 1),
+	F("", "\x5a", FIX_NONE, 0, 0),
 	F("push %rax; pop %rdx", "\x50", FIX_NONE, 0, 1),
 	F("", "\x5a", FIX_NONE, 0, 0),
 	F("push %r12; add; pop %r12", "\x41\x54", FIX_NONE, 0, 2),
@@ -124,6 +133,11 @@ u32 scene_nr_forms(void)
 const char *scene_form_name(u32 form)
 {
 	return forms[form].name;
+}
+
+bool scene_form_is_last(u32 form)
+{
+	return form >= NR_BODY;
 }
 
 struct scene *scene_at(u64 addr)
@@ -222,6 +236,10 @@ static void fix_insn(struct scene *s, u32 i, struct rng *rng)
 		break;
 	case FIX_LEAF32:
 		put32(field, LEAF);
+		break;
+	case FIX_RET32:
+		s->indirect = true;
+		put32(field, s->addr + s->insn[s->nr_insns - 1].off);
 		break;
 	}
 }

@@ -55,5 +55,7 @@ struct scene *scene_at(u64 addr);
 
 u32 scene_nr_forms(void);
 const char *scene_form_name(u32 form);
+/* Whether it ends scenes: it may be too short for a jump, with nothing behind it. */
+bool scene_form_is_last(u32 form);
 
 #endif /* SELFTESTS_NATIVE_SCENE_H */
