@@ -34,6 +34,7 @@ struct tt_file {
 	bool holds;	/* a module's load */
 	bool faults;
 	bool pauses;
+	bool watches;	/* pages */
 	struct tt_leak *leaks;
 };
 
@@ -183,6 +184,20 @@ static int tt_cmd_pages(struct tt_file *f, char *args)
 	return 0;
 }
 
+static int tt_cmd_watch(struct tt_file *f, char *args)
+{
+	int err = tt_page_watch(&f->watches);
+	struct tt_page_watch w;
+
+	if (!err && tt_word(&args))
+		err = tt_step_planted();
+	if (err)
+		return err;
+	tt_page_watch_take(&w);
+	tt_reply(f, "walks=%lu both=%lu at=%#lx in=%#lx\n", w.walks, w.both, w.at, w.in);
+	return 0;
+}
+
 static int tt_cmd_hold(struct tt_file *f, char *args)
 {
 	char *module = tt_word(&args);
@@ -278,6 +293,8 @@ static int tt_command(struct tt_file *f, char *line)
 	}
 	if (!strcmp(verb, "pages"))
 		return tt_cmd_pages(f, line);
+	if (!strcmp(verb, "watch"))
+		return tt_cmd_watch(f, line);
 	if (!strcmp(verb, "hold"))
 		return tt_cmd_hold(f, line);
 	if (!strcmp(verb, "held")) {
@@ -322,6 +339,7 @@ static int tt_release(struct inode *inode, struct file *file)
 
 	tt_faults_end(&f->faults);
 	tt_pauses_end(&f->pauses);
+	tt_page_watch_end(&f->watches);
 	tt_leaks_end(&f->leaks);
 	tt_end_hold(f);
 	tt_kprobes_drop(&f->kprobes);
@@ -462,6 +480,7 @@ static void __exit tt_exit(void)
 	misc_deregister(&tt_misc);
 	tt_faults_exit();
 	tt_pauses_exit();
+	tt_page_watch_exit();
 	tt_loading_exit();
 	tt_context_exit();
 }

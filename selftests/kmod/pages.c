@@ -23,6 +23,7 @@
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/vmalloc.h>
 #include <asm/pgtable.h>
 #include "trampoline_test.h"
 
@@ -70,7 +71,7 @@ static bool stays_aliased(unsigned long addr, pte_t entry)
 /* Of the module's data, so in the range that is walked. Nobody executes or writes it. */
 static u8 planted[PAGE_SIZE] __aligned(PAGE_SIZE);
 
-int tt_walk_planted(struct tt_pages *p, bool aliased)
+static int with_planted(bool aliased, void (*run)(struct tt_pages *p), struct tt_pages *p)
 {
 	unsigned int level;
 	pte_t *pte = lookup_address((unsigned long)planted, &level);
@@ -81,18 +82,54 @@ int tt_walk_planted(struct tt_pages *p, bool aliased)
 	was = READ_ONCE(*pte);
 	/* No CPU need see it. */
 	WRITE_ONCE(pte->pte, was.pte & ~(_PAGE_NX | (aliased ? _PAGE_RW : 0)));
-	tt_walk_pages(p);
+	run(p);
 	WRITE_ONCE(pte->pte, was.pte);
-	if (p->at != (unsigned long)planted)
-		p->at = 0;
 	return 0;
 }
 
-void tt_walk_pages(struct tt_pages *p)
+int tt_walk_planted(struct tt_pages *p, bool aliased)
+{
+	int err = with_planted(aliased, tt_walk_pages, p);
+
+	if (!err && p->at != (unsigned long)planted)
+		p->at = 0;
+	return err;
+}
+
+/* A call that is a step: it maps nothing. */
+static void call_step(struct tt_pages *p)
+{
+	vunmap(NULL);
+}
+
+int tt_step_planted(void)
+{
+	return with_planted(false, call_step, NULL);
+}
+
+/* @waits: compare with the direct mapping as well */
+static void look_at(struct tt_pages *p, unsigned long addr, pte_t entry, unsigned int level,
+		    bool waits)
+{
+	unsigned long nr = page_level_size(level) / PAGE_SIZE;
+
+	if ((pte_flags(entry) & (_PAGE_PRESENT | _PAGE_NX)) != _PAGE_PRESENT)
+		return;
+	p->executable += nr;
+	if (pte_flags(entry) & _PAGE_RW) {
+		p->both += nr;
+		p->at = addr;
+	} else if (waits && addr >= MODULES_VADDR && stays_aliased(addr, entry)) {
+		p->aliased += nr;
+		p->at = addr;
+	}
+}
+
+static void walk(struct tt_pages *p, bool waits)
 {
 	unsigned long addr = __START_KERNEL_map, size;
 	unsigned int level;
-	pte_t *pte, entry;
+	pte_t *pte;
 
 	memset(p, 0, sizeof(*p));
 	/* Not the fixed mappings behind the modules; their end may be that of the address space. */
@@ -100,18 +137,24 @@ void tt_walk_pages(struct tt_pages *p)
 		pte = lookup_address(addr, &level);
 		/* Without an entry the level is that of a table above. */
 		size = pte ? page_level_size(level) : PMD_SIZE;
-		entry = pte ? READ_ONCE(*pte) : __pte(0);
-		if ((pte_flags(entry) & (_PAGE_PRESENT | _PAGE_NX)) == _PAGE_PRESENT) {
-			p->executable += size / PAGE_SIZE;
-			if (pte_flags(entry) & _PAGE_RW) {
-				p->both += size / PAGE_SIZE;
-				p->at = addr;
-			} else if (addr >= MODULES_VADDR && stays_aliased(addr, entry)) {
-				p->aliased += size / PAGE_SIZE;
-				p->at = addr;
-			}
-		}
-		addr = (addr & ~(size - 1)) + size;
-		cond_resched();
+		addr &= ~(size - 1);
+		/* The entries of a table follow each other. */
+		do {
+			if (pte)
+				look_at(p, addr, READ_ONCE(*pte++), level, waits);
+			addr += size;
+		} while (size == PAGE_SIZE && addr & (PMD_SIZE - 1));
+		if (waits)
+			cond_resched();
 	}
+}
+
+void tt_walk_pages(struct tt_pages *p)
+{
+	walk(p, true);
+}
+
+void tt_count_pages(struct tt_pages *p)
+{
+	walk(p, false);
 }

@@ -49,6 +49,15 @@
  *   pages both|aliased
  *	the same with a page planted that is to be found; "at=0": another was. For one at a time.
  *
+ *   watch
+ *	from now on walks them at each step of whoever changes pages (page_watch.c), and not for
+ *	longer than this file is open. Reply "walks=N both=N at=ADDR in=ADDR": how many since the
+ *	last reply, and the first page that could be written and executed, in which function.
+ *	EBUSY: for another file.
+ *
+ *   watch both
+ *	has a step happen with a page planted that is to be found.
+ *
  *   hold MODULE coming|live
  *	holds the next load of that module at that moment (loading.c), until this file says
  *	let_go or is closed. EBUSY: something is held already.
@@ -196,6 +205,27 @@ void tt_walk_pages(struct tt_pages *pages);
  * direct mapping (@aliased). @at is 0 if that page was not found. One at a time.
  */
 int tt_walk_planted(struct tt_pages *pages, bool aliased);
+/* The walk without what waits, in any context but an NMI: @aliased stays 0. */
+void tt_count_pages(struct tt_pages *pages);
+
+/**
+ * struct tt_page_watch - walks at steps (page_watch.c), since the last time
+ * @walks: so many
+ * @both: as in struct tt_pages, added up
+ * @at: the first such page
+ * @in: the function that was called then
+ */
+struct tt_page_watch {
+	unsigned long walks, both, at, in;
+};
+
+/* Walk at each step, for the file with this flag. EBUSY: for another one already. */
+int tt_page_watch(bool *on);
+void tt_page_watch_take(struct tt_page_watch *w);
+void tt_page_watch_end(bool *on);
+void tt_page_watch_exit(void);
+/* A step with a page that is to be found. EOPNOTSUPP: as tt_walk_planted(). */
+int tt_step_planted(void);
 u64 tt_repeat(struct tt_target *t, const u64 *v, u64 n, u64 *different);
 int tt_context_init(void);
 void tt_context_exit(void);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * No page of ours is ever writable and executable. The test module walks the page tables over and
- * over, in a thread of its own, while programs of all kinds come, change and go.
+ * over, in a thread of its own, while programs of all kinds come, change and go. With fewer of them
+ * it walks at each step (selftests/kmod/page_watch.c).
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -18,8 +19,11 @@
 #define PLACES	100
 #define FUNCS	1000
 
-static int dev;
+static int dev, watch_fd = -1;
+/* How many programs there are. */
+static int singles = SINGLES, places = PLACES, funcs = FUNCS;
 static struct record *record;
+static struct probe_func text;	/* tt_long() */
 static const char *volatile step = "before";
 static volatile bool stop;
 static unsigned long walks, most;
@@ -58,11 +62,45 @@ static void *walk_on(void *arg)
 	return arg;
 }
 
+struct watch {
+	unsigned long walks, both, at, in;
+};
+
+/* From the last time on. @planted: as above */
+static struct watch watch(const char *planted)
+{
+	struct watch w;
+	char reply[128];
+	int err = tt_command(watch_fd, reply, sizeof(reply), "watch%s", planted);
+
+	REQUIRE(!err, "watch: %s", strerror(-err));
+	REQUIRE(sscanf(reply, "walks=%lu both=%lu at=%lx in=%lx", &w.walks, &w.both, &w.at,
+		       &w.in) == 4, "watch: reply '%s'", reply);
+	return w;
+}
+
+/* Of the step that ends here. */
+static void check_steps(void)
+{
+	struct watch w = watch("");
+	char name[128];
+
+	ktap_note("%s: %lu walks", step, w.walks);
+	CHECK(w.walks, "%s: no step was seen", step);
+	CHECK(!w.both, "%s: writable and executable, at %#lx, in %s", step, w.at,
+	      ksym_name(w.in, name, sizeof(name)));
+}
+
 /* Walks begin and end after this. */
 static void look(const char *what)
 {
 	unsigned long before = walks;
 
+	if (watch_fd >= 0) {
+		check_steps();
+		step = what;
+		return;
+	}
 	step = what;
 	while (walks < before + 2 && !stop)
 		usleep(1000);
@@ -76,21 +114,21 @@ static void entries(void)
 	int i;
 
 	look("entries come");
-	for (i = 0; i < SINGLES; i++) {
+	for (i = 0; i < singles; i++) {
 		snprintf(name, sizeof(name), "tt_many_%03d", i);
 		at[i] = attach_insn(OURS, prog, ksym_addr(name), 0, i);
 	}
 	look("exits come");
-	for (i = 0; i < SINGLES; i++) {
+	for (i = 0; i < singles; i++) {
 		snprintf(name, sizeof(name), "tt_many_%03d", i);
 		exit_of[i] = attach_return(OURS, prog, name, 0, i);
 	}
 	tt_call(dev, "tt_many_000 n=3 12");
 	look("exits go");
-	for (i = 0; i < SINGLES; i++)
+	for (i = 0; i < singles; i++)
 		detach(&exit_of[i]);
 	look("entries go");
-	for (i = 0; i < SINGLES; i++)
+	for (i = 0; i < singles; i++)
 		detach(&at[i]);
 	look("entries retire");
 	tramp_settle();
@@ -113,17 +151,15 @@ static void probes(void)
 {
 	int i, n = 0, prog = bpf_program__fd(probe_skel->progs.count);
 	struct attachment at[PLACES];
-	struct probe_func f;
 	uint64_t end = 0;
 
-	REQUIRE(!probe_explain(&f, 0, "tt_long", false), "tt_long");
 	look("probes come");
-	for (i = 0; i < (int)f.nr && n < PLACES; i++) {
-		uint64_t addr = f.addr + f.insns[i].offset;
+	for (i = 0; i < (int)text.nr && n < places; i++) {
+		uint64_t addr = text.addr + text.insns[i].offset;
 
-		if (f.insns[i].mode != TRAMP_MODE_JUMP || addr < end)
+		if (text.insns[i].mode != TRAMP_MODE_JUMP || addr < end)
 			continue;
-		end = addr + f.insns[i].region_len;
+		end = addr + text.insns[i].region_len;
 		at[n++] = attach_insn(OURS, prog, addr, 0, i % PROBE_COUNTERS);
 	}
 	look("probes become jumps");
@@ -141,7 +177,7 @@ static void many(void)
 	int prog = bpf_program__fd(probe_skel->progs.count);
 	struct many *m = many_new();
 
-	many_fill(m, FUNCS);
+	many_fill(m, funcs);
 	look("many come");
 	many_attach(m, prog, TRAMP_MULTI_F_SKIP);
 	look("many go");
@@ -150,14 +186,20 @@ static void many(void)
 	tramp_settle();
 }
 
+static void setup(void)
+{
+	dev = fixture_open("about pages of ours");
+	probe_setup();
+	record = FIXTURE_LOAD(record);
+	REQUIRE(!probe_explain(&text, 0, "tt_long", false), "tt_long");
+}
+
 static void test_write_exec(void)
 {
 	pthread_t thread;
 	struct pages p;
 
-	dev = fixture_open("about pages of ours");
-	probe_setup();
-	record = FIXTURE_LOAD(record);
+	setup();
 	p = walk(dev, " both");
 	CHECK(p.both == 1 && !p.aliased && p.at, "planted: %lu writable and executable", p.both);
 	p = walk(dev, " aliased");
@@ -180,8 +222,36 @@ static void test_write_exec(void)
 	check_nothing_left();
 }
 
+static void test_each_step(void)
+{
+	struct attachment a;
+	struct watch w;
+
+	setup();
+	singles = 2;
+	places = 3;
+	funcs = 4;
+	/* The first probe has text read, in thousands of calls. */
+	a = attach_insn(OURS, bpf_program__fd(probe_skel->progs.count), ksym_addr("tt_hot0"), 0, 0);
+	detach(&a);
+	watch_fd = tt_open();
+	watch("");
+	w = watch(" both");
+	CHECK(w.both, "planted: %lu writable and executable at %lu steps", w.both, w.walks);
+	step = "nothing";
+	tramp_module();
+	entries();
+	update();
+	probes();
+	many();
+	check_steps();
+	close(watch_fd);
+	check_nothing_left();
+}
+
 static const struct ktap_test tests[] = {
 	{ "write_exec", test_write_exec, 180 },
+	{ "each_step", test_each_step, 180 },
 };
 
 KTAP_MAIN(tests)
