@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Walks the page tables at each step of whoever changes them. Ftrace calls us wherever a function of
- * trampoline.ko is called, or one of the kernel's that write text, map memory, or change what may
- * be done with it.
+ * Walks the page tables at each step of whoever changes them. Ftrace calls us wherever a function
+ * of trampoline.ko is called, or one of the kernel's that write text, map memory, or change what
+ * may be done with it.
  *
  * A step is what lies between two such calls. A page that is writable and executable for a while is
  * so at a call, unless it comes and goes between two: then the kernel's own function does both.
