@@ -19,10 +19,13 @@
 #include <linux/bpf.h>
 #include <Zydis/Zydis.h>
 #include "fixture.h"
+#include "many.h"
+#include "../func/multi.h"
 #include "probe.h"
 #include "record.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
 #include "selftests/vm/lib/record.skel.h"
+#include "selftests/vm/func/multi.skel.h"
 
 #define VULNERABILITIES	"/sys/devices/system/cpu/vulnerabilities/"
 #define PREEMPT		"/sys/kernel/debug/sched/preempt"
@@ -118,10 +121,10 @@ static struct ways of_program(int fd)
 	return look_at("program", code, info.jited_prog_len, addr);
 }
 
-static struct ways of_image(const char *what, const struct attachment *a)
+static struct ways of_image(const char *what, uint32_t link_id)
 {
 	static uint8_t code[MAX_CODE];
-	struct tramp_query q = { .size = sizeof(q), .link_id = a->reply.link_id,
+	struct tramp_query q = { .size = sizeof(q), .link_id = link_id,
 				 .image = (uintptr_t)code, .image_len = sizeof(code) };
 
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_QUERY, &q), "QUERY: %s", strerror(errno));
@@ -130,10 +133,9 @@ static struct ways of_image(const char *what, const struct attachment *a)
 }
 
 /* @returns: it ends in a return, and does not just go on in the function. */
-static void check_ways(const char *what, const struct attachment *a, const struct ways *want,
-		       bool returns)
+static void check_ways(const char *what, uint32_t link_id, const struct ways *want, bool returns)
 {
-	struct ways w = of_image(what, a);
+	struct ways w = of_image(what, link_id);
 
 	print_ways(what, &w);
 	if (want->thunk) {
@@ -233,45 +235,94 @@ static void check_machine(void)
 
 /* ------------------------------------------------------------------- tests --- */
 
-static void test_images(void)
+/* How the kernel's JIT has a program call and return. */
+static struct ways setup(void)
 {
-	struct attachment entry, exit, probe;
-	struct record *record;
-	struct probe_func f;
 	struct ways want;
-	int dev;
 
-	dev = fixture_open("about our images");
 	check_machine();
 	REQUIRE(ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
 					      ZYDIS_STACK_WIDTH_64)), "ZydisDecoderInit");
 	probe_setup();
-	record = FIXTURE_LOAD(record);
 	want = of_program(bpf_program__fd(probe_skel->progs.regs_all));
 	print_ways("program", &want);
 	REQUIRE(want.plain || want.out, "the program does not return");
+	return want;
+}
 
+static void test_images(void)
+{
+	struct attachment entry, exit, probe, by_kprobe, at_return;
+	int dev, count;
+	struct record *record;
+	struct probe_func f;
+	struct ways want;
+
+	dev = fixture_open("about our images");
+	want = setup();
+	count = bpf_program__fd(probe_skel->progs.count);
+	record = FIXTURE_LOAD(record);
 	entry = attach_func(OURS, prog_clone(record->progs.count_entry, FUNC, BPF_TRACE_FENTRY),
 			    NULL);
-	check_ways("entry image", &entry, &want, true);
+	check_ways("entry image", entry.reply.link_id, &want, true);
+	by_kprobe = attach_insn(OURS, count, ksym_addr(FUNC), 0, 0);
+	check_ways("entry image with a kprobe program", by_kprobe.reply.link_id, &want, true);
 	exit = attach_func(OURS, prog_clone(record->progs.count_exit, FUNC, BPF_TRACE_FEXIT),
 			   NULL);
-	check_ways("exit image", &exit, &want, true);
+	check_ways("exit image", exit.reply.link_id, &want, true);
+	at_return = attach_return(OURS, probe_clone(probe_skel->progs.count), FUNC, 0, 0);
+	check_ways("exit image with a kretprobe program", at_return.reply.link_id, &want, true);
 	REQUIRE(!probe_explain(&f, 0, FUNC, false) && f.nr > 2, "instructions of " FUNC);
-	probe = attach_insn(OURS, bpf_program__fd(probe_skel->progs.count),
-			    f.addr + f.insns[f.nr > 3 ? 2 : 1].offset, 0, 0);
+	probe = attach_insn(OURS, count, f.addr + f.insns[f.nr > 3 ? 2 : 1].offset, 0, 0);
 	probe_flush();
-	check_ways("detour image", &probe, &want, false);
+	check_ways("detour image", probe.reply.link_id, &want, false);
 	tt_call(dev, FUNC " 1");
-	CHECK(attachment_query(&entry).hits && attachment_query(&exit).hits, "hits");
+	CHECK(attachment_query(&entry).hits && attachment_query(&exit).hits &&
+	      attachment_query(&by_kprobe).hits && attachment_query(&at_return).hits, "hits");
 	probe_func_free(&f);
 	detach(&probe);
+	detach(&at_return);
 	detach(&exit);
+	detach(&by_kprobe);
 	detach(&entry);
+}
+
+/* Two functions share an image. */
+static void check_many(const char *what, int prog, uint32_t flags, const struct ways *want, int dev)
+{
+	struct many *m = many_new();
+	int err;
+
+	many_add_name(m, "tt_hot1");
+	many_add_name(m, "tt_hot2");
+	err = many_attach_try(m, prog, flags);
+	REQUIRE(!err, "%s: %s", what, strerror(-err));
+	check_ways(what, m->cmd.link_id, want, true);
+	tt_call(dev, "tt_hot1 1");
+	tt_call(dev, "tt_hot2 1");
+	CHECK(tramp_query_link(m->cmd.link_id).hits >= 2, "%s: hits", what);
+	many_detach(m);
+}
+
+static void test_images_of_many(void)
+{
+	int dev = fixture_open("about our images");
+	struct ways want = setup();
+	struct multi *multi = many_open(multi);
+
+	REQUIRE(multi, "%s", strerror(errno));
+	bpf_program__set_autoload(multi->progs.on_session, true);
+	REQUIRE(!multi__load(multi), "%s", strerror(errno));
+	check_many("image of many", bpf_program__fd(multi->progs.on_plain_entry), 0, &want, dev);
+	check_many("exit image of many", bpf_program__fd(multi->progs.on_plain_return),
+		   TRAMP_MULTI_F_RETURN, &want, dev);
+	check_many("session of many", bpf_program__fd(multi->progs.on_session), many_session(),
+		   &want, dev);
 }
 
 static const struct ktap_test tests[] = {
 	{ "images", test_images, 100 },
+	{ "images_of_many", test_images_of_many, 100 },
 };
 
 KTAP_MAIN(tests)
