@@ -238,6 +238,13 @@ static int tt_cmd_leak(struct tt_file *f, char *args)
 	return tt_leak(&f->leaks, nr);
 }
 
+static int tt_cmd_mistake(char *args)
+{
+	char *name = tt_word(&args);
+
+	return name ? tt_mistake(name) : -EINVAL;
+}
+
 static int tt_cmd_overwrite(char *args)
 {
 	char *where = tt_word(&args), *hex = tt_word(&args);
@@ -311,6 +318,8 @@ static int tt_command(struct tt_file *f, char *line)
 		return tt_cmd_ftrace_watch(f, line);
 	if (!strcmp(verb, "leak"))
 		return tt_cmd_leak(f, line);
+	if (!strcmp(verb, "mistake"))
+		return tt_cmd_mistake(line);
 	if (!strcmp(verb, "overwrite"))
 		return tt_cmd_overwrite(line);
 	return -EINVAL;

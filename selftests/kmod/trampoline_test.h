@@ -81,6 +81,9 @@
  *	allocates so many objects in slabs, as many of 8 bytes, as many large ones, areas of
  *	vmalloc() and pages for each CPU, at most 1000. The file keeps them until it is closed.
  *
+ *   mistake NAME
+ *	makes a mistake that a checker of debug kernels reports (mistakes.c). ENOENT: no such.
+ *
  *   overwrite ADDR HEX
  *	writes bytes, at most 16, over the text of an image, as if somebody else had done so. On
  *	no CPU may the image be executed meanwhile.
@@ -228,6 +231,8 @@ void tt_page_watch_exit(void);
 int tt_step_planted(void);
 u64 tt_repeat(struct tt_target *t, const u64 *v, u64 n, u64 *different);
 int tt_context_init(void);
+/* mistakes.c: may sleep. ENOENT: no such mistake. */
+int tt_mistake(const char *name);
 void tt_context_exit(void);
 
 #endif /* __KERNEL__ */

@@ -25,8 +25,8 @@ $(foreach k,$(shell tools/debug-kernel list),$(eval $(call debug-image,$(k))))
 
 debug-kernel: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS))
 
-# Tests that boot machines of their own to test the module in them.
-DEBUG_HOST_TESTS = $(filter selftests/vm/%,$(CHOSEN_HOST))
+# Tests that boot machines of their own: to test the module in them, and the checkers.
+DEBUG_HOST_TESTS = $(filter selftests/vm/%,$(CHOSEN_HOST)) selftests/debug/mistakes
 # So many machines share the tests of a kernel. In each test_checkers comes last, whatever T=
 # narrows the others to: it looks at what they have left.
 MACHINES	?= 6
