@@ -42,14 +42,14 @@ test-debug: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS
 # Some lines are for one kernel alone.
 test-coverage: $(call vm-images,$(COVERAGE_KERNELS)) $(call vm-modules,$(COVERAGE_KERNELS)) $(TRAMPCTL) \
 		$(O)/guest-files $(CHOSEN_GUEST)
-	$(Q)rm -f $(patsubst %,$(O)/logs/test-%*.ktap,$(COVERAGE_KERNELS))
+	$(Q)rm -rf $(O)/gcov
 	$(Q)O=$(O) TEST_KERNELS='$(COVERAGE_KERNELS)' TIME_SCALE=3 VM_MEMORY=3G \
-		tools/test $(if $(T),--match '@($(T)|test_coverage)') \
-		$$(tools/split-tests $(MACHINES) selftests/debug/test_coverage $(COVERAGE_KERNELS) : \
-			$(CHOSEN_GUEST)); status=$$?; \
+		GCOV_COUNTS=$(abspath $(O)/gcov) tools/test $(if $(T),--match '$(T)') \
+		$$(tools/split-tests $(MACHINES) '' $(COVERAGE_KERNELS) : $(CHOSEN_GUEST)) \
+		-- host $(filter selftests/vm/%,$(CHOSEN_HOST)); status=$$?; \
 	tools/coverage $(addprefix --unit ,$(wildcard $(COVERAGE_UNIT)/core/trace.info)) $(O)/coverage \
 		$(foreach k,$(COVERAGE_KERNELS),\
-		-- $(O)/modules/$(k)/trampoline $(O)/logs/test-$(k)*.ktap) && exit $$status
+		-- $(O)/modules/$(k)/trampoline $(O)/gcov/$(k).*.tgz) && exit $$status
 
 # Random requests to the device: that many on each kernel.
 CALLS		?= 200000

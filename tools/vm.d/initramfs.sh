@@ -114,6 +114,7 @@ write_settings() {
 	echo "export TIME_SCALE=$TIME_SCALE"
 	echo "interactive=$interactive"
 	echo "disk=$disk"
+	echo "gcov=$([ -n "${GCOV_COUNTS:-}" ] && echo 1 || echo 0)"
 	echo "stdin_file=$([ "$read_stdin" = 0 ] || echo /opt/vm/stdin)"
 	echo "term='${TERM//[^a-zA-Z0-9+._-]/}'"
 	if [ "$interactive" = 1 ]; then

@@ -6,6 +6,7 @@
 #
 # The guest's init reports these on ttyS2, one line each (tools/guest/init):
 #   START          the command starts now
+#   GCOV text      of a tar file in base64: which lines of the module were executed
 #   STATUS N       it ended with N; the machine reboots, which ends QEMU
 #   FAIL text      the guest could not be set up
 #

@@ -91,3 +91,14 @@ verdict() {
 	print_log
 	exit "$EXIT_VM"
 }
+
+# Which lines of the module were executed, for tools/coverage. A machine without gcov, or that ended
+# before it said so, leaves no file.
+keep_counts() {
+	local counts
+
+	counts=$GCOV_COUNTS/${kernel##*/}.${work##*.}.tgz
+	mkdir -p "$GCOV_COUNTS"
+	sed -n 's/^GCOV //p' "$work/control" | base64 -d >"$counts"
+	[ -s "$counts" ] || rm "$counts"
+}
