@@ -136,8 +136,12 @@ static void test_verdicts(void)
 	verdict.can = TRAMP_CAN_FENTRY;
 	verdict.fexit_reason = TRAMP_REASON_SITE_HELD;
 	strcpy(verdict.holder, "its holder");
-	refuses(skel->obj, skel->progs.on_exit, -EOPNOTSUPP, TRAMP_REASON_SITE_HELD,
-		"(its holder)");
+	refuses(skel->obj, skel->progs.on_exit, -EBUSY, TRAMP_REASON_SITE_HELD, "(its holder)");
+	verdict.fexit_reason = TRAMP_REASON_NORETURN;
+	refuses(skel->obj, skel->progs.on_exit, -EINVAL, TRAMP_REASON_NORETURN, "never returns");
+	/* Of a newer module. */
+	verdict.fexit_reason = TRAMP_REASON_COUNT;
+	refuses(skel->obj, skel->progs.on_exit, -EOPNOTSUPP, TRAMP_REASON_COUNT, "does not know");
 	verdict.can = 0;
 	verdict.fentry_reason = TRAMP_REASON_NOT_TRACEABLE;
 	verdict.holder[0] = '\0';

@@ -69,9 +69,7 @@ static int check_verdict(struct tramp_syms *syms, const struct bpf_program *prog
 			 const char *name, const char *subject)
 {
 	TRAMP_OPTS(tramp_explanation, ex);
-	struct libtramp_failure f = {
-		.err = -EOPNOTSUPP, .subject = subject, .func = name,
-	};
+	struct libtramp_failure f = { .subject = subject, .func = name };
 
 	if (tramp_explain(syms, name, &ex))
 		return tramp_last_error()->reason == TRAMP_REASON_PERMISSION ? 0 :
@@ -82,6 +80,7 @@ static int check_verdict(struct tramp_syms *syms, const struct bpf_program *prog
 		f.reason = ex.fexit_reason;
 	else
 		return 0;
+	f.err = libtramp_reason_errno(f.reason);
 	return libtramp_fail(&f, "%s", ex.holder);
 }
 

@@ -11,10 +11,12 @@
 #include <trampoline/trampoline.h>
 
 #include "../../remedies.h"
+#include "error.h"
 #include "sized.h"
 
 struct reason_text {
 	unsigned int value;
+	int error;		/* 0: the library's, which has no errno of its own */
 	const char *name;
 	const char *sentence;
 	const char *remedy;
@@ -26,9 +28,9 @@ TRAMP_REMEDIES(REMEDY)
 
 static const struct reason_text texts[] = {
 #define REASON_TEXT(value, NAME, name, error, sentence) \
-	{ value, name, sentence, remedy_REASON_##NAME },
+	{ value, error, name, sentence, remedy_REASON_##NAME },
 #define LIB_REASON_TEXT(value, NAME, name, sentence) \
-	{ value, name, sentence, remedy_LIB_##NAME },
+	{ value, 0, name, sentence, remedy_LIB_##NAME },
 	TRAMP_REASONS(REASON_TEXT)
 	TRAMP_LIB_REASONS(LIB_REASON_TEXT)
 #undef LIB_REASON_TEXT
@@ -57,6 +59,13 @@ static const struct reason_text *find_text(unsigned int reason)
 		if (texts[i].value == reason)
 			return &texts[i];
 	return NULL;
+}
+
+int libtramp_reason_errno(unsigned int reason)
+{
+	const struct reason_text *t = find_text(reason);
+
+	return t && t->error ? -t->error : -EOPNOTSUPP;
 }
 
 const char *tramp_reason_name(unsigned int reason)
