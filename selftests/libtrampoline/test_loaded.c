@@ -250,6 +250,17 @@ static void test_object(void)
 	CHECK_EQ(asked[0].maxactive, 3, "of a return probe");
 	tramp_links__destroy(links);
 	sorts__destroy(sorts);
+
+	/* By the flag, SEC("kprobe/do_unlinkat") is a return probe. */
+	begin();
+	opts.attach_flags = TRAMP_ATTACH_F_RETURN;
+	links = tramp_object__attach(skel->obj, &opts);
+	REQUIRE(links, "%s", tramp_last_error()->message);
+	CHECK_EQ(asked[1].flags, TRAMP_ATTACH_F_COOKIE, "of a tracing program");
+	CHECK_EQ(asked[1].maxactive, 0, "of a tracing program");
+	CHECK_EQ(asked[2].flags, TRAMP_ATTACH_F_RETURN, "of the probe");
+	CHECK_EQ(asked[2].maxactive, 3, "of the probe");
+	tramp_links__destroy(links);
 	kinds__destroy(skel);
 }
 

@@ -98,8 +98,10 @@ static struct tramp_attach_opts opts_of(const struct bpf_program *prog,
 
 	o.flags = libtramp_flags_for(prog, LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts,
 							    attach_flags, 0));
-	if (bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE &&
-	    libtramp_is_return(bpf_program__section_name(prog)))
+	/* The flag makes any probe a return probe; programs of other kinds have lost it above. */
+	if ((o.flags & TRAMP_ATTACH_F_RETURN) ||
+	    (bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE &&
+	     libtramp_is_return(bpf_program__section_name(prog))))
 		o.maxactive = LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts, maxactive, 0);
 	for (i = 0; i < LIBTRAMP_OPTS_GET(opts, tramp_object_attach_opts, cookie_cnt, 0); i++) {
 		if (strcmp(opts->cookies[i].prog_name, bpf_program__name(prog)))
