@@ -8,6 +8,7 @@
 
 #include "../../user/libtrampoline/attach/internal.h"
 #include "answers.h"
+#include "kernel.h"
 
 #define NR_REQUESTS	40
 
@@ -165,6 +166,7 @@ static void test_attach_fd(void)
 {
 	TRAMP_OPTS(tramp_attach_opts, opts);
 	struct tramp_link *link;
+	int fd;
 
 	begin_attach();
 	opts.cookie = 5;
@@ -174,12 +176,16 @@ static void test_attach_fd(void)
 	tramp_link__destroy(link);
 	CHECK(!is_open(descriptors[0]), "closed");
 	answers.nr_commands = 0;
+	/* Of one that is known to be a tracing program. */
+	kernel.objects[0] = (struct kernel_object) { .sort = "prog", .id = 1,
+						     .type = BPF_PROG_TYPE_TRACING };
+	fd = kernel_open("prog", 1);
 	opts.maxactive = 5;
-	CHECK(!tramp_attach_fd(101, &opts), "maxactive");
+	CHECK(!tramp_attach_fd(fd, &opts), "maxactive");
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 	opts.maxactive = 0;
 	opts.flags = 1U << 31;
-	CHECK(!tramp_attach_fd(101, &opts), "flags");
+	CHECK(!tramp_attach_fd(fd, &opts), "flags");
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 	CHECK_EQ(answers.nr_commands, 0, "nobody is asked");
 	CHECK_CLOSED();

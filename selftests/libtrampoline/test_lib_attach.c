@@ -96,6 +96,8 @@ static void test_cookie(void)
 
 static void test_attach_fd(void)
 {
+	TRAMP_OPTS(tramp_attach_opts, probe, .symbol = "do_unlinkat",
+		   .flags = TRAMP_ATTACH_F_NO_JUMP);
 	struct kinds *skel = need_loaded(NULL);
 	struct tramp_link *link;
 
@@ -110,6 +112,12 @@ static void test_attach_fd(void)
 	CHECK(!tramp_attach_fd(-1, NULL), "nothing");
 	CHECK_ERROR(-EBADF, TRAMP_REASON_BAD_PROG_FD);
 	CHECK(tramp_last_error()->from_kernel, "who says so");
+	CHECK(!tramp_attach_fd(bpf_map__fd(skel->maps.bss), &probe), "a map, with a place");
+	CHECK_ERROR(-EBADF, TRAMP_REASON_BAD_PROG_FD);
+	CHECK(!tramp_attach_fd(-1, &probe), "nothing, with a place");
+	CHECK_ERROR(-EBADF, TRAMP_REASON_BAD_PROG_FD);
+	CHECK(!tramp_attach_fd(bpf_program__fd(skel->progs.on_entry), &probe), "a place");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 	tramp_link__destroy(link);
 	kinds__destroy(skel);
 }

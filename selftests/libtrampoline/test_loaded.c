@@ -202,16 +202,41 @@ static void test_probe_fd(void)
 {
 	TRAMP_OPTS(tramp_attach_opts, opts, .symbol = "do_unlinkat");
 	struct tramp_link *link;
+	int i;
 
 	begin();
 	kernel.objects[0].type = BPF_PROG_TYPE_KPROBE;
-	link = tramp_attach_fd(kernel.prog_fd, &opts);
-	REQUIRE(link, "%s", tramp_last_error()->message);
-	CHECK(!strcmp(asked[0].symbol, "do_unlinkat"), "%s", asked[0].symbol);
-	tramp_link__destroy(link);
-	/* One that nothing can be known about is taken for a tracing program. */
-	kernel.objects[0].info_fails = EIO;
-	CHECK(!tramp_attach_fd(kernel.prog_fd, &opts), "a place");
+	/* Of one that nothing can be known about, the module gets all. */
+	for (i = 0; i < 2; i++) {
+		link = tramp_attach_fd(kernel.prog_fd, &opts);
+		REQUIRE(link, "%d: %s", i, tramp_last_error()->message);
+		CHECK(!strcmp(asked[i].symbol, "do_unlinkat"), "%d: %s", i, asked[i].symbol);
+		tramp_link__destroy(link);
+		kernel.objects[0].info_fails = EIO;
+	}
+}
+
+/* The module refuses as such what is no program, whatever it is to do. */
+static void test_no_program(void)
+{
+	TRAMP_OPTS(tramp_attach_opts, none);
+	TRAMP_OPTS(tramp_attach_opts, place, .symbol = "do_unlinkat", .offset = 4);
+	TRAMP_OPTS(tramp_attach_opts, flags, .flags = TRAMP_ATTACH_F_RETURN, .maxactive = 3);
+	const struct tramp_attach_opts *all[] = { &none, &place, &flags };
+	int fd, i;
+
+	begin_refusing(EBADF, TRAMP_REASON_BAD_PROG_FD);
+	fd = kernel_open("link", 4);
+	for (i = 0; i < 3; i++) {
+		CHECK(!tramp_attach_fd(fd, all[i]), "a link, %d", i);
+		CHECK_ERROR(-EBADF, TRAMP_REASON_BAD_PROG_FD);
+		CHECK(!tramp_attach_fd(-1, all[i]), "nothing, %d", i);
+		CHECK_ERROR(-EBADF, TRAMP_REASON_BAD_PROG_FD);
+	}
+	CHECK_EQ(nr_asked, 6, "it is asked");
+	CHECK_CLOSED();
+	/* Of a tracing program it is known who is wrong. */
+	CHECK(!tramp_attach_fd(kernel.prog_fd, &place), "a place");
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
 }
 
@@ -465,6 +490,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "tracing", .run = test_tracing },
 	{ .name = "probes", .run = test_probes },
 	{ .name = "probe-fd", .run = test_probe_fd },
+	{ .name = "no-program", .run = test_no_program },
 	{ .name = "object", .run = test_object },
 	{ .name = "refused-probes", .run = test_refused_probes },
 	{ .name = "no-return-probes", .run = test_no_return_probes },

@@ -350,14 +350,20 @@ static struct tramp_link *attach_by_fd(int prog_fd, const struct tramp_attach_op
 {
 	struct libtramp_request r = { .prog_fd = prog_fd };
 	struct bpf_prog_info info;
+	int err = 0;
+	bool known;
 
 	snprintf(r.subject, sizeof(r.subject), "program fd %d", prog_fd);
 	if (check_opts(opts, r.subject))
 		return NULL;
-	/* If this is no program at all, the module refuses it. */
-	r.probe = libtramp_prog_info(prog_fd, &info) && info.type == BPF_PROG_TYPE_KPROBE;
-	if (r.probe ? find_place("", wants_return(opts), opts, &r.place, r.subject) :
-		      check_no_place(opts, r.subject))
+	/* If this is no program at all, the module refuses it, whatever is asked for it. */
+	known = libtramp_prog_info(prog_fd, &info);
+	r.probe = known ? info.type == BPF_PROG_TYPE_KPROBE : libtramp_opts_have_place(opts);
+	if (r.probe)
+		err = find_place("", wants_return(opts), opts, &r.place, r.subject);
+	else if (known)
+		err = check_no_place(opts, r.subject);
+	if (err)
 		return NULL;
 	set_opts(&r, opts);
 	return libtramp_attach(&r);
