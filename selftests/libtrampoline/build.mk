@@ -54,7 +54,7 @@ $(O)/$(LTT)/test_select: $(O)/$(LTT)/select_fixture.o
 LTT_ANSWERED	:= $(addprefix $(O)/$(LTT)/test_,answers batch code explain precheck loaded functions register)
 LTT_ANSWERS	:= $(foreach f,open close ioctl fopen access geteuid readlink btf__load_vmlinux_btf bpf_program__fd \
 		   $(addprefix bpf_,obj_get obj_get_info_by_fd link_get_next_id link_get_fd_by_id link_update \
-		   link_detach btf_get_next_id btf_get_fd_by_id),-Wl,--wrap=$(f))
+		   link_detach prog_bind_map btf_get_next_id btf_get_fd_by_id),-Wl,--wrap=$(f))
 $(LTT_ANSWERED): LTT_LINK = -static $(LTT_ANSWERS)
 $(LTT_ANSWERED) $(O)/$(LTT)/test_memory_attach: $(O)/$(LTT)/answers.o $(O)/$(LTT)/kernel.o
 $(O)/$(LTT)/test_memory_attach: LTT_LINK += $(LTT_ANSWERS) $(foreach f,statfs bpf_obj_pin \

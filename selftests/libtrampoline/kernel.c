@@ -26,6 +26,7 @@ int __wrap_bpf_obj_get_info_by_fd(int fd, void *info, __u32 *len);
 int __wrap_bpf_link_get_next_id(__u32 id, __u32 *next);
 int __wrap_bpf_link_get_fd_by_id(__u32 id);
 int __wrap_bpf_link_update(int fd, int prog_fd, const struct bpf_link_update_opts *opts);
+int __wrap_bpf_prog_bind_map(int fd, int map_fd, const struct bpf_prog_bind_opts *opts);
 int __wrap_bpf_link_detach(int fd);
 int __wrap_bpf_btf_get_next_id(__u32 id, __u32 *next);
 int __wrap_bpf_btf_get_fd_by_id(__u32 id);
@@ -73,6 +74,8 @@ ssize_t __wrap_readlink(const char *path, char *buf, size_t len)
 	static const char fds[] = "/proc/self/fd/";
 	int fd = strncmp(path, fds, strlen(fds)) ? -1 : atoi(path + strlen(fds));
 
+	if (kernel.no_proc)
+		return result(-ENOENT);
 	if (fd < 0 || fd >= MAX_FDS || !opened[fd])
 		return __real_readlink(path, buf, len);
 	return snprintf(buf, len, "anon_inode:%s%s", opened[fd]->sort[0] == 'l' ? "bpf_" : "bpf-",
@@ -185,10 +188,23 @@ int __wrap_bpf_link_get_fd_by_id(__u32 id)
 	return open_object("link", id);
 }
 
+/* Looks at its descriptors one after the other; the second one is none. */
+static int no_second(int fd, const char *sort)
+{
+	return result(opened[fd] && !strcmp(opened[fd]->sort, sort) ? -EBADF : -EINVAL);
+}
+
 int __wrap_bpf_link_update(int fd, int prog_fd, const struct bpf_link_update_opts *opts)
 {
-	(void)fd, (void)prog_fd, (void)opts;
-	return result(-kernel.update_fails);
+	(void)opts;
+	return prog_fd < 0 ? no_second(fd, "link") : result(-kernel.update_fails);
+}
+
+int __wrap_bpf_prog_bind_map(int fd, int map_fd, const struct bpf_prog_bind_opts *opts)
+{
+	(void)opts;
+	CHECK_EQ(map_fd, -1, "a map");
+	return no_second(fd, "prog");
 }
 
 int __wrap_bpf_link_detach(int fd)

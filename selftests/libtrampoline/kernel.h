@@ -42,12 +42,14 @@ struct kernel_object {
  * @objects: those of bpf(2)
  * @list_fails: the errno with which objects cannot be listed
  * @update_fails: likewise, a link gets no other program
+ * @no_proc: /proc is not mounted, as far as descriptors are looked up there
  * @prog_fd: descriptor of every program of an object that was opened; -1: it is not loaded
  */
 struct kernel {
 	const char *kallsyms, *traceable, *btf;
 	struct kernel_object objects[KERNEL_MAX_OBJECTS];
 	int list_fails, update_fails;
+	bool no_proc;
 	int prog_fd;
 };
 

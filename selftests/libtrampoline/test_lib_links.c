@@ -3,12 +3,15 @@
  * libtrampoline with the module loaded: what can be done with links. Pins, handles,
  * detaching, and the code behind them.
  */
+#define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,6 +83,45 @@ static void test_open_fails(void)
 	CHECK_ERROR(-EINVAL, TRAMP_LIB_NOT_OUR_LINK);
 	bpf_link__unpin(theirs);
 	bpf_link__destroy(theirs);
+	kinds__destroy(skel);
+}
+
+/* Where /proc is not mounted, the kernel tells by other means what is a link, and a program. */
+static void test_no_proc(void)
+{
+	TRAMP_OPTS(tramp_attach_opts, place, .symbol = "do_unlinkat");
+	const char *path = BPFFS "/lt_no_proc", *prog = BPFFS "/lt_prog", *map = BPFFS "/lt_map";
+	struct kinds *skel = need_loaded(NULL);
+	struct tramp_link *link, *opened;
+
+	link = need_link(skel->progs.on_entry, NULL);
+	REQUIRE(!tramp_link__pin(link, path), "%s", tramp_last_error()->message);
+	REQUIRE(!bpf_program__pin(skel->progs.on_rmdir, prog), "pin a program");
+	REQUIRE(!bpf_map__pin(skel->maps.bss, map), "pin a map");
+	REQUIRE(!unshare(CLONE_NEWNS) && !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+		!umount2("/proc", MNT_DETACH), "/proc: %s", strerror(errno));
+	CHECK(access("/proc/self", F_OK), "/proc is there");
+	opened = tramp_link__open(path);
+	CHECK(opened, "%s", tramp_last_error()->message);
+	if (opened)
+		CHECK_EQ(tramp_link__id(opened), tramp_link__id(link), "the same");
+	tramp_link__destroy(opened);
+	CHECK(!tramp_link__open(prog), "a program");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_NOT_OUR_LINK);
+	CHECK(last_error_says("not a BPF link"), "why");
+	CHECK(!tramp_link__open(map), "a map");
+	CHECK(last_error_says("not a BPF link"), "why");
+	CHECK(!tramp_attach_fd(bpf_program__fd(skel->progs.on_exit), &place), "a place");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	CHECK(!tramp_attach_fd(bpf_map__fd(skel->maps.bss), &place), "a map");
+	CHECK_ERROR(-EBADF, TRAMP_REASON_BAD_PROG_FD);
+	/* Asking has changed nothing. */
+	call_target(CALLS);
+	CHECK_EQ(skel->bss->entries, CALLS, "entries");
+	CHECK_EQ(tramp_link__unpin(link), 0, "%s", tramp_last_error()->message);
+	bpf_program__unpin(skel->progs.on_rmdir, prog);
+	bpf_map__unpin(skel->maps.bss, map);
+	tramp_link__destroy(link);
 	kinds__destroy(skel);
 }
 
@@ -254,6 +296,7 @@ static void test_image(void)
 static const struct ktap_test tests[] = {
 	{ .name = "pin", .run = test_pin },
 	{ .name = "open-fails", .run = test_open_fails },
+	{ .name = "no-proc", .run = test_no_proc },
 	{ .name = "pin-set", .run = test_pin_set },
 	{ .name = "open-by-id", .run = test_open_by_id },
 	{ .name = "detach", .run = test_detach },

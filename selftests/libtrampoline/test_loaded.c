@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../../user/libtrampoline/attach/internal.h"
+#include "../../user/libtrampoline/core/bpf.h"
 #include "answers.h"
 #include "kernel.h"
 #include "kinds.skel.h"
@@ -367,6 +368,31 @@ static void test_taken(void)
 	kinds__destroy(skel);
 }
 
+/* Where /proc is not mounted, descriptors are what they are elsewhere. */
+static void test_no_proc(void)
+{
+	TRAMP_OPTS(tramp_attach_opts, place, .symbol = "do_unlinkat");
+	struct kinds *skel = need_kinds();
+	struct tramp_link *link;
+
+	begin_refusing(EBUSY, TRAMP_REASON_SITE_HELD);
+	kernel.no_proc = true;
+	link = tramp_link__open("/bpf/4");
+	REQUIRE(link, "%s", tramp_last_error()->message);
+	CHECK(libtramp_fd_is(tramp_link__fd(link), "link"), "a link");
+	CHECK(!libtramp_fd_is(tramp_link__fd(link), "prog"), "a link is no program");
+	tramp_link__destroy(link);
+	CHECK(libtramp_fd_is(kernel.prog_fd, "prog"), "a program");
+	CHECK(!libtramp_fd_is(kernel.prog_fd, "link"), "a program is no link");
+	CHECK(!libtramp_fd_is(STDIN_FILENO, "prog"), "a file");
+	CHECK(!libtramp_fd_is(-1, "link"), "nothing");
+	ours = 3;
+	refuses(skel->progs.on_entry, NULL, -EBUSY, TRAMP_LIB_KERNEL_ATTACHED, "by link 4");
+	CHECK(!tramp_attach_fd(kernel.prog_fd, &place), "a place for a tracing program");
+	CHECK_ERROR(-EINVAL, TRAMP_LIB_BAD_ARGUMENT);
+	kinds__destroy(skel);
+}
+
 static void test_refused_many(void)
 {
 	struct kinds *skel = need_kinds();
@@ -495,6 +521,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "refused-probes", .run = test_refused_probes },
 	{ .name = "no-return-probes", .run = test_no_return_probes },
 	{ .name = "taken", .run = test_taken },
+	{ .name = "no-proc", .run = test_no_proc },
 	{ .name = "refused-many", .run = test_refused_many },
 	{ .name = "open", .run = test_open },
 	{ .name = "open-fails", .run = test_open_fails },

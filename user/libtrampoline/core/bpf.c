@@ -4,6 +4,8 @@
  * an error.
  */
 #include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +18,18 @@ const char *libtramp_link_subject(char *buf, size_t len, uint32_t id)
 	return buf;
 }
 
+/*
+ * The same where /proc is not mounted. Each of these commands takes a descriptor of the sort and
+ * then another one, which here is none. So EBADF is about the other one, and nothing is changed.
+ */
+static bool is_taken_for(int fd, const char *sort)
+{
+	if (fcntl(fd, F_GETFD) < 0)
+		return false;
+	return (!strcmp(sort, "prog") ? bpf_prog_bind_map(fd, -1, NULL) :
+					bpf_link_update(fd, -1, NULL)) == -EBADF;
+}
+
 bool libtramp_fd_is(int fd, const char *sort)
 {
 	char path[64], name[64], wanted[32];
@@ -24,7 +38,7 @@ bool libtramp_fd_is(int fd, const char *sort)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	n = readlink(path, name, sizeof(name) - 1);
 	if (n < 0)
-		return false;
+		return is_taken_for(fd, sort);
 	name[n] = '\0';
 	/* bpf-prog, bpf-map, and bpf_link or, later, bpf-link. */
 	snprintf(wanted, sizeof(wanted), "bpf-%s", sort);

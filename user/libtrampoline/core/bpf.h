@@ -16,7 +16,8 @@ struct bpf_prog_info;
  * @sort: "link" or "prog"
  *
  * The kernel answers info requests for programs, maps and links alike, with structs
- * that only look the same: the name of the anonymous inode tells them apart.
+ * that only look the same: the name of the anonymous inode tells them apart. It is in /proc;
+ * without that, a command that takes only the one sort does.
  */
 bool libtramp_fd_is(int fd, const char *sort);
 
