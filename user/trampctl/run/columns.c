@@ -28,8 +28,8 @@ static uint64_t start, previous;
 /* How far that clock is ahead of ours. */
 static int64_t ahead;
 
-/* The rest of the first line. */
-static const char *heads;
+/* The rest of the first line, which stays until the end: a rotated file gets it, too. */
+static char *heads;
 
 /* The argument of --timestamps. Returns 0, or EXIT_USAGE after having reported the error. */
 int timestamps_option(const char *arg)
@@ -144,10 +144,10 @@ static void print_heads(void)
 	printf("%3s %-15s %-7s %s\n", "CPU", "COMM", "PID", heads);
 }
 
-/* The first line; @what is the rest of it, which must stay. */
 void event_print_heads(const char *what)
 {
-	heads = what;
+	free(heads);
+	heads = xasprintf("%s", what);
 	print_heads();
 }
 

@@ -25,6 +25,13 @@ struct event_head {
 
 int timestamps_option(const char *arg);
 int events_begin(void);
+
+/**
+ * event_print_heads() - print the first line
+ * @what: the rest of it, behind the heads of the columns; copied
+ *
+ * Files that --rotate begins later get the same line.
+ */
 void event_print_heads(const char *what);
 void event_print(const struct event_head *e);
 json_object *event_to_json(const char *type, const struct event_head *e);
