@@ -106,15 +106,22 @@ void json_put_reason(json_object *j, uint32_t reason)
 		json_put_str(j, "remedy", tramp_reason_remedy(reason));
 }
 
+static void put_mode(json_object *j, const struct tramp_link_info *info)
+{
+	json_put_str(j, "mode", tramp_mode_name(info->mode));
+	if (!info->mode_reason)
+		return;
+	json_put_str(j, "mode_reason", tramp_reason_name(info->mode_reason));
+	/* A probe that went with its module has no address any more. */
+	if (info->mode != TRAMP_MODE_NONE)
+		json_put_hex(j, "reason_address", info->reason_addr);
+}
+
 static void put_probe(json_object *j, const struct tramp_link_info *info)
 {
 	if (info->kind == TRAMP_KIND_KPROBE) {
 		json_put_u64(j, "offset", info->offset);
 		json_put_hex(j, "address", info->probe_addr);
-	}
-	if (info->mode_reason) {
-		json_put_str(j, "mode_reason", tramp_reason_name(info->mode_reason));
-		json_put_hex(j, "reason_address", info->reason_addr);
 	}
 	if (info->region_len)
 		json_put_u64(j, "region_length", info->region_len);
@@ -127,7 +134,7 @@ json_object *link_to_json(const struct tramp_link_info *info)
 	json_put_u64(j, "id", info->link_id);
 	json_put_str(j, "kind", tramp_kind_name(info->kind));
 	json_put_bool(j, "sleepable", info->sleepable);
-	json_put_str(j, "mode", tramp_mode_name(info->mode));
+	put_mode(j, info);
 	/* Where a detached link was is not known any more. */
 	if (info->mode != TRAMP_MODE_NONE) {
 		if (info->nr_funcs)
