@@ -11,7 +11,7 @@ TCT_SAMPLE	:= $(O)/$(TCT)/sample
 TCT_OBJ		:= $(filter $(O)/user/trampctl/run/% $(O)/user/trampctl/out/%,$(TRAMPCTL_OBJ))
 
 UNIT_TESTS	+= $(addprefix $(O)/$(TCT)/,test_lines test_elf_names test_arguments test_explain \
-		   test_bind test_file test_metrics)
+		   test_bind test_detach test_file test_metrics)
 
 $(TCT_SAMPLE) $(TCT_SAMPLE).rebuilt: $(TCT)/sample.c $(TCT)/sample.h
 	$(call msg,CC,$@)
@@ -31,9 +31,10 @@ $(filter $(O)/$(TCT)/%,$(UNIT_TESTS)): %: %.o $(O)/selftests/lib/ktap.o $(TCT_OB
 		$(TRAMPCTL_LIBS)
 
 # With the module and the kernel that the library's tests have.
-$(addprefix $(O)/$(TCT)/,test_explain test_bind): \
+$(addprefix $(O)/$(TCT)/,test_explain test_bind test_detach): \
 		$(addprefix $(O)/selftests/libtrampoline/,answers.o kernel.o fixture.o)
-$(addprefix $(O)/$(TCT)/,test_explain test_bind): override LDFLAGS += $(LTT_ANSWERS)
+$(addprefix $(O)/$(TCT)/,test_explain test_bind test_detach): override LDFLAGS += $(LTT_ANSWERS)
 $(O)/$(TCT)/test_explain: $(addprefix $(O)/user/trampctl/cmd/,explain.o explain_code.o)
+$(O)/$(TCT)/test_detach: $(O)/user/trampctl/cmd/detach.o
 
 $(O)/$(TCT)/test_metrics: $(O)/user/trampctl/cmd/stats_metrics.o

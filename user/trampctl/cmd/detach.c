@@ -38,20 +38,32 @@ static int detach_option(int opt, const char *arg)
 
 struct id_list {
 	uint32_t *ids;
-	size_t nr;
+	size_t nr, room;
 };
 
+#define FIRST_ROOM 64
+
 static void add_id(struct id_list *l, uint32_t id)
+{
+	if (l->nr == l->room) {
+		l->room = l->room ? 2 * l->room : FIRST_ROOM;
+		l->ids = xrealloc(l->ids, l->room * sizeof(*l->ids));
+	}
+	l->ids[l->nr++] = id;
+}
+
+/* One that was named may have been named before. */
+static void add_named(struct id_list *l, uint32_t id)
 {
 	size_t i;
 
 	for (i = 0; i < l->nr; i++)
 		if (l->ids[i] == id)
 			return;
-	l->ids = xrealloc(l->ids, (l->nr + 1) * sizeof(*l->ids));
-	l->ids[l->nr++] = id;
+	add_id(l, id);
 }
 
+/* Each of them comes once, and there may be very many. */
 static int add_link(const struct tramp_link_info *info, void *arg)
 {
 	if (info->mode != TRAMP_MODE_NONE)
@@ -85,7 +97,7 @@ static int ids_from_args(struct id_list *l, int argc, char **argv)
 		rc = parse_link_id(argv[i], &id);
 		if (rc)
 			return rc;
-		add_id(l, id);
+		add_named(l, id);
 	}
 	for (i = 0; i < (int)l->nr; i++) {
 		if (tramp_link_info_by_id(l->ids[i], &info))
