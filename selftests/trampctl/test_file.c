@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The file of --output that cannot become as large as it would be (ulimit -f): what stays in it,
- * and that the last JSON object comes somewhere.
+ * and that the last JSON object comes somewhere. And one that cannot be opened at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../user/trampctl/out/error.h"
@@ -126,12 +127,29 @@ static void test_no_calls(void)
 	check_failed("");
 }
 
+/* A signal came before a FIFO is opened that nobody reads: it is given up, which is no failure. */
+static void test_fifo_after_signal(void)
+{
+	int fd = mkstemp(path);
+
+	REQUIRE(fd >= 0 && !unlink(path) && !mkfifo(path, 0600), "%s", path);
+	close(fd);
+	output_start();
+	output_option(OUTPUT_OPT_FILE, path);
+	output_stop();
+	CHECK_EQ(output_open(false), 0, "exit code");
+	CHECK_EQ(output_finish(0), 0, "exit code");
+	CHECK(!access(path, F_OK), "it stays");
+	unlink(path);
+}
+
 static const struct ktap_test tests[] = {
 	{ .name = "room", .run = test_room },
 	{ .name = "no-room-for-call", .run = test_no_room_for_call },
 	{ .name = "no-room-for-end", .run = test_no_room_for_end },
 	{ .name = "full", .run = test_full },
 	{ .name = "no-calls", .run = test_no_calls },
+	{ .name = "fifo-after-signal", .run = test_fifo_after_signal, .seconds = 20 },
 };
 
 KTAP_MAIN(tests)

@@ -322,8 +322,9 @@ static int probe_run(int argc, char **argv)
 	events_catch_signals();
 	stack_show_configure(&run.show, &stacks);
 	rc = output_open(true);
-	if (!rc)
-		rc = need_module(NULL);
+	if (rc || events_stopped())
+		return rc;
+	rc = need_module(NULL);
 	if (!rc && by_line)
 		rc = source_find(&debuginfo, argv[0], &found);
 	if (!rc)

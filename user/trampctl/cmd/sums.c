@@ -139,7 +139,7 @@ int sums_run(struct sums *s, int argc, char **argv)
 	s->many.opts = &s->opts->many;
 	events_catch_signals();
 	rc = output_open(false);
-	if (!rc)
+	if (!rc && !events_stopped())
 		rc = many_start(&s->many, argc, argv);
 	if (!rc && s->many.attached) {
 		output_begin();

@@ -429,7 +429,7 @@ static int trace_run(int argc, char **argv)
 		return rc;
 	events_catch_signals();
 	rc = output_open(true);
-	if (rc)
+	if (rc || events_stopped())
 		return rc;
 	if (for_many(argc, argv)) {
 		many.many.events = &opts;

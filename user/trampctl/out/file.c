@@ -132,6 +132,20 @@ static int redirect(int flags)
 	return err;
 }
 
+/* FILE may be there. Of a FIFO this waits for a reader, or for a signal: EINTR. */
+static int open_file(void)
+{
+	int err;
+
+	output_wait_begin();
+	err = redirect(O_CREAT | O_EXCL);
+	out.is_new = !err;
+	if (err == EEXIST)
+		err = redirect(0);
+	output_wait_end();
+	return err;
+}
+
 /* Nothing was written: as if it had not been opened. */
 static void leave_no_file(void)
 {
@@ -145,7 +159,8 @@ static void leave_no_file(void)
  *
  * To be called before anything is attached. Without the option this only looks at the others.
  *
- * Return: 0, or the exit code of an error that has been reported.
+ * Return: 0, or the exit code of an error that has been reported. After a signal 0, and nothing
+ * need be open: see events_stopped().
  */
 int output_open(bool can_rotate)
 {
@@ -159,10 +174,10 @@ int output_open(bool can_rotate)
 	if (!out.path)
 		return 0;
 
-	err = redirect(O_CREAT | O_EXCL);
-	out.is_new = !err;
-	if (err == EEXIST)
-		err = redirect(0);
+	err = open_file();
+	/* Only signals that end the command have a handler. */
+	if (err == EINTR)
+		return 0;
 	if (err)
 		return fail_open(err);
 	output_name = out.path;

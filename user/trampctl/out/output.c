@@ -33,30 +33,31 @@ static bool is_blocked;
 
 /*
  * A signal that comes before the write that blocks would not end it. So once there was one, a timer
- * goes while we write. A reader that takes nothing from one tick to the next does not read.
+ * goes while we write. A reader that takes nothing from one tick to the next does not read. Opening
+ * a FIFO, which nobody may read, blocks likewise.
  */
 #define PATIENCE_SECONDS 1
 
-static volatile sig_atomic_t is_writing;
+static volatile sig_atomic_t is_waiting;
 
 static void on_alarm(int sig)
 {
 	(void)sig;
-	if (is_writing)
+	if (is_waiting)
 		alarm(PATIENCE_SECONDS);
 }
 
-static void begin_write(void)
+void output_wait_begin(void)
 {
-	/* In this order: output_stop() sees that we write, or we see that there was a signal. */
-	is_writing = true;
+	/* In this order: output_stop() sees that we wait, or we see that there was a signal. */
+	is_waiting = true;
 	if (stops)
 		alarm(PATIENCE_SECONDS);
 }
 
-static void end_write(void)
+void output_wait_end(void)
 {
-	is_writing = false;
+	is_waiting = false;
 	if (stops)
 		alarm(0);
 }
@@ -94,7 +95,7 @@ static ssize_t write_all(void *unused, const char *buf, size_t len)
 	ssize_t n;
 
 	(void)unused;
-	begin_write();
+	output_wait_begin();
 	while (done < len && !output_errno && !is_blocked) {
 		n = write(STDOUT_FILENO, buf + done, len - done);
 		if (n < 0) {
@@ -106,7 +107,7 @@ static ssize_t write_all(void *unused, const char *buf, size_t len)
 		if (done < len && stops != before)
 			output_set_failed(output_verb, EINTR, NULL);
 	}
-	end_write();
+	output_wait_end();
 	if (could_write && output_errno == EINTR)
 		leave_full_pipe();
 	return done;
@@ -137,7 +138,7 @@ void output_stop(void)
 
 	if (!stops++)
 		sigaction(SIGALRM, &sa, NULL);
-	if (is_writing)
+	if (is_waiting)
 		alarm(PATIENCE_SECONDS);
 }
 

@@ -11,6 +11,14 @@ extern const char *output_name;
 
 void output_start(void);
 void output_stop(void);
+
+/*
+ * Between these two, something waits for a reader: a write, or the opening of a FIFO. A signal that
+ * ends the command ends the wait with EINTR, also one that came before.
+ */
+void output_wait_begin(void);
+void output_wait_end(void);
+
 bool output_failed(void);
 bool output_was_interrupted(void);
 bool output_is_blocked(void);
