@@ -84,6 +84,16 @@ static uint8_t *take(int dev)
 	return text;
 }
 
+/* Whether ftrace has a call in one of the functions that kernel/probe/kprobe_veto.c hooks. */
+static bool kprobes_are_hooked(void)
+{
+	char *list = read_file(TRACING "enabled_functions");
+	bool hooked = strstr(list, "arch_prepare_optimized_kprobe ");
+
+	free(list);
+	return hooked;
+}
+
 uint8_t *text_take(int dev)
 {
 	int i;
@@ -92,6 +102,9 @@ uint8_t *text_take(int dev)
 	for (i = 0; i < 300 && tramp_module().links; i++)
 		usleep(100000);
 	CHECK(tramp_settle(), "images wait to be freed for 30 s");
+	/* Our hooks in kprobes go a second after the last probe. A tracer's may stay. */
+	for (i = 0; i < 50 && kprobes_are_hooked(); i++)
+		usleep(100000);
 	return take(dev);
 }
 
@@ -141,7 +154,7 @@ void text_check(int dev, const uint8_t *before)
 {
 	unsigned int changed, i;
 
-	/* Our hooks in the kernel's kprobes go a second after the last probe. */
+	/* Here they may still be there, too. */
 	for (i = 0; i < 10 && changes(dev, before, false); i++)
 		sleep(1);
 	changed = changes(dev, before, true);
