@@ -241,6 +241,8 @@ static const struct gate_cut idt_cuts[] = {
 	{ "do_suspend_lowlevel", "x86_acpi_enter_sleep_state", "before it sleeps" },
 	{ "restore_processor_state", "load_mm_ldt", "the IDT is back" },
 	{ "__restore_processor_state", "load_mm_ldt", "the IDT is back" },
+	{ "restore_processor_state", "initialize_tlbstate_and_flush", "the same, behind no LDT" },
+	{ "__restore_processor_state", "initialize_tlbstate_and_flush", "the same, behind no LDT" },
 	{ "soft_restart_cpu", "start_secondary", "another root" },
 	{ NULL, "trace_hardirqs_on", "interrupts were off before, and stay so" },
 	{}
@@ -252,6 +254,9 @@ static const struct gate_until idt_until[] = {
 	{ "cpu_init_secondary", "cpu_init_exception_handling", "it loads the IDT (6.1)" },
 	{ "restore_processor_state", "load_mm_ldt", "the IDT is back" },
 	{ "__restore_processor_state", "load_mm_ldt", "the IDT is back" },
+	/* Without MODIFY_LDT_SYSCALL there is no LDT to load in front of it. */
+	{ "restore_processor_state", "initialize_tlbstate_and_flush", "the IDT is back" },
+	{ "__restore_processor_state", "initialize_tlbstate_and_flush", "the IDT is back" },
 	{}
 };
 
@@ -288,6 +293,9 @@ static const struct gate_cut copying_cuts[] = {
 	{ "swsusp_save", "first_online_pgdat", BEFORE },
 	{ "swsusp_save", "alloc_pages", BEFORE },
 	{ "swsusp_save", "alloc_pages_noprof", BEFORE },
+	/* Without NUMA those two are part of it. */
+	{ "swsusp_save", "__alloc_pages", BEFORE },
+	{ "swsusp_save", "__alloc_pages_noprof", BEFORE },
 	{ "swsusp_save", "alloc_image_page", BEFORE },
 	{ "swsusp_save", "swsusp_free", "it has failed before" },
 	{ NULL, "__dynamic_pr_debug", "for whoever has asked for that message" },
