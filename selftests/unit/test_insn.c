@@ -195,12 +195,18 @@ static void branch_targets(void)
 		{ CODE("\x66\xeb\xfe"), -2 },
 		{ CODE("\x66\x74\x80"), -128 },
 		{ CODE("\x66\xe2\x05"), 5 },
+		/* jkzd and jknzd, whose VEX prefix has two bytes or three */
+		{ CODE("\xc5\xf8\x84\xfa\xff\xff\xff"), -6 },
+		{ CODE("\xc5\xf8\x85\x78\x56\x34\x12"), 0x12345678 },
+		{ CODE("\xc4\xe1\x78\x85\xff\xff\xff\xff"), -1 },
 	};
 	static const struct code others[] = {
 		CODE("\xc7\xc0\x78\x56\x34\x12"),	/* mov to eax */
 		CODE("\xff\xe0"), CODE("\xff\xd0"), CODE("\xc3"), CODE("\xcc"), CODE("\xcd\x80"),
 		CODE("\xf4"), CODE("\xcf"), CODE("\x0f\x05"), CODE("\x0f\x0b"), CODE("\x66\xff\xe0"),
 		CODE("\x0f\xb2\x00"), CODE("\x8e\xd0"), CODE("\xc2\x08\x00"), CODE("\x90"),
+		/* the opcodes of jz, call and ja behind VEX, where they mean something else */
+		CODE("\xc5\xf9\x74\xc1"), CODE("\xc5\xf9\xe8\xc1"), CODE("\xc5\xf8\x77"),
 	};
 	struct tramp_x86_insn i;
 	u32 n;
@@ -216,6 +222,12 @@ static void branch_targets(void)
 	for (n = 0; n < NR(others); n++)
 		CHECK(code_decode(&others[n], &i) && !tramp_x86_has_target(&i), "%s",
 		      hex(&others[n]));
+	/* the short jkzd, which Zydis does not know; with 66 it is vpcmpeqb */
+	i = (struct tramp_x86_insn){ .bytes = { 0xc5, 0xf8, 0x74, 0x05 }, .len = 4, .vex = true,
+				     .map = 1, .opcode = 0x74, .opcode_off = 2 };
+	CHECK(tramp_x86_has_target(&i), "jkzd");
+	i.bytes[1] = 0xf9;
+	CHECK(!tramp_x86_has_target(&i), "vpcmpeqb");
 }
 
 static void rip_relative(void)
