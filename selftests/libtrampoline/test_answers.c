@@ -4,6 +4,7 @@
  * wrong, if it cannot ask or does not understand them.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <trampoline/module.h>
@@ -76,6 +77,113 @@ static void test_other_version(void)
 	CHECK_EQ(tramp_info(&mine), -EPROTO, "another version");
 	CHECK_EQ(mine.abi_version, TRAMP_ABI_VERSION + 1, "which");
 	CHECK_EQ(mine.links, 5, "the rest");
+	CHECK_CLOSED();
+}
+
+/* How often EXPLAIN is interrupted, by @signals each time, and how it ends then. */
+static const int signals[] = { SIGUSR1, SIGUSR2, 0 };
+static int interrupts, explain_ends;
+static volatile sig_atomic_t handled[NSIG];
+/* Signals that are blocked in the first try, and in the last. */
+static sigset_t blocked_first, blocked_last;
+
+static void on_signal(int sig)
+{
+	handled[sig]++;
+}
+
+static void on_signal_info(int sig, siginfo_t *info, void *ctx)
+{
+	(void)info, (void)ctx;
+	handled[sig]++;
+}
+
+static void blocked_now(sigset_t *set)
+{
+	REQUIRE(!pthread_sigmask(SIG_BLOCK, NULL, set), "pthread_sigmask");
+}
+
+static int answer_interrupted(unsigned long cmd, void *arg)
+{
+	const struct tramp_explain *e = arg;
+	size_t i;
+
+	CHECK_EQ(cmd, TRAMP_IOC_EXPLAIN, "command");
+	CHECK(e->btf_obj_id == 1 && e->btf_id == 2, "the same question");
+	blocked_now(answers.nr_commands == 2 ? &blocked_first : &blocked_last);
+	if (!interrupts)
+		return explain_ends;
+	interrupts--;
+	for (i = 0; signals[i]; i++)
+		raise(signals[i]);
+	return -EINTR;
+}
+
+static void handle(int sig, void (*plain)(int sig), void (*info)(int, siginfo_t *, void *))
+{
+	struct sigaction sa = { .sa_handler = plain };
+
+	if (info) {
+		sa.sa_sigaction = info;
+		sa.sa_flags = SA_SIGINFO;
+	}
+	REQUIRE(!sigaction(sig, &sa, NULL), "signal %d", sig);
+}
+
+/*
+ * A signal ends a wait of the module's before it has done anything, and others may come in each
+ * further try. Handlers of the caller's wait until the command is done. Signals without one do as
+ * ever, so the process can be ended.
+ */
+static void test_interrupted(void)
+{
+	TRAMP_OPTS(tramp_explanation, ex);
+	sigset_t before, after, own;
+	int sig;
+
+	answers_begin(answer_interrupted);
+	handle(SIGUSR1, on_signal, NULL);
+	handle(SIGUSR2, NULL, on_signal_info);
+	handle(SIGRTMAX, on_signal, NULL);
+	handle(SIGHUP, SIG_IGN, NULL);
+	handle(SIGTERM, SIG_DFL, NULL);
+	sigemptyset(&own);
+	sigaddset(&own, SIGALRM);
+	REQUIRE(!pthread_sigmask(SIG_BLOCK, &own, NULL), "pthread_sigmask");
+	blocked_now(&before);
+
+	CHECK_EQ(tramp_explain_btf(1, 2, &ex), 0, "no signal");
+	CHECK_EQ(answers.nr_commands, 2, "INFO and one try");
+
+	answers.nr_commands = 0;
+	interrupts = 3;
+	CHECK_EQ(tramp_explain_btf(1, 2, &ex), 0, "%s", tramp_last_error()->message);
+	CHECK_EQ(answers.nr_commands, 5, "INFO and four tries");
+	blocked_now(&after);
+	for (sig = 1; sig < NSIG; sig++) {
+		CHECK_EQ(sigismember(&blocked_first, sig), sigismember(&before, sig),
+			 "signal %d in the first try", sig);
+		CHECK_EQ(sigismember(&after, sig), sigismember(&before, sig), "signal %d after it",
+			 sig);
+	}
+	CHECK(sigismember(&blocked_last, SIGUSR1), "a handler");
+	CHECK(sigismember(&blocked_last, SIGUSR2), "one with siginfo");
+	CHECK(sigismember(&blocked_last, SIGRTMAX), "the last signal");
+	CHECK(sigismember(&blocked_last, SIGALRM), "the caller's own");
+	CHECK(!sigismember(&blocked_last, SIGHUP), "an ignored one");
+	CHECK(!sigismember(&blocked_last, SIGTERM), "one that ends the process");
+	CHECK(!sigismember(&blocked_last, SIGINT), "one that nobody has touched");
+	/* One in the first try, and those that came later as one. */
+	CHECK_EQ(handled[SIGUSR1], 2, "it is not lost");
+	CHECK_EQ(handled[SIGUSR2], 2, "it is not lost");
+
+	/* Another error ends it as well. */
+	interrupts = 2;
+	explain_ends = -EIO;
+	CHECK_EQ(tramp_explain_btf(1, 2, &ex), -EIO, "refused");
+	CHECK_ERROR(-EIO, TRAMP_LIB_SYSTEM);
+	blocked_now(&after);
+	CHECK(!sigismember(&after, SIGUSR1), "signals stay blocked");
 	CHECK_CLOSED();
 }
 
@@ -331,6 +439,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "no-way-in", .run = test_no_way_in },
 	{ .name = "lockdown", .run = test_lockdown },
 	{ .name = "other-version", .run = test_other_version },
+	{ .name = "interrupted", .run = test_interrupted },
 	{ .name = "info", .run = test_info },
 	{ .name = "link-info", .run = test_link_info },
 	{ .name = "for-each", .run = test_for_each },
