@@ -331,6 +331,11 @@ static void test_for_each(void)
 	query_fails = -EPERM;
 	CHECK_EQ(tramp_for_each(see, &seen), -EPERM, "refused");
 	CHECK_ERROR(-EPERM, TRAMP_REASON_HIDDEN_ADDRESS);
+	/* The walk asks for the end first, and that fails at this one. */
+	fails_at = NR_LINKS;
+	CHECK_EQ(tramp_for_each(never, NULL), -EPERM, "refused before the first");
+	CHECK_ERROR(-EPERM, TRAMP_REASON_HIDDEN_ADDRESS);
+	CHECK(last_error_says("list of links: "), "all of them");
 	/* The end is no error. */
 	tramp_clear_error();
 	fails_at = stop_at = 0;
