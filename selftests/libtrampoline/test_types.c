@@ -177,6 +177,44 @@ static void test_arguments(void)
 	btf__free(btf);
 }
 
+/* Of a wide one the context has the first eight bytes, which are not shown as if they were all. */
+static void test_results(void)
+{
+	static const struct {
+		uint32_t size;
+		bool is_int;
+		const char *text;
+	} all[] = {
+		{ 4, false, "{08 07 06 05}" },
+		{ 8, false, "{08 07 06 05 04 03 02 01}" },
+		{ 9, false, "{...}" },
+		{ 16, false, "{...}" },
+		{ 16, true, "{...}" },
+		{ 8, true, "72623859790382856" },
+	};
+	/* The second one is not the result's. */
+	const uint64_t slots[] = { 0x0102030405060708, 0x1112131415161718 };
+	struct tramp_proto *p;
+	char text[64];
+	size_t i;
+	int type;
+
+	begin();
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		type = all[i].is_int ? need(btf__add_int(btf, "number", all[i].size, 0)) :
+				       need(btf__add_struct(btf, "some", all[i].size));
+		p = tramp_proto__new(btf, need(btf__add_func(btf, "func", BTF_FUNC_STATIC,
+							     new_proto(type, t_int, 0))));
+		REQUIRE(p, "%s", tramp_last_error()->message);
+		CHECK_EQ(p->ret.slot, 1, "behind the arguments");
+		CHECK_EQ(tramp_arg__format(p, &p->ret, slots, text, sizeof(text)),
+			 strlen(all[i].text), "%zu: length", i);
+		CHECK(!strcmp(text, all[i].text), "%zu: %s", i, text);
+		tramp_proto__free(p);
+	}
+	btf__free(btf);
+}
+
 /* --------------------------------------------------------------- selection -- */
 
 static bool is(int id, const char *text)
@@ -292,6 +330,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "round", .run = test_round },
 	{ .name = "broken", .run = test_broken },
 	{ .name = "arguments", .run = test_arguments },
+	{ .name = "results", .run = test_results },
 	{ .name = "is", .run = test_is },
 	{ .name = "pass", .run = test_pass },
 	{ .name = "many", .run = test_many },
