@@ -20,8 +20,8 @@ static const char kallsyms[] =
 
 /* The last request, with its lists. */
 static struct tramp_attach_multi asked;
-static uint64_t addrs[4];
-static char names[64];
+static uint64_t addrs[4], cookies[4];
+static char names[128];
 static int fails;
 static uint32_t failed, reason = TRAMP_REASON_NOT_TRACEABLE;
 /* Those of the last probe. */
@@ -52,6 +52,8 @@ static int answer_multi(unsigned long cmd, void *arg)
 		memcpy(addrs, (void *)(uintptr_t)m->addrs, m->nr * sizeof(addrs[0]));
 	else
 		memcpy(names, (void *)(uintptr_t)m->names, m->names_len);
+	if (m->cookies)
+		memcpy(cookies, (void *)(uintptr_t)m->cookies, m->nr * sizeof(cookies[0]));
 	if (fails) {
 		m->failed = failed;
 		m->refusal.reason = reason;
@@ -145,19 +147,27 @@ static void test_names(void)
 	sorts__destroy(skel);
 }
 
+/* Of the symbols that @syms gets. */
+static struct tramp_selection *need_selection(const char *pattern, struct tramp_syms **syms)
+{
+	TRAMP_OPTS(tramp_select_opts, what, .patterns = &pattern, .pattern_cnt = 1);
+	struct tramp_selection *sel;
+
+	*syms = tramp_syms__load(NULL);
+	REQUIRE(*syms, "%s", tramp_last_error()->message);
+	sel = tramp_syms__select(*syms, &what);
+	REQUIRE(sel, "%s", tramp_last_error()->message);
+	return sel;
+}
+
 static void test_selection(void)
 {
-	static const char *const pattern = "do_*";
-	TRAMP_OPTS(tramp_select_opts, what, .patterns = &pattern, .pattern_cnt = 1);
 	TRAMP_OPTS(tramp_multi_opts, opts);
 	struct sorts *skel = begin();
 	struct tramp_selection *sel;
 	struct tramp_syms *syms;
 
-	syms = tramp_syms__load(NULL);
-	REQUIRE(syms, "%s", tramp_last_error()->message);
-	sel = tramp_syms__select(syms, &what);
-	REQUIRE(sel, "%s", tramp_last_error()->message);
+	sel = need_selection("do_*", &syms);
 	opts.selection = sel;
 	attaches(skel->progs.on_list, &opts);
 	CHECK_EQ(asked.nr, 2, "functions");
@@ -170,6 +180,105 @@ static void test_selection(void)
 		addrs[1] == 0xffffffff81000000 ? "function 'do_unlinkat'" : "function 'do_rmdir'");
 	tramp_selection__free(sel);
 	tramp_syms__free(syms);
+	sorts__destroy(skel);
+}
+
+/* The last request has such functions, and not one address. */
+static void asked_names(const char *list, size_t len, uint32_t nr)
+{
+	CHECK_EQ(asked.nr, nr, "functions");
+	CHECK(!asked.addrs, "addresses");
+	CHECK_EQ(asked.names_len, len, "bytes");
+	CHECK(!memcmp(names, list, asked.names_len < len ? asked.names_len : len), "%s", names);
+}
+
+#define ASKED_NAMES(list, nr)	asked_names(list, sizeof(list), nr)
+
+/* Too little room for the names is noticed in the heap. */
+#define MODULE	"a_module_that_has_a_long_name"
+
+/* Where the kernel hides addresses, the module looks for the names. */
+static void test_hidden(void)
+{
+	static const char hidden[] =
+		"0000000000000000 T do_unlinkat\n"
+		"0000000000000000 T do_rmdir\n"
+		"0000000000000000 t do_twice\n"
+		"0000000000000000 t do_twice\n"
+		"0000000000000000 t do_mod\t[" MODULE "]\n";
+	TRAMP_OPTS(tramp_multi_opts, opts);
+	struct sorts *skel = begin();
+	struct tramp_selection *sel;
+	struct tramp_syms *syms;
+
+	kernel.kallsyms = fixture_text("kallsyms", hidden);
+	kernel.traceable = fixture_text("traceable", "do_unlinkat\ndo_rmdir\ndo_twice\n"
+						     "do_twice\ndo_mod [" MODULE "]\n");
+	sel = need_selection("do_*", &syms);
+	opts.selection = sel;
+	attaches(skel->progs.on_list, &opts);
+	/* Neither of two that share a name can be named. */
+	ASKED_NAMES(MODULE ":do_mod\0do_rmdir\0do_unlinkat", 3);
+	CHECK_EQ(asked.flags, 0, "none is left out");
+	fails = EOPNOTSUPP;
+	failed = 1;
+	refuses(skel->progs.on_list, &opts, -EOPNOTSUPP, TRAMP_REASON_NOT_TRACEABLE,
+		"function 'do_rmdir'");
+	tramp_selection__free(sel);
+	tramp_syms__free(syms);
+
+	/* By the section's pattern. */
+	failed = 0;
+	refuses(skel->progs.on_many, NULL, -EOPNOTSUPP, TRAMP_REASON_NOT_TRACEABLE,
+		"function '" MODULE ":do_mod'");
+	fails = 0;
+	attaches(skel->progs.on_many, NULL);
+	ASKED_NAMES(MODULE ":do_mod\0do_rmdir\0do_unlinkat", 3);
+	CHECK_EQ(asked.flags, TRAMP_MULTI_F_SKIP, "others are left out");
+	sorts__destroy(skel);
+}
+
+static void attaches_one(const struct bpf_program *prog, const struct tramp_attach_opts *opts)
+{
+	struct tramp_link *link = tramp_attach(prog, opts);
+
+	REQUIRE(link, "%s: %s", bpf_program__name(prog), tramp_last_error()->message);
+	tramp_link__destroy(link);
+	CHECK_CLOSED();
+}
+
+/* The one cookie of a program is that of each of its functions. */
+static void test_cookie(void)
+{
+	struct tramp_prog_cookie named = { .prog_name = "on_returns", .cookie = 1ULL << 63 };
+	TRAMP_OPTS(tramp_object_attach_opts, all, .cookies = &named, .cookie_cnt = 1);
+	TRAMP_OPTS(tramp_attach_opts, one, .cookie = 5);
+	struct sorts *skel = begin();
+	struct tramp_links *links;
+
+	attaches_one(skel->progs.on_many, &one);
+	CHECK_EQ(asked.nr, 2, "functions");
+	CHECK(asked.cookies && cookies[0] == 5 && cookies[1] == 5, "of a program");
+	one.cookie = 0;
+	attaches_one(skel->progs.on_many, &one);
+	CHECK(!asked.cookies, "none");
+
+	/* Of an object's programs, on_returns is the last. */
+	bpf_program__set_autoload(skel->progs.on_many, true);
+	bpf_program__set_autoload(skel->progs.on_returns, true);
+	links = tramp_object__attach(skel->obj, &all);
+	REQUIRE(links, "%s", tramp_last_error()->message);
+	CHECK_EQ(asked.flags, TRAMP_MULTI_F_SKIP | TRAMP_MULTI_F_RETURN, "which");
+	CHECK(asked.cookies && cookies[0] == named.cookie && cookies[1] == named.cookie,
+	      "of one in an object");
+	tramp_links__destroy(links);
+	named.prog_name = "on_many";
+	links = tramp_object__attach(skel->obj, &all);
+	REQUIRE(links, "%s", tramp_last_error()->message);
+	CHECK_EQ(asked.flags, TRAMP_MULTI_F_SKIP | TRAMP_MULTI_F_RETURN, "which");
+	CHECK(!asked.cookies, "of the other");
+	tramp_links__destroy(links);
+	CHECK_CLOSED();
 	sorts__destroy(skel);
 }
 
@@ -320,6 +429,8 @@ static const struct ktap_test tests[] = {
 	{ .name = "addresses", .run = test_addresses },
 	{ .name = "names", .run = test_names },
 	{ .name = "selection", .run = test_selection },
+	{ .name = "hidden", .run = test_hidden },
+	{ .name = "cookie", .run = test_cookie },
 	{ .name = "object", .run = test_object },
 	{ .name = "pattern", .run = test_pattern },
 	{ .name = "options", .run = test_options },

@@ -29,6 +29,8 @@
 static struct kinds *kinds;
 static struct sorts *sorts;
 static struct libbpf_prog_handler_opts handler;
+/* The programs for many functions that are attached have cookies. */
+static bool with_cookie;
 
 int __wrap_statfs(const char *path, struct statfs *st);
 int __wrap_bpf_obj_pin(int fd, const char *path);
@@ -104,6 +106,7 @@ static int answer(unsigned long cmd, void *arg)
 			one[i].link_fd = a_descriptor();
 		return 0;
 	case TRAMP_IOC_ATTACH_MULTI:
+		CHECK_EQ(!!multi->cookies, with_cookie, "cookies");
 		multi->link_fd = a_descriptor();
 		return 0;
 	case TRAMP_IOC_EXPLAIN:
@@ -192,6 +195,18 @@ static bool attach_pattern(void)
 	return drop_link(tramp_attach_multi(sorts->progs.on_many, NULL));
 }
 
+/* Without memory for cookies it is not attached. */
+static bool attach_cookie(void)
+{
+	TRAMP_OPTS(tramp_attach_opts, opts, .cookie = 5);
+	struct tramp_link *link;
+
+	with_cookie = true;
+	link = tramp_attach(sorts->progs.on_many, &opts);
+	with_cookie = false;
+	return drop_link(link);
+}
+
 /* A set has one of them, which has a command of its own, between others. */
 static bool attach_mixed(void)
 {
@@ -211,7 +226,11 @@ static void test_attach(void)
 	starve("tramp_object__attach", attach_object);
 	starve("tramp_attach_multi, names", attach_names);
 	starve("tramp_attach_multi, a pattern", attach_pattern);
+	starve("tramp_attach, many functions with a cookie", attach_cookie);
 	starve("tramp_attach_many, mixed", attach_mixed);
+	kernel.kallsyms = fixture_text("hidden", "0000000000000000 T do_unlinkat\n"
+						 "0000000000000000 T do_rmdir\n");
+	starve("tramp_attach_multi, hidden addresses", attach_pattern);
 }
 
 static bool check_object(void)
