@@ -18,6 +18,8 @@ static bool knows_batches = true;
 static int nr_attached, refused_at = -1;
 /* Why all of them are refused, before the first one is looked at; 0: they are not. */
 static uint32_t forbidden;
+/* With this errno. */
+static int forbidden_errno;
 static int descriptors[NR_REQUESTS];
 
 static int a_descriptor(void)
@@ -55,7 +57,7 @@ static int answer_attach(unsigned long cmd, void *arg)
 	CHECK(batch->count > 1 && batch->count <= NR_REQUESTS, "%u", batch->count);
 	if (forbidden) {
 		batch->refusal.reason = forbidden;
-		return -EPERM;
+		return -forbidden_errno;
 	}
 	batch->failed = batch->count;
 	for (i = 0; i < batch->count; i++) {
@@ -128,14 +130,15 @@ static void refuses(size_t nr, int at)
 	refused_at = -1;
 }
 
-/* The caller may attach nothing: the error is about no one of them, whatever else it says. */
-static void forbids(uint32_t reason)
+/* The module looks at no one of them: the error is about none, whatever else it says. */
+static void forbids(int err, uint32_t reason)
 {
 	begin_attach();
 	forbidden = reason;
+	forbidden_errno = err;
 	CHECK(!libtramp_attach_many(requests, 3, "all"), "attached");
-	CHECK_EQ(errno, EPERM, "errno");
-	CHECK_ERROR(-EPERM, reason);
+	CHECK_EQ(errno, err, "errno");
+	CHECK_ERROR(-err, reason);
 	CHECK(!strcmp(tramp_last_error()->subject, "all"), "%s", tramp_last_error()->subject);
 	CHECK_CLOSED();
 	forbidden = 0;
@@ -150,8 +153,9 @@ static void test_attach_many(void)
 	refuses(1, 0);
 	refuses(5, 0);
 	refuses(NR_REQUESTS, NR_REQUESTS - 1);
-	forbids(TRAMP_REASON_LOCKDOWN);
-	forbids(TRAMP_REASON_PERMISSION);
+	forbids(EPERM, TRAMP_REASON_LOCKDOWN);
+	forbids(EPERM, TRAMP_REASON_PERMISSION);
+	forbids(ENOMEM, TRAMP_REASON_NO_MEMORY);
 }
 
 /* A module from before there were batches gets one command for each. */

@@ -23,6 +23,8 @@ static struct tramp_attach_multi asked;
 static uint64_t addrs[4], cookies[4];
 static char names[128];
 static int fails;
+/* How often a signal ends it before. */
+static int interrupts;
 static uint32_t failed, reason = TRAMP_REASON_NOT_TRACEABLE;
 /* Those of the last probe. */
 static uint32_t probe_flags;
@@ -54,6 +56,10 @@ static int answer_multi(unsigned long cmd, void *arg)
 		memcpy(names, (void *)(uintptr_t)m->names, m->names_len);
 	if (m->cookies)
 		memcpy(cookies, (void *)(uintptr_t)m->cookies, m->nr * sizeof(cookies[0]));
+	if (interrupts) {
+		interrupts--;
+		return -EINTR;
+	}
 	if (fails) {
 		m->failed = failed;
 		m->refusal.reason = reason;
@@ -282,6 +288,24 @@ static void test_cookie(void)
 	sorts__destroy(skel);
 }
 
+/*
+ * It may take seconds: tramp_attach() goes on after a signal, tramp_attach_multi() ends. That is
+ * about no one of the functions, as none was looked at.
+ */
+static void test_interrupted(void)
+{
+	struct sorts *skel = begin();
+
+	interrupts = 3;
+	attaches_one(skel->progs.on_many, NULL);
+	CHECK_EQ(interrupts, 0, "again and again");
+	CHECK_EQ(asked.nr, 2, "functions");
+	interrupts = 3;
+	refuses(skel->progs.on_many, NULL, -EINTR, TRAMP_LIB_SYSTEM, "program 'on_many'");
+	CHECK_EQ(interrupts, 2, "tries");
+	sorts__destroy(skel);
+}
+
 /* Attach flags are for those programs of an object that they apply to. */
 static void test_object(void)
 {
@@ -431,6 +455,7 @@ static const struct ktap_test tests[] = {
 	{ .name = "selection", .run = test_selection },
 	{ .name = "hidden", .run = test_hidden },
 	{ .name = "cookie", .run = test_cookie },
+	{ .name = "interrupted", .run = test_interrupted },
 	{ .name = "object", .run = test_object },
 	{ .name = "pattern", .run = test_pattern },
 	{ .name = "options", .run = test_options },

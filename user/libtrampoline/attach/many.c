@@ -79,6 +79,8 @@ static int attach_batch(int dev, const struct libtramp_request *r, size_t nr,
 	struct tramp_attach_batch batch = {
 		.size = sizeof(batch), .count = nr, .item_size = sizeof(*cmds),
 		.items = (uintptr_t)cmds,
+		/* A module that ends before the first may leave it so. */
+		.failed = nr,
 	};
 	size_t i;
 	int err;

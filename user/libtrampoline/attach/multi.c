@@ -256,6 +256,8 @@ static struct tramp_link *attach(int prog_fd, uint32_t flags, const struct funct
 		.names_len = f->text_len,
 		.cookies = (uintptr_t)f->cookies,
 		.reasons = (uintptr_t)reasons,
+		/* A module that ends before the first may leave it so. */
+		.failed = f->nr,
 	};
 	struct tramp_link *link = NULL;
 	int dev, err;
