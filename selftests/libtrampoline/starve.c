@@ -168,6 +168,8 @@ void starve(const char *what, bool (*call)(void))
 		if (!ok) {
 			CHECK_EQ(tramp_last_error()->err, -ENOMEM, "%s, allocation %ld: %s", what, n,
 				 tramp_last_error()->message);
+			CHECK_EQ(tramp_last_error()->reason, TRAMP_REASON_NO_MEMORY,
+				 "%s, allocation %ld: %s", what, n, tramp_last_error()->message);
 			CHECK_EQ(err, ENOMEM, "%s, allocation %ld", what, n);
 		}
 		CHECK_EQ(live, before, "%s leaks when allocation %ld fails", what, n);

@@ -14,8 +14,8 @@
  * @call: makes it, frees all that came of it, and says whether it succeeded
  *
  * It ends when no allocation fails any more, and the call has succeeded. Before, it fails with
- * ENOMEM or does without what it wanted the memory for. It leaves nothing allocated, and no
- * descriptor open.
+ * ENOMEM and no-memory, or does without what it wanted the memory for. It leaves nothing
+ * allocated, and no descriptor open.
  */
 void starve(const char *what, bool (*call)(void));
 

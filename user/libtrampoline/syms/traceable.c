@@ -148,7 +148,10 @@ bool tramp_syms__knows_traceable(const struct tramp_syms *syms)
 		return true;
 	if (!path)
 		path = "available_filter_functions";
-	LIBTRAMP_FAIL(err, TRAMP_LIB_NO_TRACEFS, path, "%s", strerror(-err));
+	if (err == -ENOMEM)
+		libtramp_fail_nomem(path);
+	else
+		LIBTRAMP_FAIL(err, TRAMP_LIB_NO_TRACEFS, path, "%s", strerror(-err));
 	/* The callback that gets the message may ask the snapshot something. */
 	if (first && path[0])
 		libtramp_print(TRAMP_PRINT_DEBUG, "%s: %s\n", path, strerror(-err));
