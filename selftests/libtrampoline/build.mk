@@ -42,9 +42,11 @@ $(O)/$(LTT)/kinds.bpf.o: BPF_CFLAGS += -Wno-unused-parameter
 # Allocations of the library go through the test. Shared, so that only its own are:
 # those of libc and libbpf, which are linked already, stay as they are.
 LTT_STARVED	:= $(addprefix $(O)/$(LTT)/test_,memory memory_attach)
-LTT_STARVE	:= $(foreach f,malloc calloc realloc strdup free open_memstream fclose getline __getdelim,-Wl,--wrap=$(f))
+LTT_STARVE	:= $(foreach f,malloc calloc realloc strdup free open_memstream fclose,-Wl,--wrap=$(f))
 $(LTT_STARVED): LTT_LINK = $(LTT_STARVE)
 $(LTT_STARVED): $(O)/$(LTT)/starve.o
+# Likewise reads of a list.
+$(O)/$(LTT)/test_memory: LTT_LINK += -Wl,--wrap=fopen
 $(filter-out $(LTT_STARVED),$(LTT_UNIT)) $(LTT_GUEST): LTT_LINK = -static
 # System calls on links go through the test, whichever program makes them.
 $(O)/$(LTT)/test_handles: LTT_LINK = -static $(foreach f,statfs bpf_obj_pin bpf_obj_get bpf_link_get_fd_by_id \

@@ -13,8 +13,7 @@
 static long fail_at, asked, live;
 static bool failed;
 
-/* Is this the allocation that fails? */
-static bool fails(void)
+bool starve_fails(void)
 {
 	if (!fail_at || ++asked != fail_at)
 		return false;
@@ -38,15 +37,11 @@ void __wrap_free(void *p);
 /* Those of libc that allocate for their callers. */
 FILE *__real_open_memstream(char **text, size_t *len);
 int __real_fclose(FILE *f);
-ssize_t __real_getline(char **line, size_t *len, FILE *f);
-ssize_t __real___getdelim(char **line, size_t *len, int end, FILE *f);
 
 FILE *__wrap_open_memstream(char **text, size_t *len);
 int __wrap_fclose(FILE *f);
-ssize_t __wrap_getline(char **line, size_t *len, FILE *f);
-ssize_t __wrap___getdelim(char **line, size_t *len, int end, FILE *f);
 
-/* Memory that is allocated now. libc's own (getline()) is freed here, but not counted. */
+/* Memory that is allocated now. libc's own (open_memstream()) is freed here, but not counted. */
 static void *owned[256];
 
 static void *count(void *p)
@@ -78,17 +73,17 @@ static void discount(const void *p)
 
 void *__wrap_malloc(size_t size)
 {
-	return fails() ? NULL : count(__real_malloc(size));
+	return starve_fails() ? NULL : count(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t nr, size_t size)
 {
-	return fails() ? NULL : count(__real_calloc(nr, size));
+	return starve_fails() ? NULL : count(__real_calloc(nr, size));
 }
 
 void *__wrap_realloc(void *p, size_t size)
 {
-	if (fails())
+	if (starve_fails())
 		return NULL;
 	discount(p);
 	return count(__real_realloc(p, size));
@@ -96,7 +91,7 @@ void *__wrap_realloc(void *p, size_t size)
 
 char *__wrap_strdup(const char *s)
 {
-	return fails() ? NULL : count(__real_strdup(s));
+	return starve_fails() ? NULL : count(__real_strdup(s));
 }
 
 void __wrap_free(void *p)
@@ -107,7 +102,7 @@ void __wrap_free(void *p)
 
 FILE *__wrap_open_memstream(char **text, size_t *len)
 {
-	return fails() ? NULL : __real_open_memstream(text, len);
+	return starve_fails() ? NULL : __real_open_memstream(text, len);
 }
 
 /* The text may need memory only now. The stream is closed in any case. */
@@ -115,18 +110,7 @@ int __wrap_fclose(FILE *f)
 {
 	int err = __real_fclose(f);
 
-	return fails() ? EOF : err;
-}
-
-ssize_t __wrap_getline(char **line, size_t *len, FILE *f)
-{
-	return fails() ? -1 : __real_getline(line, len, f);
-}
-
-/* The compiler may make this of getline(). */
-ssize_t __wrap___getdelim(char **line, size_t *len, int end, FILE *f)
-{
-	return fails() ? -1 : __real___getdelim(line, len, end, f);
+	return starve_fails() ? EOF : err;
 }
 
 /* The next descriptor: it says whether some were left open. */

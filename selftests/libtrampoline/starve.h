@@ -19,4 +19,10 @@
  */
 void starve(const char *what, bool (*call)(void));
 
+/*
+ * Is this the allocation that fails? Then errno says so. For what a test stands in for itself, as
+ * a system call that the kernel needs memory for.
+ */
+bool starve_fails(void);
+
 #endif /* SELFTESTS_LIBTRAMPOLINE_STARVE_H */

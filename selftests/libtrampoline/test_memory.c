@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Symbols, prototypes and selections without memory (starve.h). */
+#define _GNU_SOURCE
 #include <bpf/btf.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../../user/libtrampoline/attach/internal.h"
@@ -15,6 +18,33 @@ static const char kallsyms[] =
 
 static const char *list_file;
 static struct tramp_syms_opts syms_opts = { .sz = sizeof(syms_opts) };
+
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+
+/* A line at a time: behind the first one there may be no memory for the next. */
+static ssize_t read_list(void *cookie, char *buf, size_t size)
+{
+	if (starve_fails())
+		return -1;
+	return fgets(buf, size, cookie) ? strlen(buf) : 0;
+}
+
+static int close_list(void *cookie)
+{
+	return fclose(cookie);
+}
+
+/* The kernel, too, needs memory when a list is read. */
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+	const cookie_io_functions_t functions = { .read = read_list, .close = close_list };
+	FILE *f = __real_fopen(path, mode);
+
+	if (!f || mode[0] != 'r' || !list_file || strcmp(path, list_file))
+		return f;
+	return fopencookie(f, mode, functions);
+}
 
 static bool load_symbols(void)
 {
@@ -106,7 +136,7 @@ static void test_prototype(void)
 }
 
 /* From the symbols to the prototype: with BTF loaded and indexed on the way. */
-static bool find_prototype(void)
+static bool find_prototype_of(const char *name)
 {
 	struct tramp_syms *syms = tramp_syms__load(&syms_opts);
 	struct tramp_proto *p = NULL;
@@ -114,7 +144,7 @@ static bool find_prototype(void)
 	int err;
 
 	if (syms) {
-		sym = tramp_syms__find(syms, "do_unlinkat");
+		sym = tramp_syms__find(syms, name);
 		p = sym ? tramp_syms__proto(syms, sym) : NULL;
 	}
 	err = errno;
@@ -122,6 +152,17 @@ static bool find_prototype(void)
 	tramp_syms__free(syms);
 	errno = err;
 	return p;
+}
+
+static bool find_prototype(void)
+{
+	return find_prototype_of("do_unlinkat");
+}
+
+/* BTF has the other name of the address, which is looked for among all in their order. */
+static bool find_alias_prototype(void)
+{
+	return find_prototype_of("alias");
 }
 
 /* The snapshot has functions with prototypes; @btf is to be freed. */
@@ -142,6 +183,9 @@ static void test_symbol_to_prototype(void)
 	use_btf();
 	syms_opts.filter_functions = "";
 	starve("tramp_syms__proto", find_prototype);
+	syms_opts.kallsyms = fixture_text("kallsyms", "ffffffff81000000 T do_unlinkat\n"
+						      "ffffffff81000000 T alias\n");
+	starve("tramp_syms__proto, another name", find_alias_prototype);
 	btf__free(btf);
 }
 
@@ -185,6 +229,14 @@ static bool select_nothing(void)
 	return select_these(&opts, 0);
 }
 
+/* All of the list, or no selection. */
+static bool select_list(void)
+{
+	TRAMP_OPTS(tramp_select_opts, opts, .files = &list_file, .file_cnt = 1);
+
+	return select_these(&opts, 2);
+}
+
 static void test_selection(void)
 {
 	use_btf();
@@ -192,6 +244,8 @@ static void test_selection(void)
 	list_file = fixture_text("list", "do_unlinkat\n");
 	starve("tramp_syms__select", select_functions);
 	starve("a selection of nothing", select_nothing);
+	list_file = fixture_text("list", "do_unlinkat\nmod_func\n");
+	starve("a selection by a list", select_list);
 	btf__free(btf);
 }
 
