@@ -96,12 +96,10 @@ static int check_name(struct tramp_syms *syms, const struct tramp_sym *sym, cons
 		.remedy = "use that name in SEC(), and compile the object again",
 	};
 	int id = tramp_syms__btf_id(syms, sym, NULL);
-	const struct btf *btf;
+	/* If the type is there, so is the BTF that it was found in. */
+	const struct btf *btf = id < 0 ? NULL : tramp_syms__btf(syms, sym->module);
 	const char *name;
 
-	if (id < 0)
-		return fail_function(subject);
-	btf = tramp_syms__btf(syms, sym->module);
 	if (!btf)
 		return fail_function(subject);
 	name = btf__name_by_offset(btf, btf__type_by_id(btf, id)->name_off);
