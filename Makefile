@@ -122,7 +122,7 @@ DEPS_GROUPS	= $(if $(filter $(LIB_GOALS) deb,$(DEPS_GOALS)),lib) \
 		  $(if $(filter test-image,$(DEPS_GOALS)),deb image) \
 		  $(if $(filter debug-kernel test-debug test-coverage fuzz-ioctl,$(DEPS_GOALS)),debug) \
 		  $(if $(and $(DEPS_GOALS),$(filter %-cfi,$(K))),debug cfi) \
-		  $(if $(filter test-coverage test-coverage-unit,$(DEPS_GOALS)),coverage)
+		  $(if $(filter test test-unit test-coverage test-coverage-unit,$(DEPS_GOALS)),coverage)
 
 # Look for missing packages before any rule runs: a no-op of a few milliseconds when all are
 # there. NO_DEPS=1 looks for commands and headers only, and installs nothing. Not under `make -n`,
@@ -176,7 +176,7 @@ test: $(TEST_READY)
 
 # Packages first: the kernels are unpacked by tools that they bring.
 deps:
-	$(Q)tools/deps --update build vm check fuzz
+	$(Q)tools/deps --update build vm check fuzz coverage
 	$(Q)for k in $(MODULE_KERNELS); do tools/kernel --update $$k $(O)/kernels/$$k || exit 1; done
 
 clean:

@@ -11,7 +11,9 @@ UNIT_X86_LIB	= $(patsubst %,$(O)/selftests/unit/%.o,machine stubs oracle scene s
 		  $(O)/selftests/lib/ktap.o $(O)/selftests/lib/decode.o
 UNIT_X86_TESTS	= $(patsubst selftests/unit/%.c,$(O)/selftests/unit/%,$(wildcard selftests/unit/test_*.c))
 
-UNIT_TESTS	+= $(UNIT_X86_TESTS)
+UNIT_TESTS	+= $(UNIT_X86_TESTS) selftests/unit/coverage
+# It has make compile them anew, for gcov.
+selftests/unit/coverage: | $(O)/kernels/$(VMLINUX_H_KERNEL)/vmlinux $(O)/vmlinux.h
 
 # The tests whose images are held against golden.txt, and how (golden.h).
 UNIT_GOLDEN_TESTS = $(filter-out %/test_fentry_abi,$(UNIT_X86_TESTS))
