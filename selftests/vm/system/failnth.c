@@ -64,7 +64,7 @@ static int fault(unsigned int n, bool *taken)
 	return err;
 }
 
-/* What the tests of a program have in common. Each may run by itself, in the same machine. */
+/* The tests of a program share a file. Each may run by itself, in the same machine. */
 static FILE *open_for_all(const char *mode)
 {
 	char path[128];
