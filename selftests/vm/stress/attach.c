@@ -83,7 +83,7 @@ static bool is_counted(uint64_t addr)
 	return false;
 }
 
-/* The instructions of the counted functions take the place of others. */
+/* The instructions of the counted functions take the place of the last, which are modules'. */
 static void put_counted(void)
 {
 	char name[16];
@@ -98,7 +98,7 @@ static void put_counted(void)
 		for (k = 0; k < f->nr; k++) {
 			if (f->insns[k].mode != TRAMP_MODE_NONE &&
 			    f->insns[k].mode != TRAMP_MODE_KPROBE)
-				actor_insns[nr++] = f->addr + f->insns[k].offset;
+				actor_insns[ACTOR_PLACES - ++nr] = f->addr + f->insns[k].offset;
 		}
 		probe_func_free(f);
 	}
