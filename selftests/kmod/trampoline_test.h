@@ -68,6 +68,12 @@
  *   let_go
  *	ends it.
  *
+ *   hide [N...]
+ *	each N-th name that this thread asks kallsyms_lookup_name() for from now on has no symbol
+ *	(hidden.c), and not for longer than this file is open. Reply "asked=N name=NAME": how many
+ *	names the thread has asked for since the last time, and the last one hidden, "-": none.
+ *	EBUSY: for another file.
+ *
  *   ftrace_kill
  *	has ftrace shut down, as it does when something is wrong with the text that it
  *	patches. It does not come back.
@@ -179,6 +185,26 @@ bool tt_held(void);
 void tt_let_go(void);
 int tt_loading_init(void);
 void tt_loading_exit(void);
+
+/**
+ * struct tt_hidden - names without a symbol (hidden.c), since the last time
+ * @asked: so many names
+ * @name: the last one that was hidden
+ */
+struct tt_hidden {
+	unsigned int asked;
+	char name[64];
+};
+
+/* A number is below that. */
+#define TT_HIDDEN_MAX	256
+/*
+ * Hide the names with the numbers in the bitmap @which, for the file with this flag. EBUSY: for
+ * another one already. May sleep.
+ */
+int tt_hide(bool *on, const unsigned long *which, struct tt_hidden *was);
+void tt_hide_end(bool *on);
+void tt_hide_exit(void);
 
 /* contexts.c */
 u64 tt_run_in_irq(struct tt_target *t, const u64 *v, u64 n, u64 *different);
