@@ -23,7 +23,14 @@ TRAMP_KSYM_OPTIONAL(DEFINE_ONE)
 TRAMP_KSYM_PROBE(DEFINE_ONE)
 #undef DEFINE_ONE
 
-static const char *missing_names[48];
+/* Room for all that may be missing. */
+#define ONE_MORE(...) + 1
+static const char *missing_names[0
+	TRAMP_KSYM_OPTIONAL(ONE_MORE)
+	TRAMP_KSYM_ADDRS(ONE_MORE)
+	TRAMP_KSYM_PROBE(ONE_MORE)
+	TRAMP_KSYM_PROBE_ADDRS(ONE_MORE)];
+#undef ONE_MORE
 
 unsigned long tramp_ksym_lookup(const char *name)
 {
@@ -71,8 +78,7 @@ static unsigned long resolve(const char *name, const char *off, u32 *required_mi
 		(*required_missing)++;
 	} else {
 		pr_info("this kernel lacks the symbol %s: %s\n", name, off);
-		if (!WARN_ON_ONCE(tramp_ksyms.missing >= ARRAY_SIZE(missing_names)))
-			missing_names[tramp_ksyms.missing++] = name;
+		missing_names[tramp_ksyms.missing++] = name;
 	}
 	return addr;
 }

@@ -85,14 +85,14 @@ int ftrace_is_dead(void);
  * kernel log says what is off.
  */
 #define TRAMP_KSYM_OPTIONAL(X) \
-	X(bpf_find_btf_id, "functions cannot be asked for by BTF id") \
+	X(bpf_find_btf_id, "no functions by BTF id, programs on many at entries alone") \
 	X(bpf_trampoline_get, "attaching does not wait for extensions of the program") \
 	X(bpf_trampoline_put, "attaching does not wait for extensions of the program") \
 	X(ftrace_rec_iter_next, "a live-patched function fails all that come with it") \
 	X(ftrace_rec_iter_record, "a live-patched function fails all that come with it") \
 	X(ftrace_rec_iter_start, "a live-patched function fails all that come with it") \
 	X(kallsyms_on_each_match_symbol, "functions of the same name are not told apart") \
-	X(kallsyms_on_each_symbol, "no functions by name for programs on many") \
+	X(kallsyms_on_each_symbol, "programs on many at entries alone, and not by name") \
 	X(perf_event_ksymbol, "perf does not learn of images") \
 	X(perf_event_text_poke, "perf does not learn of changed text") \
 	X(rethook_alloc, "no return probes by rethook") \
