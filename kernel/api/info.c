@@ -9,6 +9,7 @@
 #include "internal.h"
 #include "link/link.h"
 #include "multi/layout.h"
+#include "multi/proto.h"
 #include "probe/probe.h"
 #include "prog/runtime.h"
 
@@ -43,11 +44,11 @@ static int fill(struct tramp_info *info)
 	if (tramp_ksyms.has_probes) {
 		info->features |= TRAMP_FEAT_KPROBE | TRAMP_FEAT_JUMP | TRAMP_FEAT_KRETPROBE |
 				  TRAMP_FEAT_MULTI;
-		if (tramp_env.has_session)
+		if (tramp_env.has_session && !tramp_protos_lack())
 			info->features |= TRAMP_FEAT_SESSION_MAP;
 		if (tramp_multi_layout.known)
 			info->features |= TRAMP_FEAT_MULTI_HELPERS;
-		if (tramp_multi_layout.sessions)
+		if (tramp_multi_layout.sessions && !tramp_protos_lack())
 			info->features |= TRAMP_FEAT_SESSION;
 	}
 	info->grace_periods = tramp_grace_periods();

@@ -214,6 +214,12 @@ static int run(struct protos *p, struct btf *btf)
 	       read_btf(p, btf, NULL) ?: read_modules(p);
 }
 
+const char *tramp_protos_lack(void)
+{
+	return !tramp_ksyms.has_bpf_find_btf_id ? "bpf_find_btf_id" :
+	       !tramp_ksyms.has_kallsyms_on_each_symbol ? "kallsyms_on_each_symbol" : NULL;
+}
+
 int tramp_protos_check(struct tramp_func_item *items, u32 nr, struct tramp_refusal *why)
 {
 	struct protos p = { .items = items, .nr = nr };
@@ -221,10 +227,9 @@ int tramp_protos_check(struct tramp_func_item *items, u32 nr, struct tramp_refus
 	int err;
 	u32 i;
 
-	if (!tramp_ksyms.has_bpf_find_btf_id || !tramp_ksyms.has_kallsyms_on_each_symbol)
+	if (tramp_protos_lack())
 		return tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0, "%s",
-				    tramp_ksyms.has_bpf_find_btf_id ?
-				    "kallsyms_on_each_symbol" : "bpf_find_btf_id");
+				    tramp_protos_lack());
 	/* Any struct that only the kernel proper has: its BTF object is meant. */
 	if (KSYM(bpf_find_btf_id)("task_struct", BTF_KIND_STRUCT, &btf) <= 0)
 		return tramp_refuse(why, TRAMP_REASON_NO_BTF, 0, "struct task_struct");

@@ -22,4 +22,10 @@
  */
 int tramp_protos_check(struct tramp_func_item *items, u32 nr, struct tramp_refusal *why);
 
+/*
+ * The symbol that this kernel lacks and prototypes are found by: programs on many then run at
+ * entries alone. NULL: none is missing.
+ */
+const char *tramp_protos_lack(void);
+
 #endif /* TRAMP_MULTI_PROTO_H */
