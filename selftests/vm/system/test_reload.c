@@ -5,8 +5,6 @@
  * In the end ftrace has at each function what it had before: no filter of ours keeps one. And the
  * kernel's memory does not grow with each time.
  *
- * A symbol of the kernel's that another module has, but not the kernel, is not taken.
- *
  * Environment: RELOADS, how many times, default 51, on -rt, which is slower, 15. Between two
  * measurements memory_flat() lets 16 objects pass, so 17 times show one that is lost each time.
  */
@@ -25,8 +23,6 @@
 /* With RELOADS / MEASURED times between each two. */
 #define MEASURED 3
 #define CALLS 10
-/* See selftests/kmod/loading.c. */
-#define MISSING "__tracepoint_notifier_run"
 
 static int dev;
 static struct probe_progs *probes;
@@ -161,32 +157,7 @@ static void test_reload(void)
 	ownmod_reload();
 }
 
-/* The test module has one of those that our module asks for. */
-static void test_symbols(void)
-{
-	char *missing, *text;
-	bool there;
-	struct tramp_info info;
-
-	ownmod_setup();
-	text = read_file("/proc/kallsyms");
-	there = strstr(text, " " MISSING "\t[trampoline_test]");
-	free(text);
-	if (!there)
-		ktap_skip("the kernel has " MISSING);
-	dev = tt_open(); /* for as long as ours is away */
-	REQUIRE(!ownmod_unload("trampoline", 300), "unloading");
-	ownmod_reload();
-	info = ownmod_info();
-	missing = calloc(1, info.missing_len);
-	info.missing = (uintptr_t)missing;
-	REQUIRE(missing && !ownmod_ioctl(TRAMP_IOC_INFO, &info), "INFO");
-	CHECK(strstr(missing, MISSING "\n"), "missing are only %s", missing);
-	free(missing);
-}
-
 static const struct ktap_test tests[] = {
-	{ "symbols", test_symbols, 60 },
 	{ "reload", test_reload, 600 },
 };
 

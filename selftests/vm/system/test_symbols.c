@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Our module on kernels that lack symbols. Each name that it asks the kernel for when it is loaded
+ * is hidden once (selftests/kmod/hidden.c), one after the other, until none is left: the test has no
+ * list of them. Then all those at once without which it loads.
+ *
+ * It does not load, and says why, or it loads and says what is missing. Then programs are attached
+ * in many ways. Each is there and counts all calls, or INFO does not offer it, and it is refused
+ * for the missing symbol. Nothing is left of it, and the module can be unloaded.
+ *
+ * And a symbol that another module has, but not the kernel, is not taken.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "attachment.h"
+#include "fixture.h"
+#include "many.h"
+#include "ownmod.h"
+#include "probe.h"
+#include "record.h"
+#include "../../kmod/trampoline_test.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
+#include "selftests/vm/lib/record.skel.h"
+
+#define CALLS 10
+/* See selftests/kmod/loading.c. */
+#define OF_A_MODULE "__tracepoint_notifier_run"
+
+static int dev;
+static struct probe_progs *probes;
+static struct record *entries;
+static uint64_t behind;		/* the first instruction behind the entry of tt_hot1 */
+static struct tramp_explain hot0;	/* as it is with all symbols */
+/* The name at hand, what it takes away, and what INFO says is missing. */
+static char name[64], lost[256], *missing;
+static struct tramp_info info;
+
+/* ---------------------------------------------------------------- programs --- */
+
+static struct attachment at_entry(uint64_t cookie)
+{
+	return attach_func_try(OURS, prog_clone(entries->progs.count_entry, "tt_hot0",
+						BPF_TRACE_FENTRY), &cookie);
+}
+
+static struct attachment at_exit(uint64_t cookie)
+{
+	return attach_func_try(OURS, prog_clone(entries->progs.count_exit, "tt_hot0",
+						BPF_TRACE_FEXIT), &cookie);
+}
+
+static struct attachment probe(const char *func, uint64_t offset, uint32_t flags, uint64_t cookie)
+{
+	struct tramp_attach want = { .flags = flags | TRAMP_ATTACH_F_COOKIE, .cookie = cookie,
+				     .offset = offset };
+
+	strcpy(want.symbol, func);
+	return attach_want(bpf_program__fd(probes->progs.count), &want);
+}
+
+static struct attachment at_probed_entry(uint64_t cookie)
+{
+	return probe("tt_hot1", 0, 0, cookie);
+}
+
+static struct attachment at_int3(uint64_t cookie)
+{
+	return probe("tt_hot1", behind, TRAMP_ATTACH_F_NO_JUMP, cookie);
+}
+
+static struct attachment at_jump(uint64_t cookie)
+{
+	struct attachment a = probe("tt_hot1", behind, 0, cookie);
+
+	if (!a.err)
+		probe_flush();
+	return a;
+}
+
+static struct attachment at_return(uint64_t cookie)
+{
+	return attach_return_try(OURS, bpf_program__fd(probes->progs.count), "tt_hot1", 0, cookie);
+}
+
+static struct attachment at_many(uint64_t cookie, uint32_t flags)
+{
+	static const char *const funcs[] = { "tt_hot1", "tt_hot2", "tt_hot3" };
+	struct attachment a = { .how = OURS };
+	struct many *m = many_new();
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		many_add_name(m, funcs[i]);
+		m->cookies[i] = cookie;
+	}
+	m->cmd.link_fd = -1;
+	a.err = many_attach_try(m, bpf_program__fd(probes->progs.count), flags);
+	a.fd = m->cmd.link_fd;
+	a.reply.refusal = m->cmd.refusal;
+	free(m);
+	return a;
+}
+
+static struct attachment at_entries(uint64_t cookie)
+{
+	return at_many(cookie, 0);
+}
+
+static struct attachment at_returns(uint64_t cookie)
+{
+	return at_many(cookie, TRAMP_MULTI_F_RETURN);
+}
+
+static struct attachment at_both(uint64_t cookie)
+{
+	return at_many(cookie, TRAMP_MULTI_F_SESSION);
+}
+
+/*
+ * The ways: which function runs the program, how often in a call, and what INFO offers it by.
+ * Whatever keeps programs on many from returns keeps sessions from them, too.
+ */
+static const struct way {
+	const char *what, *func;
+	struct attachment (*attach)(uint64_t cookie);
+	uint64_t feature;
+	unsigned int runs;
+} ways[] = {
+	{ "fentry", "tt_hot0", at_entry, TRAMP_FEAT_FENTRY, 1 },
+	{ "fexit", "tt_hot0", at_exit, TRAMP_FEAT_FEXIT, 1 },
+	{ "probe at an entry", "tt_hot1", at_probed_entry, TRAMP_FEAT_KPROBE, 1 },
+	{ "int3", "tt_hot1", at_int3, TRAMP_FEAT_KPROBE, 1 },
+	{ "jump", "tt_hot1", at_jump, TRAMP_FEAT_JUMP, 1 },
+	{ "return", "tt_hot1", at_return, TRAMP_FEAT_KRETPROBE, 1 },
+	{ "entries of many", "tt_hot1", at_entries, TRAMP_FEAT_MULTI, 1 },
+	{ "returns of many", "tt_hot1", at_returns, TRAMP_FEAT_SESSION_MAP, 1 },
+	{ "both of many", "tt_hot1", at_both, TRAMP_FEAT_SESSION_MAP, 2 },
+};
+#define WAYS ((int)(sizeof(ways) / sizeof(ways[0])))
+
+static uint64_t counted(int i)
+{
+	return entries->bss->counted[i] + probes->bss->counted[i];
+}
+
+static void check_way(int i)
+{
+	const struct way *w = &ways[i];
+	struct attachment a = w->attach(i);
+
+	entries->bss->counted[i] = probes->bss->counted[i] = 0;
+	tt_call(dev, "%s n=%d 5", w->func, CALLS);
+	if (info.features & w->feature) {
+		CHECK(!a.err, "without %s: %s: %s (%s %s)", name, w->what, strerror(-a.err),
+		      tramp_reason_name(a.reply.refusal.reason), a.reply.refusal.detail);
+		CHECK_EQ(counted(i), a.err ? 0 : w->runs * CALLS, "without %s: %s", name, w->what);
+	} else {
+		CHECK(a.err == -EOPNOTSUPP &&
+		      a.reply.refusal.reason == TRAMP_REASON_MISSING_SYMBOL,
+		      "without %s, and not offered: %s: %s (%s)", name, w->what, strerror(-a.err),
+		      tramp_reason_name(a.reply.refusal.reason));
+		CHECK_EQ(counted(i), 0, "without %s: %s", name, w->what);
+		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), "%s%s",
+			 *lost ? ", " : ": no ", w->what);
+	}
+	if (!a.err)
+		detach(&a);
+}
+
+/* A question by BTF id is answered, or this symbol is what it takes. */
+static void check_by_id(void)
+{
+	struct tramp_explain ex = { .size = sizeof(ex), .btf_obj_id = hot0.btf_obj_id,
+				    .btf_id = hot0.btf_id };
+	int err = ownmod_ioctl(TRAMP_IOC_EXPLAIN, &ex);
+
+	if (!err) {
+		CHECK(!strcmp(ex.name, "tt_hot0"), "without %s: by BTF id: %s", name, ex.name);
+		return;
+	}
+	CHECK(err == -EOPNOTSUPP && ex.refusal.reason == TRAMP_REASON_MISSING_SYMBOL &&
+	      strstr(missing, ex.refusal.detail), "without %s: by BTF id: %s (%s %s)", name,
+	      strerror(-err), tramp_reason_name(ex.refusal.reason), ex.refusal.detail);
+	strcat(lost, *lost ? ", by BTF id" : ": no function by BTF id");
+}
+
+/* The module is there without the symbol called @name. */
+static void check_ways(void)
+{
+	int i;
+
+	*lost = '\0';
+	for (i = 0; i < WAYS; i++)
+		check_way(i);
+	tramp_device_close();
+	check_by_id();
+	ktap_note("%s%s", name, lost);
+}
+
+/* ----------------------------------------------------------------- symbols --- */
+
+static void setup(void)
+{
+	struct probe_func f;
+	uint32_t i = 2;
+
+	ownmod_setup();
+	dev = tt_open();
+	probes = FIXTURE_LOAD(probe_progs);
+	entries = FIXTURE_LOAD(record);
+	REQUIRE(!probe_explain(&f, 0, "tt_hot1", false) && f.nr > 2, "tt_hot1");
+	while (i > 0 && !probe_is_entry(f.insns[i - 1].mode))
+		i--;
+	behind = f.insns[i].offset;
+	probe_func_free(&f);
+	tramp_device_close();
+	hot0 = (struct tramp_explain){ .size = sizeof(hot0), .name = "tt_hot0" };
+	REQUIRE(!ownmod_ioctl(TRAMP_IOC_EXPLAIN, &hot0) && hot0.btf_id, "explain tt_hot0");
+}
+
+static void look(void)
+{
+	info = ownmod_info();
+	free(missing);
+	missing = calloc(1, info.missing_len);
+	info.missing = (uintptr_t)missing;
+	REQUIRE(missing && !ownmod_ioctl(TRAMP_IOC_INFO, &info), "INFO");
+}
+
+/* The kernel's log from now on. */
+static int log_open(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	REQUIRE(fd >= 0 && lseek(fd, 0, SEEK_END) >= 0, "/dev/kmsg");
+	return fd;
+}
+
+static bool log_has(int fd, const char *text)
+{
+	char line[2048];
+	bool has = false;
+	ssize_t n;
+
+	while ((n = read(fd, line, sizeof(line) - 1)) > 0) {
+		line[n] = '\0';
+		has |= strstr(line, "trampoline: ") && strstr(line, text);
+	}
+	return has;
+}
+
+/* Load without the names of these numbers. Return: 0 or a negative errno. */
+static int load_without(const char *numbers, unsigned int *asked)
+{
+	char reply[128];
+	int err;
+
+	if (module_loaded("trampoline"))
+		REQUIRE(!ownmod_unload("trampoline", 300), "unloading");
+	REQUIRE(!tt_command(dev, reply, sizeof(reply), "hide %s", numbers), "hide");
+	err = module_load(TRAMPOLINE_KO);
+	REQUIRE(!tt_command(dev, reply, sizeof(reply), "hide"), "hide");
+	*asked = number_after(reply, "asked=", 0);
+	REQUIRE(sscanf(reply, "%*s name=%63s", name) == 1, "reply %s", reply);
+	return err;
+}
+
+static void test_each(void)
+{
+	unsigned int n, asked, required = 0, optional = 0, others = 0;
+	char number[16], all[1000] = "";
+	int log = -1, err = 0;
+
+	setup();
+	for (n = 1; ktap_failures() < 5; n++) {
+		log = log_open();
+		snprintf(number, sizeof(number), "%u", n);
+		err = load_without(number, &asked);
+		if (asked < n)
+			break;
+		CHECK(log_has(log, name), "without %s: the log does not name it", name);
+		close(log);
+		if (err) {
+			CHECK_EQ(err, -ENOENT, "without %s", name);
+			CHECK(!module_loaded("trampoline"), "without %s: it is there", name);
+			required++;
+			continue;
+		}
+		look();
+		if (strstr(missing, name))
+			optional++;
+		else
+			others++;
+		check_ways();
+		REQUIRE(strlen(all) + strlen(number) + 2 < sizeof(all), "room");
+		strcat(strcat(all, " "), number);
+	}
+	close(log);
+	CHECK_EQ(err, 0, "with all symbols");
+	CHECK_EQ(load_without(all, &asked), 0, "with the required symbols alone");
+	look();
+	CHECK_EQ(info.symbols_missing, optional, "missing are %s", missing);
+	strcpy(name, "all of those");
+	check_ways();
+	ktap_note("%u required, %u optional, %u others", required, optional, others);
+	CHECK(required > 20 && optional > 20, "the hook does not work");
+	ownmod_reload();
+}
+
+/* The test module has one of those that our module asks for. */
+static void test_of_a_module(void)
+{
+	char *text;
+	bool there;
+
+	setup();
+	text = read_file("/proc/kallsyms");
+	there = strstr(text, " " OF_A_MODULE "\t[trampoline_test]");
+	free(text);
+	if (!there)
+		ktap_skip("the kernel has " OF_A_MODULE);
+	REQUIRE(!ownmod_unload("trampoline", 300), "unloading");
+	ownmod_reload();
+	look();
+	CHECK(strstr(missing, OF_A_MODULE "\n"), "missing are only %s", missing);
+}
+
+static const struct ktap_test tests[] = {
+	{ "of_a_module", test_of_a_module, 60 },
+	{ "each", test_each, 600 },
+};
+
+KTAP_MAIN(tests)
