@@ -3,6 +3,7 @@
 #include <linux/kernel.h>
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
+#include <linux/ctype.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -240,15 +241,21 @@ static int tt_cmd_hide(struct tt_file *f, char *args)
 	DECLARE_BITMAP(which, TT_HIDDEN_MAX) = {};
 	struct tt_hidden was;
 	unsigned int n;
+	size_t len = 0;
 	char *word;
 	int err;
 
+	/* Names, which the reply has room for. */
+	f->reply[0] = '\0';
 	while ((word = tt_word(&args))) {
-		if (kstrtouint(word, 0, &n) || !n || n >= TT_HIDDEN_MAX)
+		if (!isdigit(*word))
+			len += sprintf(f->reply + len, len ? "%s " : " %s ", word);
+		else if (kstrtouint(word, 0, &n) || !n || n >= TT_HIDDEN_MAX)
 			return -EINVAL;
-		__set_bit(n, which);
+		else
+			__set_bit(n, which);
 	}
-	err = tt_hide(&f->hides, which, &was);
+	err = tt_hide(&f->hides, which, f->reply, &was);
 	if (!err)
 		tt_reply(f, "asked=%u name=%s\n", was.asked, was.name[0] ? was.name : "-");
 	return err;

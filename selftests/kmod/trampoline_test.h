@@ -68,10 +68,11 @@
  *   let_go
  *	ends it.
  *
- *   hide [N...]
- *	each N-th name that this thread asks kallsyms_lookup_name() for from now on has no symbol
- *	(hidden.c), and not for longer than this file is open. Reply "asked=N name=NAME": how many
- *	names the thread has asked for since the last time, and the last one hidden, "-": none.
+ *   hide [N|NAME...]
+ *	each N-th name that this thread asks kallsyms_lookup_name() for from now on has no symbol,
+ *	nor has NAME (hidden.c), and not for longer than this file is open. Reply "asked=N
+ *	name=NAME": how many names the thread has asked for since the last time, and the last one
+ *	hidden, "-": none.
  *	EBUSY: for another file.
  *
  *   ftrace_kill
@@ -199,10 +200,10 @@ struct tt_hidden {
 /* A number is below that. */
 #define TT_HIDDEN_MAX	256
 /*
- * Hide the names with the numbers in the bitmap @which, for the file with this flag. EBUSY: for
- * another one already. May sleep.
+ * Hide the names with the numbers in the bitmap @which, and those @named, a space before and behind
+ * each, for the file with this flag. EBUSY: for another one already. May sleep.
  */
-int tt_hide(bool *on, const unsigned long *which, struct tt_hidden *was);
+int tt_hide(bool *on, const unsigned long *which, const char *named, struct tt_hidden *was);
 void tt_hide_end(bool *on);
 void tt_hide_exit(void);
 

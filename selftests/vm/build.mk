@@ -11,7 +11,7 @@ VM_ALONE	= $(addprefix $(O)/$(VM_DIR)/system/test_,lockdown shutdown thunks kexe
 		  $(O)/$(VM_DIR)/func/test_gate_bytes $(O)/$(VM_DIR)/stress/test_stress
 VM_ALL_TESTS	= $(patsubst %.c,$(O)/%,$(foreach d,$(VM_FOLDERS),$(wildcard $(VM_DIR)/$(d)/test_*.c)))
 VM_TESTS	= $(filter-out $(VM_ALONE),$(VM_ALL_TESTS))
-VM_SCRIPTS	= $(addprefix $(VM_DIR)/system/,alone its kexec preempt)
+VM_SCRIPTS	= $(addprefix $(VM_DIR)/system/,alone its kexec lacking preempt)
 
 GUEST_TESTS	+= $(VM_TESTS)
 HOST_TESTS	+= $(VM_SCRIPTS)
@@ -21,6 +21,8 @@ $(VM_DIR)/system/alone: $(VM_ALONE) $(O)/$(VM_DIR)/probe/test_probe_hostile \
 		$(O)/$(VM_DIR)/link/test_errors_rights
 $(VM_DIR)/system/its: $(O)/$(VM_DIR)/system/test_thunks
 $(VM_DIR)/system/preempt: $(addprefix $(O)/$(VM_DIR)/,func/test_values link/test_links system/test_modules)
+$(VM_DIR)/system/lacking: $(addprefix $(O)/$(VM_DIR)/,system/test_symbols func/test_share func/test_last_user \
+		func/test_together link/test_links probe/test_probe_batch probe/test_probe_coexist)
 $(VM_DIR)/system/kexec: $(O)/$(VM_DIR)/system/test_kexec
 
 # ------------------------------------------------------------- what they share --
