@@ -306,9 +306,18 @@ static void kernel_first(bool kernel_exit)
 	expect("two of ours", 1, 1, k_entry, k_exit);
 	detach(&b);
 
-	/* The kernel's goes first: ours keeps working. */
+	/* The kernel's goes first: ours keeps working, and stays as it is. */
 	detach(&k);
 	expect("kernel's gone", 1, 0, 0, 0);
+	b = put(OURS, entry_prog(), OUR_EXIT);
+	CHECK_EQ(mode_of(&b), TRAMP_MODE_FTRACE_OPS, "mode beside our own");
+	expect("kernel's gone, two of ours", 1, 1, 0, 0);
+	detach(&b);
+	b = attach_func_try(OURS, exit_prog(), NULL);
+	CHECK(b.err == -EBUSY && b.reply.refusal.reason == TRAMP_REASON_SITE_HELD &&
+	      strstr(b.reply.refusal.detail, "our own"), "our exit beside our own: %s (%s %s)",
+	      strerror(-b.err), tramp_reason_name(b.reply.refusal.reason), b.reply.refusal.detail);
+	expect("kernel's gone, after a refusal", 1, 0, 0, 0);
 	detach(&a);
 	expect("nobody", 0, 0, 0, 0);
 

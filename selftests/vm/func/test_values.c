@@ -312,6 +312,45 @@ static void test_structs(void)
 	compare_rows(struct_row, 18, 10);
 }
 
+/* Mode ops: a callback of ftrace's puts the arguments together, registers and stack. */
+static void beside_kernel(const struct row *r)
+{
+	int holder = prog_clone_try(skel->progs.count_entry, r->name, BPF_TRACE_FENTRY);
+	int entry = prog_clone_try(skel->progs.record_entry, r->name, BPF_TRACE_FENTRY);
+	uint64_t cookie = 0x1111222233334444ULL;
+	struct attachment k, a;
+	struct tt_reply reply;
+
+	REQUIRE(holder >= 0 && entry >= 0, "%s: programs for it: %s, %s", r->name,
+		strerror(-holder), strerror(-entry));
+	k = attach_func_try(KERNEL, holder, NULL);
+	if (!k.err) {
+		a = attach_func(OURS, entry, &cookie);
+		CHECK_EQ(a.reply.mode, TRAMP_MODE_FTRACE_OPS, "%s: mode %s", r->name,
+			 tramp_mode_name(a.reply.mode));
+		reply = call_row(r);
+		check_record(r, "beside the kernel's", &skel->bss->on_entry, &reply, false);
+		CHECK_EQ(skel->bss->on_entry.cookie, cookie, "%s", r->name);
+		detach(&a);
+		compared++;
+	}
+	detach(&k);
+	close(entry);
+	close(holder);
+}
+
+static void test_beside_kernel(void)
+{
+	if (vmtest_oracle())
+		ktap_skip("about a mode of ours");
+	setup();
+	if (!(tramp_module().features & TRAMP_FEAT_FTRACE_OPS))
+		ktap_skip("no mode ops here");
+	for_each_row(any_row, beside_kernel);
+	ktap_note("%d functions", compared);
+	CHECK(compared >= 28, "%d functions are too few", compared);
+}
+
 /*
  * Direct access to the context: instructions made to measure, r2 = ctx[i] for
  * each slot and the result, stored in a map.
@@ -580,6 +619,7 @@ static void test_modify_return(void)
 static const struct ktap_test tests[] = {
 	{ "scalars", test_scalars, 300 },
 	{ "structs", test_structs, 300 },
+	{ "beside_kernel", test_beside_kernel, 300 },
 	{ "direct_access", test_direct_access, 300 },
 	{ "results", test_results, 120 },
 	{ "kernel_functions", test_kernel_functions, 120 },
