@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -239,6 +240,27 @@ static struct waits wait_for_many_more(const char *what, int rounds, uint64_t en
 	return waits;
 }
 
+/* Whoever reads the list of links far behind its end goes through all of them. */
+static void read_list_far(void)
+{
+	int fd = open("/sys/kernel/debug/trampoline/list", O_RDONLY | O_CLOEXEC);
+	pthread_t thread;
+	uint64_t waited;
+	char byte;
+
+	REQUIRE(fd >= 0, "the list of links: %s", strerror(errno));
+	atomic_store(&stop, false);
+	REQUIRE(!pthread_create(&thread, NULL, ask, NULL), "pthread_create");
+	take_longest();
+	CHECK_EQ(pread(fd, &byte, 1, 1 << 30), 0, "bytes behind the end");
+	waited = take_longest();
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	close(fd);
+	ktap_note("the list of all: others waited for %lu ms at most", waited);
+	CHECK(waited <= limit(), "the list of links: others waited for %lu ms", waited);
+}
+
 /*
  * Each of many links has one function; then one has many others. That takes no longer for it.
  * A mutex may be its last owner's again before the one that waits for it has run, but once
@@ -277,6 +299,7 @@ static void test_links(void)
 				    LINKS_SECONDS / 2);
 	CHECK(beside.best <= enough, "%lu ms, without them %lu to %lu ms", beside.best, alone.best,
 	      alone.worst);
+	read_list_far();
 	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &d), "detach: %s", strerror(errno));
 	while (i)
 		close(links[--i]);

@@ -18,6 +18,7 @@
 #include "selftests/vm/lib/probe_progs.skel.h"
 
 #define FUNC		"vfs_write"
+#define VARIADIC	"sysfs_emit"
 #define COOKIE		0x1122334455667788ull
 #define KPTR_RESTRICT	"/proc/sys/kernel/kptr_restrict"
 
@@ -31,6 +32,7 @@ struct info {
 	uint64_t room[8];
 };
 #define EVENT_KPROBE	3	/* BPF_PERF_EVENT_KPROBE */
+#define EVENT_KRETPROBE	4	/* BPF_PERF_EVENT_KRETPROBE */
 
 struct answer {
 	int err;
@@ -73,10 +75,10 @@ static int perf_link(int prog, const char *symbol, uint64_t offset)
 	return link;
 }
 
-static int our_link(int prog, const char *symbol, uint64_t offset)
+static int our_link(int prog, const char *symbol, uint64_t offset, uint32_t flags)
 {
 	struct tramp_attach want = { .offset = offset, .cookie = COOKIE,
-				     .flags = TRAMP_ATTACH_F_COOKIE };
+				     .flags = flags | TRAMP_ATTACH_F_COOKIE };
 	struct attachment p;
 
 	strcpy(want.symbol, symbol);
@@ -158,7 +160,7 @@ static void test_as_the_kernel(void)
 			snprintf(what, sizeof(what), FUNC "+%#lx%s", offsets[i],
 				 hidden ? ", hidden" : "");
 			ask_all(perf_link(prog, FUNC, offsets[i]), kernels);
-			ask_all(our_link(prog, FUNC, offsets[i]), ours);
+			ask_all(our_link(prog, FUNC, offsets[i], 0), ours);
 			probe_flush();	/* the text as it was: the kernel's is next */
 			/* The test itself: the kernel tells what it should. */
 			CHECK_EQ(kernels[0].info.event_type, EVENT_KPROBE, "%s", what);
@@ -171,34 +173,54 @@ static void test_as_the_kernel(void)
 }
 
 /* Memory that is none, and a link that is at nothing any more. */
+static void check_ours(const char *what, int link, const char *symbol, uint32_t event)
+{
+	struct answer a = ask(link, true, sizeof(a.name));
+	union bpf_attr attr = {};
+	struct info info = {};
+	int i;
+
+	CHECK_EQ(a.err, 0, "%s", what);
+	CHECK_EQ(a.info.event_type, event, "%s", what);
+	CHECK_EQ(a.info.cookie, COOKIE, "%s", what);
+	CHECK(!strcmp(a.name, symbol), "%s: '%s'", what, a.name);
+	attr.info.bpf_fd = link;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = (uintptr_t)&info;
+	/* Room for all of it, and for a part. */
+	for (i = 0; i < 2; i++) {
+		info.name = 0x10;
+		info.name_len = i ? 64 : 2;
+		CHECK(syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0 &&
+		      errno == EFAULT, "%s: %s", what, strerror(errno));
+	}
+	REQUIRE(!bpf_link_detach(link), "%s: %s", what, strerror(errno));
+	a = ask(link, true, 64);
+	CHECK_EQ(a.err, 0, "%s, detached", what);
+	CHECK_EQ(a.info.event_type, event, "%s, detached", what);
+	CHECK_EQ(a.info.name_len, 1, "%s, detached", what);
+	CHECK_EQ(a.info.addr, 0, "%s, detached", what);
+	CHECK_EQ(a.info.cookie, COOKIE, "%s, detached", what);
+	CHECK(!a.name[0], "%s, detached: '%s'", what, a.name);
+	close(link);
+}
+
 static void test_ours(void)
 {
-	union bpf_attr attr = {};
-	struct answer a;
-	struct info info = {};
-	int link;
+	int prog;
 
 	close(fixture_open("about our links"));
 	if (kernel_version() < 6006)
 		ktap_skip("link info tells of probes from 6.6 on");
 	probe_setup();
-	link = our_link(bpf_program__fd(probe_skel->progs.nothing), FUNC, 0);
-	info.name = 0x10;
-	info.name_len = 64;
-	attr.info.bpf_fd = link;
-	attr.info.info_len = sizeof(info);
-	attr.info.info = (uintptr_t)&info;
-	CHECK(syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0 &&
-	      errno == EFAULT, "%s", strerror(errno));
-	REQUIRE(!bpf_link_detach(link), "%s", strerror(errno));
-	a = ask(link, true, 64);
-	CHECK_EQ(a.err, 0, "detached");
-	CHECK_EQ(a.info.event_type, EVENT_KPROBE, "detached");
-	CHECK_EQ(a.info.name_len, 1, "detached");
-	CHECK_EQ(a.info.addr, 0, "detached");
-	CHECK_EQ(a.info.cookie, COOKIE, "detached");
-	CHECK(!a.name[0], "'%s'", a.name);
-	close(link);
+	prog = bpf_program__fd(probe_skel->progs.nothing);
+	check_ours("entry", our_link(prog, FUNC, 0, 0), FUNC, EVENT_KPROBE);
+	check_ours("middle", our_link(prog, FUNC, middle(), 0), FUNC, EVENT_KPROBE);
+	check_ours("return", our_link(prog, FUNC, 0, TRAMP_ATTACH_F_RETURN), FUNC,
+		   EVENT_KRETPROBE);
+	/* Not by an exit image: it takes any number of arguments. */
+	check_ours("return by rethook", our_link(prog, VARIADIC, 0, TRAMP_ATTACH_F_RETURN),
+		   VARIADIC, EVENT_KRETPROBE);
 }
 
 static const struct ktap_test tests[] = {
