@@ -114,6 +114,12 @@ TT_TARGET u64 tt_int128(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, unsigne
 	return TT_MIX(TT_MIX(TT_MIX(TT_MIX(0ULL, a), g), (u64)h), (u64)(h >> 64));
 }
 
+/* A result in two registers that is no struct. */
+TT_TARGET unsigned __int128 tt_ret_int128(u64 a, u64 b)
+{
+	return (unsigned __int128)(b + 2) << 64 | (a + 1);
+}
+
 /* A struct as result: in two registers ... */
 TT_TARGET struct tt_s16 tt_ret_struct16(u64 a, s64 b)
 {
@@ -181,6 +187,11 @@ TT_CALLER(tt_ret_packed, ({ struct tt_packed s = tt_ret_packed(v[0], v[1]); P16(
 
 TT_CALLER(tt_int128, tt_int128(v[0], v[1], v[2], v[3], v[4], v[5], v[6],
 			       (unsigned __int128)v[8] << 64 | v[7]))
+TT_CALLER(tt_ret_int128, ({
+	unsigned __int128 r = tt_ret_int128(v[0], v[1]);
+
+	TT_MIX(TT_MIX(0ULL, (u64)r), (u64)(r >> 64));
+}))
 
 struct tt_target tt_struct_targets[] = {
 	TT_ROW(tt_struct2, "u8 {u1,s1}"),
@@ -208,6 +219,7 @@ struct tt_target tt_struct_targets[] = {
 	TT_ROW(tt_ret_struct16, "!u8 u8 s8"),
 	TT_ROW(tt_ret_struct24, "!u8 u8 s4"),
 	TT_ROW(tt_ret_packed, "!u8 u8 u8"),
+	TT_ROW(tt_ret_int128, "!u8 u8 u8"),
 	TT_ROW(tt_int128, "!u8 u8 u8 u8 u8 u8 u8 u8 {packed,u8,u8}"),
 	{}
 };

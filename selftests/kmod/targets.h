@@ -124,6 +124,7 @@ u64 tt_struct_packed(struct tt_packed s, u64 a);
 struct tt_s16 tt_ret_struct16(u64 a, s64 b);
 struct tt_s24 tt_ret_struct24(u64 a, const char *text, s32 c);
 struct tt_packed tt_ret_packed(u64 a, u64 b);
+unsigned __int128 tt_ret_int128(u64 a, u64 b);
 u64 tt_int128(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, unsigned __int128 h);
 
 /* members.c */

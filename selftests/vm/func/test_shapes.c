@@ -480,6 +480,25 @@ static void test_packed_struct(void)
 	detach(&a);
 }
 
+/* Its result takes two registers, of which exit programs would see and keep one. */
+static void test_wide_result(void)
+{
+	const uint64_t result = TT_MIX(TT_MIX(0ULL, 4), 6);
+	struct attachment a;
+
+	if (vmtest_oracle())
+		ktap_skip("about our reasons");
+	setup();
+	CHECK_EQ(tt_call(dev, "tt_ret_int128 3 4").result, result, "untraced");
+	expect_refusal(skel->progs.record_exit, "tt_ret_int128", BPF_TRACE_FEXIT, -EINVAL,
+		       TRAMP_REASON_ARG_TYPE);
+	a = attach_func(OURS, prog_clone(skel->progs.record_entry, "tt_ret_int128",
+					 BPF_TRACE_FENTRY), NULL);
+	CHECK_EQ(tt_call(dev, "tt_ret_int128 3 4").result, result, "traced");
+	CHECK_EQ(skel->bss->on_entry.slot[1], 4, "the second argument");
+	detach(&a);
+}
+
 /* ----------------------------------------------------------------- overlap --- */
 
 static void *slow_calls(void *arg)
@@ -540,6 +559,7 @@ static const struct ktap_test tests[] = {
 	{ "noreturn", test_noreturn, 60 },
 	{ "idle", test_idle, 60 },
 	{ "refused", test_refused, 60 },
+	{ "wide_result", test_wide_result, 60 },
 	{ "packed_struct", test_packed_struct, 60 },
 	{ "namesake", test_namesake, 60 },
 	{ "data_namesake", test_data_namesake, 60 },

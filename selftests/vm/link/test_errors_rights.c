@@ -92,6 +92,7 @@ static void test_explain(void)
 	can_case("tt_args13", 0, TRAMP_REASON_TOO_MANY_ARGS, TRAMP_REASON_TOO_MANY_ARGS);
 	can_case("tt_struct16_7", 0, TRAMP_REASON_TOO_MANY_ARGS, TRAMP_REASON_TOO_MANY_ARGS);
 	can_case("tt_struct24", 0, TRAMP_REASON_ARG_TYPE, TRAMP_REASON_ARG_TYPE);
+	can_case("tt_ret_int128", TRAMP_CAN_FENTRY, 0, TRAMP_REASON_ARG_TYPE);
 	can_case("tt_variadic", 0, TRAMP_REASON_VARIADIC, TRAMP_REASON_VARIADIC);
 	can_case("do_exit", TRAMP_CAN_FENTRY, 0, TRAMP_REASON_NORETURN);
 	/* BTF has functions of __init, and their text is gone. */
