@@ -24,7 +24,7 @@
 struct failnth *skel;
 struct record *record;
 int test_dev;
-static int fail_nth = -1;	/* -1: the test module does it */
+static int fail_nth = -1;	/* -1: the kernel has none, so the test module does it all */
 static bool lasting, may_last = true;
 static unsigned int in_a_row = 1;
 static unsigned int without_reason;
@@ -50,6 +50,12 @@ static const struct {
 	{ "fail_page_alloc/verbose", "0" },
 	{ "fail_usercopy/verbose", "0" },
 };
+
+/* The kernel's own means fails one thing, once; all else is the test module's work. */
+static bool by_module(void)
+{
+	return fail_nth < 0 || lasting || in_a_row > 1;
+}
 
 /* By the test module. */
 static int fault(unsigned int n, bool *taken)
@@ -107,13 +113,13 @@ void faults_setup(void)
 
 bool faults_last(bool on)
 {
-	lasting = on && may_last && fail_nth < 0;
+	lasting = on && may_last && !fault(0, NULL);
 	return lasting;
 }
 
 bool faults_in_a_row(unsigned int nr)
 {
-	if (may_last && fail_nth < 0)
+	if (may_last && !fault(0, NULL))
 		in_a_row = nr;
 	return in_a_row == nr;
 }
@@ -129,7 +135,7 @@ void faults_arm(unsigned int n)
 	int len = sprintf(text, "%u", n);
 
 	where = 0;
-	if (fail_nth < 0) {
+	if (by_module()) {
 		REQUIRE(!fault(n, NULL), "FAULT: %s", strerror(errno));
 		return;
 	}
@@ -143,7 +149,7 @@ bool faults_disarm(void)
 	bool fired = false;
 	ssize_t n;
 
-	if (fail_nth < 0) {
+	if (by_module()) {
 		REQUIRE(!fault(0, &fired), "FAULT: %s", strerror(errno));
 		return fired;
 	}
@@ -234,7 +240,7 @@ void faults_check_taken(const char *what, unsigned int faults, enum takes takes)
 {
 	if (takes == TAKES_MEMORY)
 		CHECK(faults, "%s: no fault was met, so nothing has been tested", what);
-	else if (fail_nth < 0)
+	else if (by_module())
 		CHECK_EQ(faults, 0, "%s: it takes memory, unlike what this test says: faults", what);
 }
 
