@@ -193,6 +193,12 @@ struct tramp_ksyms {
 };
 extern struct tramp_ksyms tramp_ksyms;
 
+/* Between two symbols, of which the kernel may lack one: then nothing is. */
+static inline bool tramp_ksym_between(unsigned long addr, unsigned long start, unsigned long end)
+{
+	return start && addr >= start && addr < end;
+}
+
 /* kernel.ftrace_enabled: not while it is switched off, nor once ftrace has shut down. */
 static inline bool tramp_ftrace_is_on(void)
 {

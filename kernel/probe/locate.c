@@ -33,7 +33,7 @@ static int find_owner(struct tramp_place *place, struct tramp_refusal *why)
 
 	if (KSYM(core_kernel_text)(addr))
 		return 0;
-	if (addr >= tramp_ksyms._sinittext && addr < tramp_ksyms._einittext)
+	if (tramp_ksym_between(addr, tramp_ksyms._sinittext, tramp_ksyms._einittext))
 		return tramp_refuse(why, TRAMP_REASON_INIT_TEXT, addr, NULL);
 	preempt_disable();
 	mod = KSYM(__module_text_address)(addr);

@@ -40,8 +40,8 @@ static const struct tramp_name_rule idle[] = {
 
 bool tramp_text_idle(unsigned long start, const char *name)
 {
-	return (start >= tramp_ksyms.__cpuidle_text_start &&
-		start < tramp_ksyms.__cpuidle_text_end) ||
+	return tramp_ksym_between(start, tramp_ksyms.__cpuidle_text_start,
+				  tramp_ksyms.__cpuidle_text_end) ||
 	       tramp_name_find(idle, ARRAY_SIZE(idle), name) ||
 	       tramp_text_unsafe(name, false) == TRAMP_REASON_RCU_IDLE;
 }

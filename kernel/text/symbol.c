@@ -41,7 +41,7 @@ bool tramp_text_symbol(unsigned long addr, struct tramp_symbol *sym)
 static bool is_core_text(unsigned long addr)
 {
 	return KSYM(core_kernel_text)(addr) ||
-	       (addr >= tramp_ksyms._sinittext && addr < tramp_ksyms._einittext);
+	       tramp_ksym_between(addr, tramp_ksyms._sinittext, tramp_ksyms._einittext);
 }
 
 /* Whether it is no data, of which there may be some of the same name (CONFIG_KALLSYMS_ALL). */

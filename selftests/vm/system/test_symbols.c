@@ -157,6 +157,18 @@ static uint64_t counted(int i)
 	return entries->bss->counted[i] + probes->bss->counted[i];
 }
 
+/* Refused for a missing symbol, if at all. */
+static void check_refusal(const char *what, int err, const struct tramp_refusal *r)
+{
+	if (!err)
+		return;
+	CHECK(err == -EOPNOTSUPP && r->reason == TRAMP_REASON_MISSING_SYMBOL,
+	      "without %s: %s: %s (%s %s)", name, what, strerror(-err),
+	      tramp_reason_name(r->reason), r->detail);
+	snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), "%s%s", *lost ? ", " : ": no ",
+		 what);
+}
+
 static void check_way(int i)
 {
 	const struct way *w = &ways[i];
@@ -169,16 +181,62 @@ static void check_way(int i)
 		      tramp_reason_name(a.reply.refusal.reason), a.reply.refusal.detail);
 		CHECK_EQ(counted(i), a.err ? 0 : w->runs * CALLS, "without %s: %s", name, w->what);
 	} else {
-		CHECK(a.err == -EOPNOTSUPP &&
-		      a.reply.refusal.reason == TRAMP_REASON_MISSING_SYMBOL,
-		      "without %s, and not offered: %s: %s (%s)", name, w->what, strerror(-a.err),
-		      tramp_reason_name(a.reply.refusal.reason));
+		CHECK(a.err, "without %s: not offered: %s", name, w->what);
+		check_refusal(w->what, a.err, &a.reply.refusal);
 		CHECK_EQ(counted(i), 0, "without %s: %s", name, w->what);
-		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), "%s%s",
-			 *lost ? ", " : ": no ", w->what);
 	}
 	if (!a.err)
 		detach(&a);
+}
+
+static void check_many(const char *what, struct many *m, int prog, uint64_t feature)
+{
+	int err = many_attach_try(m, prog, 0);
+
+	check_refusal(what, err, &m->cmd.refusal);
+	CHECK(err || !feature || info.features & feature, "without %s: not offered: %s", name, what);
+	CHECK(!err || !(info.features & feature), "without %s: offered: %s", name, what);
+	if (err)
+		free(m);
+	else
+		many_detach(m);
+}
+
+/* Whether the kernel's text is told from other code. */
+static void check_kernel_text(void)
+{
+	struct attachment a = probe("vfs_read", 0, 0, ~0ULL);
+
+	check_refusal("probe in the kernel", a.err, &a.reply.refusal);
+	CHECK_EQ(!a.err, !!(info.features & TRAMP_FEAT_KPROBE), "without %s: a probe in the kernel",
+		 name);
+	detach(&a);
+}
+
+/* By names, which are the kernel's; and with a program that may ask which function it is. */
+static void check_more_of_many(void)
+{
+	static const char names[] = "vfs_read\0vfs_write";
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_KPROBE_MULTI);
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	struct many *m = many_new();
+	int prog;
+
+	m->cmd.nr = 2;
+	m->cmd.addrs = 0;
+	m->cmd.names = (uintptr_t)names;
+	m->cmd.names_len = sizeof(names);
+	check_many("names", m, bpf_program__fd(probes->progs.count), 0);
+
+	prog = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "helpers", "GPL", insns, 2, &opts);
+	REQUIRE(prog >= 0, "a program for many: %s", strerror(errno));
+	m = many_new();
+	many_add_name(m, "tt_hot1");
+	check_many("helpers of many", m, prog, TRAMP_FEAT_MULTI_HELPERS);
+	close(prog);
 }
 
 /* A question by BTF id is answered, or this symbol is what it takes. */
@@ -192,10 +250,9 @@ static void check_by_id(void)
 		CHECK(!strcmp(ex.name, "tt_hot0"), "without %s: by BTF id: %s", name, ex.name);
 		return;
 	}
-	CHECK(err == -EOPNOTSUPP && ex.refusal.reason == TRAMP_REASON_MISSING_SYMBOL &&
-	      strstr(missing, ex.refusal.detail), "without %s: by BTF id: %s (%s %s)", name,
-	      strerror(-err), tramp_reason_name(ex.refusal.reason), ex.refusal.detail);
-	strcat(lost, *lost ? ", by BTF id" : ": no function by BTF id");
+	check_refusal("functions by BTF id", err, &ex.refusal);
+	CHECK(strstr(missing, ex.refusal.detail), "without %s: by BTF id: %s", name,
+	      ex.refusal.detail);
 }
 
 /* The module is there without the symbol called @name. */
@@ -206,6 +263,8 @@ static void check_ways(void)
 	*lost = '\0';
 	for (i = 0; i < WAYS; i++)
 		check_way(i);
+	check_kernel_text();
+	check_more_of_many();
 	tramp_device_close();
 	check_by_id();
 	ktap_note("%s%s", name, lost);
