@@ -40,13 +40,15 @@ test-debug: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS
 
 # Which lines of the module all these tests execute: kernels whose checkers are off, and gcov on.
 # Some lines are for one kernel alone.
+COVERAGE_HOST_TESTS = $(filter selftests/vm/%,$(CHOSEN_HOST))
+
 test-coverage: $(call vm-images,$(COVERAGE_KERNELS)) $(call vm-modules,$(COVERAGE_KERNELS)) $(TRAMPCTL) \
-		$(O)/guest-files $(CHOSEN_GUEST)
+		$(O)/guest-files $(CHOSEN_GUEST) $(COVERAGE_HOST_TESTS)
 	$(Q)rm -rf $(O)/gcov
 	$(Q)O=$(O) TEST_KERNELS='$(COVERAGE_KERNELS)' TIME_SCALE=3 VM_MEMORY=3G \
 		GCOV_COUNTS=$(abspath $(O)/gcov) tools/test $(if $(T),--match '$(T)') \
 		$$(tools/split-tests $(MACHINES) '' $(COVERAGE_KERNELS) : $(CHOSEN_GUEST)) \
-		-- host $(filter selftests/vm/%,$(CHOSEN_HOST)); status=$$?; \
+		-- host $(COVERAGE_HOST_TESTS); status=$$?; \
 	tools/coverage $(addprefix --unit ,$(wildcard $(COVERAGE_UNIT)/core/trace.info)) $(O)/coverage \
 		$(foreach k,$(COVERAGE_KERNELS),\
 		-- $(O)/modules/$(k)/trampoline $(O)/gcov/$(k).*.tgz) && exit $$status
