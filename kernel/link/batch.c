@@ -84,16 +84,11 @@ static int attach_some(struct work *w, u32 at, u32 *nr, struct tramp_refusal *wh
 	const struct tramp_point_ops *ops = link_of(w, at)->ops;
 	const struct tramp_join *joins = w->joins + (at - w->first);
 	u32 same = 1;
-	int err;
 
 	while (same < *nr && link_of(w, at + same)->ops == ops)
 		same++;
 	*nr = same;
-	if (ops->attach_many)
-		return ops->attach_many(joins, nr, why);
-	err = ops->attach(joins->member, joins->req, why);
-	*nr = !err;
-	return err;
+	return ops->attach_many(joins, nr, why);
 }
 
 /* Link @i is attached: note what its caller is to know. */

@@ -111,8 +111,8 @@ struct tramp_join {
  *	nothing has changed
  * @detach: take it off; hits after it returned do not run the program. Cannot fail. tramp_mutex
  *	held, may sleep
- * @attach_many: attach several members; NULL for a kind that attaches one after the other. In
- *	@nr their number. Attaches the first ones, as many as fit into a turn (base/turn.h), and
+ * @attach_many: attach several members; NULL for a kind that ATTACH_BATCH cannot have. In @nr
+ *	their number. Attaches the first ones, as many as fit into a turn (base/turn.h), and
  *	puts into @nr how many these are, at least one. tramp_mutex held, may sleep. Return: 0 or
  *	a negative errno; then nothing has changed, and @nr is the one that was refused
  * @detach_many: detach several attached members, at most TRAMP_BATCH_MANY, in any order and in
