@@ -217,21 +217,28 @@ static void test_together(void)
 	}
 }
 
+static void not_with_ops(const char *what, int fd, uint32_t flags, int err, uint32_t reason)
+{
+	struct attachment a = attach_insn_try(OURS, fd, site, flags, 0);
+
+	CHECK(a.err == -err && a.reply.refusal.reason == reason, "%s: %s, %s", what,
+	      strerror(-a.err), tramp_reason_name(a.reply.refusal.reason));
+	detach(&a);
+}
+
 /* The kernel's own fentry: who comes first has the site. */
 static void test_held(void)
 {
 	struct attachment k, first, second;
-	int count;
+	int count, ask;
 
 	setup();
 	count = prog_fd(probe_skel->progs.count);
+	ask = prog_fd(probe_skel->progs.ask_func_ip);
 	k = kernels_fentry(KERNEL);
 	REQUIRE(!k.err, "the kernel's: %s", strerror(-k.err));
 	CHECK_EQ(foretold().mode, TRAMP_MODE_FTRACE_OPS, "foretold beside the kernel's");
-	first = attach_insn_try(OURS, count, site, TRAMP_ATTACH_F_NO_OPS, 0);
-	CHECK(first.err == -EBUSY && first.reply.refusal.reason == TRAMP_REASON_SITE_HELD,
-	      "--no-ops: %s, %s", strerror(-first.err),
-	      tramp_reason_name(first.reply.refusal.reason));
+	not_with_ops("--no-ops", count, TRAMP_ATTACH_F_NO_OPS, EBUSY, TRAMP_REASON_SITE_HELD);
 	first = put(count, 0);
 	attachment_expect(&first, TRAMP_MODE_FTRACE_OPS, TRAMP_REASON_NONE, "beside the kernel's");
 	detach(&k);
@@ -242,6 +249,12 @@ static void test_held(void)
 	call();
 	CHECK_EQ(probe_skel->bss->counted[0], 1, "first");
 	CHECK_EQ(probe_skel->bss->counted[1 + PROBE_COUNTERS / 2], 1, "second");
+	/* Not those whom that mode, which is there, does not do for. */
+	not_with_ops("--no-ops", prog_fd(probe_skel->progs.nothing), TRAMP_ATTACH_F_NO_OPS, EBUSY,
+		     TRAMP_REASON_SITE_HELD);
+	not_with_ops("asks for the function", ask, 0, EOPNOTSUPP, TRAMP_REASON_FUNC_IP);
+	CHECK(bpf_link_update(second.fd, ask, NULL) == -EOPNOTSUPP, "update to one that asks: %s",
+	      strerror(errno));
 	detach(&first);
 	detach(&second);
 
