@@ -35,7 +35,7 @@ static const struct {
 	struct bpf_insn insns[10];
 } escapes[] = {
 	{ "copied", { MOV(2, 1), READ(2) } },
-	{ "moved to and fro", { MOV(2, 1), ADD_IMM(2, 8), ADD_IMM(2, -8), READ(2) } },
+	{ "moved on and back", { MOV(2, 1), ADD_IMM(2, 8), ADD_IMM(2, -8), READ(2) } },
 	{ "on the stack", { STORE(FP, -8, 1), LOAD(3, FP, -8), READ(3) } },
 	{ "on the stack by another pointer",
 	  { MOV(2, FP), ADD_IMM(2, -8), STORE(2, 0, 1), LOAD(3, FP, -8), READ(3) } },
