@@ -240,7 +240,7 @@ static struct waits wait_for_many_more(const char *what, int rounds, uint64_t en
 	return waits;
 }
 
-/* Whoever reads the list of links far behind its end goes through all of them. */
+/* A read of the list far behind its end goes through all links. */
 static void read_list_far(void)
 {
 	int fd = open("/sys/kernel/debug/trampoline/list", O_RDONLY | O_CLOEXEC);

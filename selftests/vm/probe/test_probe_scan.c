@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * An image gives a program the registers that it reads, which the module finds by looking through
- * its instructions (kernel/prog/scan.c). These programs take their context where it is not followed,
- * or perhaps there: they are to get all registers. Each reads one that nothing else would save.
+ * its instructions (kernel/prog/scan.c). These programs take their context, or may take it, where
+ * it is not followed: they are to get all registers. Each reads one that nothing else would save.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@
 #define READ(ctx) LOAD(BPF_REG_0, ctx, 8 * R13)
 #define LONG	1200
 
-/* What each does until r0 is the register. The context is in r1 at first. */
+/* The context is in r1 at first. In the end r0 is the register. */
 static const struct {
 	const char *what;
 	struct bpf_insn insns[10];
@@ -42,7 +42,7 @@ static const struct {
 	{ "on the stack, beside an atomic operation",
 	  { STORE(FP, -8, 1), MOV_IMM(4, 1), STORE(FP, -16, 4), ADD_TO(FP, -16, 4),
 	    LOAD(3, FP, -8), READ(3) } },
-	/* r6 is the context if r15 is zero, and is not used then. Who does not know that ... */
+	/* r6 is the context if r15 is zero, and then it is not used. */
 	{ "stored through, by the looks of it",
 	  { MOV(6, 1), LOAD(7, 1, 8 * R15), IF_ZERO(7, 1), MOV(6, FP), IF_ZERO(7, 1),
 	    STORE(6, -8, 7), READ(1) } },

@@ -4,8 +4,8 @@
  * one of it fails, then the second, and so on, until the action comes through without having
  * met the failure. The means is /proc/thread-self/fail-nth (see Documentation/fault-injection
  * in the kernel). Kernels without fault injection have the test module's (selftests/kmod/faults.c),
- * for allocations alone. On every kernel that one has all of them fail from the n-th on, too: undoing
- * has no memory then. Or two: undoing has none, and what is tried once more has.
+ * for allocations alone. On every kernel that one has all of them fail from the n-th on, too: then
+ * undoing has no memory. Or two: undoing has none, and what is tried once more has.
  *
  * An action's loop: faults_arm(n), the action, faults_disarm(), faults_outcome(). Then what has to
  * hold whatever has failed: check_errno() or check_refusal(), check_same(), check_calls(). In the

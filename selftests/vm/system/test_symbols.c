@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Our module on kernels that lack symbols. Each name that it asks the kernel for when it is loaded
- * is hidden once (selftests/kmod/hidden.c), one after the other, until none is left: the test has no
- * list of them. Then all those at once without which it loads.
+ * Our module on kernels that lack symbols. When it is loaded it asks the kernel for names, of which
+ * the test has no list. Each is hidden once (selftests/kmod/hidden.c), one after the other. Then
+ * all those are at once without which it loads.
  *
  * It does not load, and says why, or it loads and says what is missing. Then programs are attached
  * in many ways. Each is there and counts all calls, or INFO does not offer it, and it is refused
@@ -202,7 +202,7 @@ static void check_many(const char *what, struct many *m, int prog, uint64_t feat
 		many_detach(m);
 }
 
-/* Whether the kernel's text is told from other code. */
+/* A probe in the kernel's own text, which the module knows by symbols. */
 static void check_kernel_text(void)
 {
 	struct attachment a = probe("vfs_read", 0, 0, ~0ULL);
