@@ -239,6 +239,42 @@ static void check_more_of_many(void)
 	close(prog);
 }
 
+/* Returns of @nr functions, of which one has too many arguments for any image. */
+static int returns_of(uint32_t nr, struct many **out)
+{
+	struct many *m = *out = many_new();
+
+	many_add_name(m, "tt_args13");
+	if (nr > 1)
+		many_add_name(m, "tt_hot1");
+	return many_attach_try(m, bpf_program__fd(probes->progs.count),
+			       TRAMP_MULTI_F_RETURN | TRAMP_MULTI_F_SKIP);
+}
+
+/* A rethook is for it, or it is left out: then of it alone there is nothing to attach to. */
+static void check_left_out(void)
+{
+	struct many *m;
+	int err = returns_of(2, &m);
+	bool left_out;
+
+	if (err) {
+		check_refusal("returns of any of many", err, &m->cmd.refusal);
+		free(m);
+		return;
+	}
+	left_out = m->cmd.nr_attached == 1;
+	CHECK_EQ(m->reasons[0], left_out ? TRAMP_REASON_TOO_MANY_ARGS : 0, "without %s", name);
+	many_detach(m);
+	err = returns_of(1, &m);
+	CHECK_EQ(err, left_out ? -EINVAL : 0, "without %s: none is left: %s", name,
+		 m->cmd.refusal.detail);
+	if (err)
+		free(m);
+	else
+		many_detach(m);
+}
+
 /* A question by BTF id is answered, or this symbol is what it takes. */
 static void check_by_id(void)
 {
@@ -265,6 +301,7 @@ static void check_ways(void)
 		check_way(i);
 	check_kernel_text();
 	check_more_of_many();
+	check_left_out();
 	tramp_device_close();
 	check_by_id();
 	ktap_note("%s%s", name, lost);
