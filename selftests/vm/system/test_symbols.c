@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Our module on kernels that lack symbols. When it is loaded it asks the kernel for names, of which
- * the test has no list. Each is hidden once (selftests/kmod/hidden.c), one after the other. Then
- * all those are at once without which it loads.
+ * the test has no list. Each is hidden once (selftests/kmod/hidden.c), one after the other. Then all
+ * those without which it loads are hidden together.
  *
  * It does not load, and says why, or it loads and says what is missing. Then programs are attached
  * in many ways. Each is there and counts all calls, or INFO does not offer it, and it is refused
