@@ -414,7 +414,11 @@ static void test_each(void)
 	check_ways();
 	ktap_note("%u required, %u optional, %u others", required, optional, others);
 	CHECK(required > 20 && optional > 20, "the hook does not work");
+	/* For the tests that come next. */
+	REQUIRE(!ownmod_unload("trampoline", 300), "unloading");
 	ownmod_reload();
+	look();
+	CHECK(info.symbols_missing < optional, "missing are %s", missing);
 }
 
 /*
