@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Our module on kernels that lack symbols. When it is loaded it asks the kernel for names, of which
- * the test has no list. Each is hidden once (selftests/kmod/hidden.c), one after the other. Then all
+ * the test has no list. Each is hidden once (selftests/kmod/hidden.c), one after the other. Then
  * those without which it loads are hidden together.
  *
  * It does not load, and says why, or it loads and says what is missing. Then programs are attached
