@@ -423,6 +423,9 @@ static void test_each(void)
 	ownmod_reload();
 	look();
 	CHECK(info.symbols_missing < optional, "missing are %s", missing);
+	strcpy(name, "none");
+	check_ways();
+	CHECK(!*lost, "with all symbols%s", lost);
 }
 
 /*
