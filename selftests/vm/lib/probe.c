@@ -133,6 +133,21 @@ void probe_func_free(struct probe_func *f)
 	f->code = NULL;
 }
 
+uint64_t probe_behind_site(const char *symbol)
+{
+	struct probe_func f;
+	uint64_t offset;
+	uint32_t i = 2;
+
+	REQUIRE(!probe_explain(&f, 0, symbol, false) && f.nr > 2, "%s", symbol);
+	/* Or an ENDBR and the site. */
+	while (i > 0 && !probe_is_entry(f.insns[i - 1].mode))
+		i--;
+	offset = f.insns[i].offset;
+	probe_func_free(&f);
+	return offset;
+}
+
 uint32_t probe_find_insns(const char *module, bool (*wanted)(const struct tramp_insn_info *insn),
 			  uint64_t *addrs, uint32_t max)
 {

@@ -58,6 +58,8 @@ static inline bool probe_is_entry(uint32_t mode)
 	return mode == TRAMP_MODE_DIRECT || mode == TRAMP_MODE_FTRACE_OPS;
 }
 void probe_func_free(struct probe_func *f);
+/* The offset of the first instruction behind a function's entry; it runs once a call. */
+uint64_t probe_behind_site(const char *symbol);
 /* Instructions of a module ("": the kernel proper) that are @wanted, at most @max; how many. */
 uint32_t probe_find_insns(const char *module, bool (*wanted)(const struct tramp_insn_info *insn),
 			  uint64_t *addrs, uint32_t max);

@@ -105,23 +105,6 @@ static void once(bool backwards)
 	expect("unloaded", false);
 }
 
-/* The instruction behind the site, which runs once a call. */
-static uint64_t behind_site(const char *func)
-{
-	struct probe_func f;
-	uint64_t offset;
-	uint32_t i = 2;
-
-	REQUIRE(!probe_explain(&f, 0, func, false) && f.nr > 2, "%s", func);
-	/* Or an ENDBR and the site. */
-	while (i > 0 && !probe_is_entry(f.insns[i - 1].mode))
-		i--;
-	offset = f.insns[i].offset;
-	probe_func_free(&f);
-	tramp_device_close();
-	return offset;
-}
-
 static void test_reload(void)
 {
 	int rounds = env_int("RELOADS", kernel_is_rt() ? 15 : 51), i, k, n = 0;
@@ -133,7 +116,8 @@ static void test_reload(void)
 	setup();
 	for (i = 0; i < PLACES; i++)
 		if (places[i].flags & TRAMP_ATTACH_F_NO_JUMP)
-			places[i].offset = behind_site(places[i].func);
+			places[i].offset = probe_behind_site(places[i].func);
+	tramp_device_close();
 	for (i = 0; i < 2; i++)
 		kernel[i] = attach_func(KERNEL, prog_clone(entries->progs.count_entry,
 							   places[i].func, BPF_TRACE_FENTRY), NULL);

@@ -312,18 +312,11 @@ static void check_ways(void)
 
 static void setup(void)
 {
-	struct probe_func f;
-	uint32_t i = 2;
-
 	ownmod_setup();
 	dev = tt_open();
 	probes = FIXTURE_LOAD(probe_progs);
 	entries = FIXTURE_LOAD(record);
-	REQUIRE(!probe_explain(&f, 0, "tt_hot1", false) && f.nr > 2, "tt_hot1");
-	while (i > 0 && !probe_is_entry(f.insns[i - 1].mode))
-		i--;
-	behind = f.insns[i].offset;
-	probe_func_free(&f);
+	behind = probe_behind_site("tt_hot1");
 	tramp_device_close();
 	hot0 = (struct tramp_explain){ .size = sizeof(hot0), .name = "tt_hot0" };
 	REQUIRE(!ownmod_ioctl(TRAMP_IOC_EXPLAIN, &hot0) && hot0.btf_id, "explain tt_hot0");
