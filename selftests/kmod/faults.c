@@ -14,6 +14,7 @@
 #include <linux/ftrace.h>
 #include <linux/gfp.h>
 #include <linux/kernel.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
@@ -36,6 +37,7 @@ static u32 nth, seen, in_a_row;
 static u32 lasting;
 static bool taken;
 static unsigned long where;
+static struct task_struct *loader;	/* its next module's init is the victim */
 
 static notrace noinline void *no_memory(void)
 {
@@ -167,6 +169,7 @@ void tt_faults_end(bool *on)
 	if (!*on)
 		return;
 	*on = false;
+	WRITE_ONCE(loader, NULL);
 	WRITE_ONCE(victim, NULL);
 	mutex_lock(&lock);
 	unhook(ARRAY_SIZE(kinds));
@@ -181,8 +184,10 @@ long tt_fault(bool *on, void __user *arg)
 	int err;
 
 	/* First of all, so that this call has nothing that fails. */
-	if (*on)
+	if (*on) {
+		WRITE_ONCE(loader, NULL);
 		WRITE_ONCE(victim, NULL);
+	}
 	if (copy_from_user(&f, arg, sizeof(f)))
 		return -EFAULT;
 	err = *on ? 0 : begin();
@@ -199,9 +204,16 @@ long tt_fault(bool *on, void __user *arg)
 	nth = f.nth;
 	lasting = f.lasting;
 	in_a_row = f.in_a_row ?: 1;
-	if (nth)
+	WRITE_ONCE(loader, nth && f.in_init ? current : NULL);
+	if (nth && !f.in_init)
 		WRITE_ONCE(victim, current);
 	return 0;
+}
+
+void tt_faults_loading(unsigned long state)
+{
+	if (READ_ONCE(loader) == current)
+		WRITE_ONCE(victim, state == MODULE_STATE_COMING ? current : NULL);
 }
 
 void tt_faults_exit(void)

@@ -14,6 +14,7 @@
 #include <linux/string.h>
 #include <linux/version.h>
 #include <linux/wait.h>
+#include "probe_abi.h"
 #include "trampoline_test.h"
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
@@ -42,6 +43,7 @@ static int on_module(struct notifier_block *nb, unsigned long action, void *data
 	if (is_meant(data, action))
 		/* A process that dies is to close the file that says let_go. */
 		wait_event_killable(queue, !READ_ONCE(name[0]));
+	tt_faults_loading(action);
 	return NOTIFY_DONE;
 }
 

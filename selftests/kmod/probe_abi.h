@@ -155,6 +155,8 @@ struct tt_toggle {
  * @in_a_row: that many fail, if not all; 0: one
  * @taken: out: whether one has failed since the last such call of this file
  * @where: out: where it was asked for; 0 if there is no such one
+ * @in_init: 1: not this thread's next ones, but those of the init of each module that it loads
+ * @pad: 0
  *
  * ENOENT if this kernel allocates by functions that are not known here, EBUSY if another file has
  * made such a call.
@@ -166,6 +168,8 @@ struct tt_fault {
 	__u32 taken;
 	__u32 in_a_row;
 	__u64 where;
+	__u32 in_init;
+	__u32 pad;
 };
 
 /**
@@ -241,6 +245,8 @@ long tt_toggle(void __user *arg);
 /* faults.c: @on belongs to the file. */
 long tt_fault(bool *on, void __user *arg);
 void tt_faults_end(bool *on);
+/* A module that this thread loads comes to this state. */
+void tt_faults_loading(unsigned long state);
 void tt_faults_exit(void);
 
 /* pauses.c: likewise. */
