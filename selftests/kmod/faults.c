@@ -37,7 +37,11 @@ static u32 nth, seen, in_a_row;
 static u32 lasting;
 static bool taken;
 static unsigned long where;
-static struct task_struct *loader;	/* its next module's init is the victim */
+/* The inits of modules that it loads are the victim. */
+static struct task_struct *loader;
+/* Only what the module asks for itself counts. */
+static bool only_own;
+static struct module *owner;
 
 static notrace noinline void *no_memory(void)
 {
@@ -73,7 +77,10 @@ static notrace void on_call(unsigned long ip, unsigned long parent_ip, struct ft
 		return;
 	if (current->flags & PF_MEMALLOC && lasting != TT_FAULT_RESERVES)
 		return;
-	if (kind->flags_at && regs_get_kernel_argument(regs, kind->flags_at) & __GFP_NOFAIL)
+	if (kind->flags_at &&
+	    regs_get_kernel_argument(regs, kind->flags_at) & (__force unsigned long)__GFP_NOFAIL)
+		return;
+	if (owner && !within_module(parent_ip, owner))
 		return;
 	seen++;
 	if (seen < nth || (!lasting && seen - nth >= in_a_row))
@@ -204,16 +211,20 @@ long tt_fault(bool *on, void __user *arg)
 	nth = f.nth;
 	lasting = f.lasting;
 	in_a_row = f.in_a_row ?: 1;
+	owner = NULL;
+	only_own = f.in_init == TT_FAULT_OWN;
 	WRITE_ONCE(loader, nth && f.in_init ? current : NULL);
 	if (nth && !f.in_init)
 		WRITE_ONCE(victim, current);
 	return 0;
 }
 
-void tt_faults_loading(unsigned long state)
+void tt_faults_loading(struct module *mod, unsigned long state)
 {
-	if (READ_ONCE(loader) == current)
-		WRITE_ONCE(victim, state == MODULE_STATE_COMING ? current : NULL);
+	if (READ_ONCE(loader) != current)
+		return;
+	owner = only_own ? mod : NULL;
+	WRITE_ONCE(victim, state == MODULE_STATE_COMING ? current : NULL);
 }
 
 void tt_faults_exit(void)

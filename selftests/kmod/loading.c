@@ -43,7 +43,7 @@ static int on_module(struct notifier_block *nb, unsigned long action, void *data
 	if (is_meant(data, action))
 		/* A process that dies is to close the file that says let_go. */
 		wait_event_killable(queue, !READ_ONCE(name[0]));
-	tt_faults_loading(action);
+	tt_faults_loading(data, action);
 	return NOTIFY_DONE;
 }
 

@@ -155,7 +155,8 @@ struct tt_toggle {
  * @in_a_row: that many fail, if not all; 0: one
  * @taken: out: whether one has failed since the last such call of this file
  * @where: out: where it was asked for; 0 if there is no such one
- * @in_init: 1: not this thread's next ones, but those of the init of each module that it loads
+ * @in_init: 1: not this thread's next ones, but those of the init of each module that it loads.
+ *	TT_FAULT_OWN: of them, what the module asks for itself
  * @pad: 0
  *
  * ENOENT if this kernel allocates by functions that are not known here, EBUSY if another file has
@@ -169,6 +170,7 @@ struct tt_fault {
 	__u32 in_a_row;
 	__u64 where;
 	__u32 in_init;
+#define TT_FAULT_OWN		2
 	__u32 pad;
 };
 
@@ -245,8 +247,9 @@ long tt_toggle(void __user *arg);
 /* faults.c: @on belongs to the file. */
 long tt_fault(bool *on, void __user *arg);
 void tt_faults_end(bool *on);
+struct module;
 /* A module that this thread loads comes to this state. */
-void tt_faults_loading(unsigned long state);
+void tt_faults_loading(struct module *mod, unsigned long state);
 void tt_faults_exit(void);
 
 /* pauses.c: likewise. */
