@@ -198,6 +198,15 @@ TRAMP_API const char *tramp_reason_sentence(unsigned int reason);
 TRAMP_API const char *tramp_reason_remedy(unsigned int reason);
 
 /**
+ * tramp_reason_errno() - the errno with which the module refuses for a reason
+ * @reason: enum tramp_reason
+ *
+ * Return: a negative errno; -EOPNOTSUPP for a reason of the library's, or one that is newer than
+ * the library.
+ */
+TRAMP_API int tramp_reason_errno(unsigned int reason);
+
+/**
  * tramp_reason_by_name() - a reason's number by its short name
  * @name: "site-held"
  *

@@ -33,10 +33,11 @@ static void test_reason_texts(void)
 {
 	static const struct {
 		unsigned int value;
+		int error;
 		const char *name;
 	} all[] = {
-#define LIB_ENTRY(value, NAME, name, sentence) { value, name },
-#define ENTRY(value, NAME, name, error, sentence) LIB_ENTRY(value, NAME, name, sentence)
+#define LIB_ENTRY(value, NAME, name, sentence) { value, EOPNOTSUPP, name },
+#define ENTRY(value, NAME, name, error, sentence) { value, error, name },
 		TRAMP_REASONS(ENTRY)
 		TRAMP_LIB_REASONS(LIB_ENTRY)
 #undef ENTRY
@@ -50,12 +51,14 @@ static void test_reason_texts(void)
 		CHECK_EQ(!tramp_reason_remedy(all[i].value)[0], all[i].value == TRAMP_REASON_NONE,
 			 "%s", all[i].name);
 		CHECK_EQ(tramp_reason_by_name(all[i].name), all[i].value, "%s", all[i].name);
+		CHECK_EQ(tramp_reason_errno(all[i].value), -all[i].error, "%s", all[i].name);
 		for (j = 0; j < i; j++)
 			CHECK(strcmp(all[i].name, all[j].name), "%s twice", all[i].name);
 	}
 	CHECK(!strcmp(tramp_reason_name(999), "unknown"), "unknown");
 	CHECK(tramp_reason_sentence(999)[0], "unknown");
 	CHECK(!tramp_reason_remedy(999)[0], "unknown");
+	CHECK_EQ(tramp_reason_errno(999), -EOPNOTSUPP, "unknown");
 	CHECK_EQ(tramp_reason_by_name("nonsense"), -ENOENT, "unknown");
 	CHECK_EQ(tramp_reason_by_name(NULL), -ENOENT, "NULL");
 }

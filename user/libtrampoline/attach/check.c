@@ -80,7 +80,7 @@ static int check_verdict(struct tramp_syms *syms, const struct bpf_program *prog
 		f.reason = ex.fexit_reason;
 	else
 		return 0;
-	f.err = libtramp_reason_errno(f.reason);
+	f.err = tramp_reason_errno(f.reason);
 	return libtramp_fail(&f, "%s", ex.holder);
 }
 

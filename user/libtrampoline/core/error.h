@@ -76,14 +76,6 @@ int libtramp_fail_ioctl(int err, const struct tramp_refusal *refusal, const char
  */
 bool libtramp_refuses_caller(const struct tramp_refusal *refusal);
 
-/**
- * libtramp_reason_errno() - the errno with which the module refuses for a reason
- * @reason: enum tramp_reason
- *
- * Return: negative errno; -EOPNOTSUPP for a reason that is newer than the library.
- */
-int libtramp_reason_errno(unsigned int reason);
-
 /* Record -ENOMEM. */
 int libtramp_fail_nomem(const char *subject);
 

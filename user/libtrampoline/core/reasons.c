@@ -61,7 +61,7 @@ static const struct reason_text *find_text(unsigned int reason)
 	return NULL;
 }
 
-int libtramp_reason_errno(unsigned int reason)
+int tramp_reason_errno(unsigned int reason)
 {
 	const struct reason_text *t = find_text(reason);
 

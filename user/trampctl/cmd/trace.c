@@ -97,7 +97,7 @@ static int check_possible(struct trace_run *run, struct traced_func *f)
 		char *remedy = remedy_text(at_entry ? "--entry-only traces its entry alone" :
 					   tramp_reason_remedy(reason), f->spec);
 		struct problem p = {
-			.exit_code = EXIT_REFUSED, .err = EOPNOTSUPP,
+			.exit_code = EXIT_REFUSED, .err = -tramp_reason_errno(reason),
 			.reason = tramp_reason_name(reason), .remedy = remedy,
 		};
 		int rc;

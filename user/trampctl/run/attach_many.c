@@ -282,7 +282,9 @@ char *left_out_text(const struct many_place *p, const char **reason)
 /* Reports that a function was left out, as the exit code says. */
 int fail_left_out(const struct many_place *p, bool all_of_them)
 {
-	struct problem problem = { .exit_code = EXIT_REFUSED, .err = EOPNOTSUPP };
+	struct problem problem = {
+		.exit_code = EXIT_REFUSED, .err = -tramp_reason_errno(p->reason),
+	};
 	char *text = left_out_text(p, &problem.reason);
 	char *remedy = remedy_text(p->too_many ? "name fewer functions, or use --deny" :
 				   tramp_reason_remedy(p->reason), p->what->sym->name);
