@@ -24,7 +24,7 @@
 #include "selftests/vm/lib/record.skel.h"
 #include "selftests/vm/stress/stress.skel.h"
 
-#define BATCH		1536
+#define BATCH		1536	/* at most */
 /* Instructions that no probe can be at. */
 #define REFUSED		16
 #define SINGLES		24
@@ -247,13 +247,15 @@ static void singles_end(void)
 
 static struct tramp_attach batch[BATCH];
 static int batch_fds[BATCH];
-static uint32_t nr_batch;
+static uint32_t batch_size, nr_batch;
 /* Of this process: two of them may be at one place, one program may not be there twice. */
 static int batch_prog;
 
 static void probes_begin(void)
 {
 	batch_prog = probe_clone(probe_skel->progs.count);
+	batch_size = env_int("STRESS_BATCH", BATCH);
+	REQUIRE(batch_size >= 16 && batch_size <= BATCH, "STRESS_BATCH is not 16 to %d", BATCH);
 }
 
 static void probes_detach(void)
@@ -278,7 +280,7 @@ static void probes_leave(bool flush)
 
 	if (flush)
 		probe_flush();
-	for (i = 0; i < nr_batch; i += BATCH / 16)
+	for (i = 0; i < nr_batch; i += batch_size / 16)
 		add(&my_counts->jumps,
 		    tramp_query_link(batch[i].link_id).mode == TRAMP_MODE_JUMP);
 	probes_detach();
@@ -304,7 +306,7 @@ static void probe_fill(uint32_t i, uint64_t addr, uint64_t *r)
 }
 
 /*
- * BATCH different places. A batch is all or nothing: without the one that is refused, it is tried
+ * Different places. A batch is all or nothing: without the one that is refused, it is tried
  * once more. Some batches have one that cannot be granted, so that all goes back.
  */
 static void probes_step(uint64_t *r)
@@ -319,11 +321,11 @@ static void probes_step(uint64_t *r)
 		add(&my_counts->done, 1);
 		return;
 	}
-	for (i = 0; i < BATCH; i++, place = (place + step) % ACTOR_PLACES)
+	for (i = 0; i < batch_size; i++, place = (place + step) % ACTOR_PLACES)
 		probe_fill(i, actor_insns[place], r);
 	if (rnd(r) % 4 == 0)
-		probe_fill(rnd(r) % BATCH, refused_insns[rnd(r) % nr_refused], r);
-	for (b.count = BATCH; b.count;) {
+		probe_fill(rnd(r) % batch_size, refused_insns[rnd(r) % nr_refused], r);
+	for (b.count = batch_size; b.count;) {
 		if (!ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, &b))
 			break;
 		refused("ATTACH_BATCH", -errno, &b.refusal);
