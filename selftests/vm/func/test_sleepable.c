@@ -123,6 +123,31 @@ static void test_beside_plain(void)
 	detach(&c);
 }
 
+/* Beside the kernel's: a callback of ftrace's cannot run them. */
+static void test_beside_kernel(void)
+{
+	struct attachment holder, a, b;
+
+	if (vmtest_oracle())
+		ktap_skip("about our refusals");
+	setup();
+	holder = attach_func(KERNEL, FD(plain_entry), NULL);
+	a = attach_func(OURS, prog_clone(skel->progs.plain_entry, "tt_sleepable", BPF_TRACE_FENTRY),
+			NULL);
+	attachment_expect(&a, TRAMP_MODE_FTRACE_OPS, 0, "beside it");
+	b = attach_func_try(OURS, FD(sleep_entry), NULL);
+	CHECK(b.err == -EBUSY && b.reply.refusal.reason == TRAMP_REASON_SITE_HELD,
+	      "a sleepable one: %s (%s)", strerror(-b.err),
+	      tramp_reason_name(b.reply.refusal.reason));
+	CHECK_EQ(bpf_link_update(a.fd, FD(sleep_entry), NULL), -EBUSY, "update to it");
+	skel->bss->plain_runs = 0;
+	tt_call(dev, "tt_sleepable n=50 3 0");
+	CHECK_EQ(skel->bss->plain_runs, 100, "both");
+	detach(&b);
+	detach(&a);
+	detach(&holder);
+}
+
 /* ------------------------------- asleep inside a program while it is detached --- */
 
 static void *call_it(void *page)
@@ -174,6 +199,7 @@ static void test_detached_asleep(void)
 static const struct ktap_test tests[] = {
 	{ "copy_from_user", test_copy_from_user, 60 },
 	{ "beside_plain", test_beside_plain, 60 },
+	{ "beside_kernel", test_beside_kernel, 60 },
 	{ "detached_asleep", test_detached_asleep, 60 },
 };
 

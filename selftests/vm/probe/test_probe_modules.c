@@ -234,9 +234,10 @@ static void test_unload(void)
 	struct attachment at[KINDS];
 	struct tramp_query q;
 	uint64_t gone[KINDS];
-	int i, round;
+	int i, round, other_prog;
 
 	setup();
+	other_prog = bpf_program__fd(probe_skel->progs.count_too);
 	for (round = 0; round < 3; round++) {
 		attach(at);
 		execute();
@@ -255,6 +256,8 @@ static void test_unload(void)
 				 tramp_reason_name(q.mode_reason));
 			CHECK_EQ(q.hits, 1, "%s: hits", kind[i]);
 			CHECK_EQ(q.misses, 0, "%s: misses", kind[i]);
+			CHECK_EQ(bpf_link_update(at[i].fd, other_prog, NULL), -ENXIO, "%s: update",
+				 kind[i]);
 		}
 		free(read_file("/sys/kernel/debug/trampoline/list"));
 		/* The place is gone. */
