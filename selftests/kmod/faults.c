@@ -18,6 +18,7 @@
 #include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
@@ -37,11 +38,12 @@ static u32 nth, seen, in_a_row;
 static u32 lasting;
 static bool taken;
 static unsigned long where;
+static u32 whose;
 /* The inits of modules that it loads are the victim. */
 static struct task_struct *loader;
-/* Only what the module asks for itself counts. */
-static bool only_own;
+/* Only what this module asks for itself counts. NULL: all does. */
 static struct module *owner;
+static bool works;	/* kworkers are the victim, and @owner is held */
 
 static notrace noinline void *no_memory(void)
 {
@@ -67,7 +69,9 @@ static notrace void on_call(unsigned long ip, unsigned long parent_ip, struct ft
 	const struct kind *kind = container_of(ops, struct kind, ops);
 	struct pt_regs *regs = ftrace_get_regs(fregs);
 
-	if (READ_ONCE(victim) != current || !in_task() || !regs)
+	if (READ_ONCE(victim) != current && !(READ_ONCE(works) && current->flags & PF_WQ_WORKER))
+		return;
+	if (!in_task() || !regs)
 		return;
 	/*
 	 * The reserves are there for those who may use them. A task that waits for memory, and is
@@ -171,13 +175,42 @@ static int begin(void)
 	return err;
 }
 
+/* Its work is the victim. The kernel exports no function that finds it. */
+static int __nocfi begin_works(void)
+{
+	struct module *(*find)(const char *name) = tt_symbol("find_module");
+
+	preempt_disable();
+	owner = find ? find("trampoline") : NULL;
+	if (owner && !try_module_get(owner))
+		owner = NULL;
+	preempt_enable();
+	if (!owner)
+		return -ENOENT;
+	WRITE_ONCE(works, true);
+	return 0;
+}
+
+/* Nothing fails any more. A kworker may be about to count one, and sees @owner or NULL. */
+static void stop(void)
+{
+	WRITE_ONCE(loader, NULL);
+	WRITE_ONCE(victim, NULL);
+	if (!works)
+		return;
+	WRITE_ONCE(works, false);
+	/* Hooks run with preemption disabled, or are waited for like tasks. */
+	synchronize_rcu_tasks();
+	module_put(owner);
+	owner = NULL;
+}
+
 void tt_faults_end(bool *on)
 {
 	if (!*on)
 		return;
 	*on = false;
-	WRITE_ONCE(loader, NULL);
-	WRITE_ONCE(victim, NULL);
+	stop();
 	mutex_lock(&lock);
 	unhook(ARRAY_SIZE(kinds));
 	hooked = false;
@@ -191,10 +224,8 @@ long tt_fault(bool *on, void __user *arg)
 	int err;
 
 	/* First of all, so that this call has nothing that fails. */
-	if (*on) {
-		WRITE_ONCE(loader, NULL);
-		WRITE_ONCE(victim, NULL);
-	}
+	if (*on)
+		stop();
 	if (copy_from_user(&f, arg, sizeof(f)))
 		return -EFAULT;
 	err = *on ? 0 : begin();
@@ -211,11 +242,13 @@ long tt_fault(bool *on, void __user *arg)
 	nth = f.nth;
 	lasting = f.lasting;
 	in_a_row = f.in_a_row ?: 1;
+	whose = f.whose;
 	owner = NULL;
-	only_own = f.in_init == TT_FAULT_OWN;
-	WRITE_ONCE(loader, nth && f.in_init ? current : NULL);
-	if (nth && !f.in_init)
-		WRITE_ONCE(victim, current);
+	if (!nth)
+		return 0;
+	if (whose == TT_FAULT_WORK)
+		return begin_works();
+	WRITE_ONCE(*(whose == TT_FAULT_MINE ? &victim : &loader), current);
 	return 0;
 }
 
@@ -223,7 +256,7 @@ void tt_faults_loading(struct module *mod, unsigned long state)
 {
 	if (READ_ONCE(loader) != current)
 		return;
-	owner = only_own ? mod : NULL;
+	owner = whose == TT_FAULT_INIT_OWN ? mod : NULL;
 	WRITE_ONCE(victim, state == MODULE_STATE_COMING ? current : NULL);
 }
 

@@ -155,12 +155,14 @@ struct tt_toggle {
  * @in_a_row: that many fail, if not all; 0: one
  * @taken: out: whether one has failed since the last such call of this file
  * @where: out: where it was asked for; 0 if there is no such one
- * @in_init: 1: not this thread's next ones, but those of the init of each module that it loads.
- *	TT_FAULT_OWN: of them, what the module asks for itself
+ * @whose: TT_FAULT_MINE: this thread's next ones.
+ *	TT_FAULT_INIT: those of the init of each module that it loads.
+ *	TT_FAULT_INIT_OWN: of them, what the module asks for itself.
+ *	TT_FAULT_WORK: what trampoline.ko asks for itself in kworkers
  * @pad: 0
  *
- * ENOENT if this kernel allocates by functions that are not known here, EBUSY if another file has
- * made such a call.
+ * ENOENT if this kernel allocates by functions that are not known here, or the module is not there,
+ * EBUSY if another file has made such a call.
  */
 struct tt_fault {
 	__u32 nth;
@@ -169,8 +171,11 @@ struct tt_fault {
 	__u32 taken;
 	__u32 in_a_row;
 	__u64 where;
-	__u32 in_init;
-#define TT_FAULT_OWN		2
+	__u32 whose;
+#define TT_FAULT_MINE		0
+#define TT_FAULT_INIT		1
+#define TT_FAULT_INIT_OWN	2
+#define TT_FAULT_WORK		3
 	__u32 pad;
 };
 

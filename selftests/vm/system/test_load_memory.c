@@ -7,6 +7,8 @@
  *
  * The load is refused with ENOMEM, and nothing of it is left. Or it does without, and a program
  * counts all calls. After that it loads as ever.
+ *
+ * Likewise the first probe behind a load, which has more to set up than others.
  */
 #include <errno.h>
 #include <linux/types.h>
@@ -19,6 +21,7 @@
 #include "ownmod.h"
 #include "probe.h"
 #include "record.h"
+#include "selftests/vm/lib/probe_progs.skel.h"
 #include "selftests/vm/lib/record.skel.h"
 
 #define CALLS	10
@@ -26,7 +29,7 @@
 
 static int dev;
 static struct record *entries;
-static uint64_t where;
+static uint64_t where, behind;
 
 static void setup(void)
 {
@@ -39,21 +42,39 @@ static void setup(void)
 	entries = FIXTURE_LOAD(record);
 }
 
-/* The @nth allocation of the init fails, of those that @whose are. 0 or a negative errno. */
-static int load(unsigned int nth, unsigned int whose, bool lasting, bool *failed)
+static void memory_ends(unsigned int nth, unsigned int whose, bool lasting)
 {
-	struct tt_fault f = { .nth = nth, .lasting = lasting, .in_init = whose };
-	int err = 0;
+	struct tt_fault f = { .nth = nth, .lasting = lasting, .whose = whose };
 
+	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+}
+
+/* Return: whether an allocation has failed. */
+static bool memory_comes(void)
+{
+	struct tt_fault f = {};
+
+	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+	where = f.where;
+	return f.taken;
+}
+
+static void unload(void)
+{
 	tramp_device_close();
 	if (module_loaded("trampoline"))
 		REQUIRE(!ownmod_unload("trampoline", 300), "unloading");
-	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+}
+
+/* The @nth allocation of the init fails, of those that @whose are. 0 or a negative errno. */
+static int load(unsigned int nth, unsigned int whose, bool lasting, bool *failed)
+{
+	int err;
+
+	unload();
+	memory_ends(nth, whose, lasting);
 	err = module_load(TRAMPOLINE_KO);
-	f = (struct tt_fault){};
-	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
-	*failed = f.taken;
-	where = f.where;
+	*failed = memory_comes();
 	return err;
 }
 
@@ -102,7 +123,7 @@ static void fail_each(unsigned int first, unsigned int step, unsigned int whose,
 	}
 	CHECK(!failed && !err, "with all its memory: %s", strerror(-err));
 	check_works();
-	ktap_note("%s: refused at %u, done without %u", whose == TT_FAULT_OWN ? "own" : "all",
+	ktap_note("%s: refused at %u, done without %u", whose == TT_FAULT_INIT_OWN ? "own" : "all",
 		  refused, without);
 	CHECK(refused > 10, "the hooks do not work");
 }
@@ -112,8 +133,8 @@ static void fail(bool lasting)
 	unsigned int step = kernel_is_rt() ? 19 : 9;
 
 	setup();
-	fail_each(1, 1, TT_FAULT_OWN, lasting);
-	fail_each(1 + now_ns() % step, step, 1, lasting);
+	fail_each(1, 1, TT_FAULT_INIT_OWN, lasting);
+	fail_each(1 + now_ns() % step, step, TT_FAULT_INIT, lasting);
 }
 
 static void test_once(void)
@@ -126,9 +147,67 @@ static void test_lasting(void)
 	fail(true);
 }
 
+static struct attachment try_probe(unsigned int nth, bool lasting, bool *failed)
+{
+	struct tramp_attach want = { .symbol = "tt_hot1", .offset = behind };
+	struct attachment a;
+
+	tramp_device();
+	memory_ends(nth, TT_FAULT_MINE, lasting);
+	a = attach_want(bpf_program__fd(probe_skel->progs.count), &want);
+	*failed = memory_comes();
+	return a;
+}
+
+static void check_refusal(unsigned int nth, const struct attachment *a)
+{
+	uint32_t reason = a->reply.refusal.reason;
+
+	CHECK(a->err == -ENOMEM && (!reason || reason == TRAMP_REASON_NO_MEMORY ||
+				    reason == TRAMP_REASON_NO_EXEC_MEMORY),
+	      "allocation %u: %s (%s)", nth, strerror(-a->err), tramp_reason_name(reason));
+}
+
+static void probe_each(bool lasting)
+{
+	unsigned int step = kernel_is_rt() ? 11 : 5, n, refused = 0;
+	struct attachment a;
+	bool failed = true;
+	int err = 0;
+
+	for (n = 1 + now_ns() % step; failed && n < POINTS && ktap_failures() < 5; n += step) {
+		unload();
+		ownmod_reload();
+		a = try_probe(n, lasting, &failed);
+		probe_skel->bss->counted[0] = 0;
+		tt_call(dev, "tt_hot1 n=%d 5", CALLS);
+		CHECK_EQ(probe_skel->bss->counted[0], a.err ? 0 : CALLS, "allocation %u: hits", n);
+		if (a.err)
+			check_refusal(n, &a);
+		else
+			CHECK_EQ(a.reply.mode, TRAMP_MODE_INT3, "allocation %u: mode", n);
+		err = a.err;
+		refused += !!err;
+		detach(&a);
+	}
+	CHECK(!failed && !err, "with all its memory: %s", strerror(-err));
+	ktap_note("%srefused at %u", lasting ? "lasting: " : "", refused);
+	CHECK(refused, "the hooks do not work");
+}
+
+static void test_first_probe(void)
+{
+	setup();
+	probe_setup();
+	behind = probe_behind_site("tt_hot1");
+	probe_each(false);
+	probe_each(true);
+}
+
 static const struct ktap_test tests[] = {
 	{ "once", test_once, 600 },
 	{ "lasting", test_lasting, 600 },
+	{ "first_probe", test_first_probe, 600 },
 };
 
 KTAP_MAIN(tests)
