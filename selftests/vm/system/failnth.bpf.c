@@ -45,6 +45,12 @@ int count_func_ip(struct pt_regs *ctx)
 	return bpf_get_func_ip(ctx) ? count(ctx) : 0;
 }
 
+SEC("kprobe.multi")
+int count_many(struct pt_regs *ctx)
+{
+	return count(ctx);
+}
+
 /* At both ends of a call; it counts at the return (struct tramp_session_words). */
 SEC("kprobe")
 int count_session(struct pt_regs *ctx)

@@ -321,6 +321,8 @@ void way_fill(const struct way *way, uint64_t cookie, struct tramp_attach *a)
 	if (way->symbol) {
 		strcpy(a->symbol, way->symbol);
 		a->offset = way->offset;
+	} else {
+		a->addr = way->addr;
 	}
 }
 
@@ -356,7 +358,7 @@ struct way fexit_way(void)
 
 struct way probe_way(uint32_t flags)
 {
-	struct way way = { bpf_program__fd(skel->progs.count_probe), FUNC, 0, flags };
+	struct way way = { bpf_program__fd(skel->progs.count_probe), FUNC, 0, flags, 0 };
 	static const int behind[] = { 5, 9 };
 	struct tramp_attach a;
 	int i;

@@ -86,6 +86,7 @@ struct way {
 	const char *symbol;	/* a probe's */
 	uint64_t offset;
 	uint32_t flags;
+	uint64_t addr;		/* or its address: no call of FUNC comes there */
 };
 
 /* Programs at FUNC. */
@@ -130,7 +131,8 @@ void update_faults(const char *what, const struct way *way, int other);
  */
 void batch_faults(const char *what, const struct way *one, const struct way *other,
 		  const struct way *third);
-/* DETACH_BATCH of two programs: all or none. */
-void detach_batch_faults(const char *what, const struct way *one, const struct way *other);
+/* DETACH_BATCH of two programs, and of a @third where no calls are (NULL: none): all or none. */
+void detach_batch_faults(const char *what, const struct way *one, const struct way *other,
+			 const struct way *third);
 
 #endif /* FAILNTH_H */

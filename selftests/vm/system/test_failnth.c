@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include "failnth.h"
 #include "fixture.h"
+#include "many.h"
+#include "probe.h"
 #include "record.h"
 #include "selftests/vm/system/failnth.skel.h"
 #include "selftests/vm/lib/record.skel.h"
@@ -46,6 +48,32 @@ static void test_attach_beside(void)
 	way = fexit_way();
 	other = fentry_way();
 	attach_faults("fexit beside fentry", &way, &other);
+	/* The function's image had no type of it until then. */
+	way = entry_probe_way();
+	attach_faults("fentry beside a probe at the entry", &other, &way);
+}
+
+/* The program of many is called by the function's own image from then on. */
+static void test_attach_among_many(void)
+{
+	struct many *m = many_new();
+	struct way way;
+
+	faults_setup();
+	many_add_name(m, FUNC);
+	many_add_name(m, "tt_hot1");
+	m->cookies[0] = m->cookies[1] = COOKIES;
+	many_attach(m, bpf_program__fd(skel->progs.count_probe), 0);
+	way = fentry_way();
+	attach_faults("fentry at one of many", &way, NULL);
+	detach_faults("closing fentry at one of many", &way, NULL, detach_by_close,
+		      TAKES_NO_MEMORY);
+	way = fexit_way();
+	attach_faults("fexit at one of many", &way, NULL);
+	way = entry_probe_way();
+	way.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
+	attach_faults("a probe at the entry of one of many", &way, NULL);
+	many_detach(m);
 }
 
 /* Where the kernel's own program holds the site: through ftrace. */
@@ -103,6 +131,41 @@ static void test_attach_probe_beside(void)
 	way = other;
 	way.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
 	attach_faults("probe beside another", &way, &other);
+}
+
+/* The one before it has a jump over its bytes. */
+static void test_attach_probe_region(void)
+{
+	struct way way, before;
+	struct probe_func f;
+	uint32_t i = 0;
+	int fd;
+
+	faults_setup();
+	way = before = probe_way(0);
+	REQUIRE(!probe_explain(&f, 0, FUNC, false), "explain %s", FUNC);
+	while (i + 1 < f.nr && f.insns[i].offset <= before.offset)
+		i++;
+	way.offset = f.insns[i].offset;
+	probe_func_free(&f);
+	fd = way_must_attach(&before, COOKIES);
+	probe_flush();
+	way.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
+	attach_faults("a probe in the bytes of a jump", &way, NULL);
+	close(fd);
+	check_nothing_left();
+}
+
+/* It notes where the instruction may lead to. */
+static void test_attach_probe_branch(void)
+{
+	struct way way;
+
+	faults_setup();
+	way = probe_way(0);
+	way.symbol = NULL;
+	way.addr = form_named(test_dev, "tt_form_jz8_back_1").probe;
+	attach_faults("a probe at a branch", &way, NULL);
 }
 
 static void test_attach_probe_entry(void)
@@ -295,10 +358,13 @@ static void test_points(void);
 static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_attach_entry, 120),
 	KTAP_TEST_SECONDS(test_attach_exit, 120),
-	KTAP_TEST_SECONDS(test_attach_beside, 120),
+	KTAP_TEST_SECONDS(test_attach_beside, 240),
+	KTAP_TEST_SECONDS(test_attach_among_many, 240),
 	KTAP_TEST_SECONDS(test_attach_ops, 120),
 	KTAP_TEST_SECONDS(test_attach_probe, 120),
 	KTAP_TEST_SECONDS(test_attach_probe_beside, 120),
+	KTAP_TEST_SECONDS(test_attach_probe_region, 120),
+	KTAP_TEST_SECONDS(test_attach_probe_branch, 120),
 	KTAP_TEST_SECONDS(test_attach_probe_entry, 120),
 	KTAP_TEST_SECONDS(test_return, 240),
 	KTAP_TEST_SECONDS(test_crowded, 240),

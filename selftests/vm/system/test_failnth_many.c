@@ -20,8 +20,13 @@
 #include "selftests/vm/system/failnth.skel.h"
 #include "selftests/vm/lib/record.skel.h"
 
+/* A program instead of the one that the flags ask for. */
+static int chosen_prog = -1;
+
 static int many_prog(uint32_t flags)
 {
+	if (chosen_prog >= 0)
+		return chosen_prog;
 	return bpf_program__fd(flags & TRAMP_MULTI_F_SESSION ? skel->progs.count_session :
 							       skel->progs.count_probe);
 }
@@ -141,6 +146,56 @@ static void test_attach_many(void)
 	check_nothing_left();
 }
 
+/* A program of the kernel's type for many may ask which function it is at. */
+static void test_attach_type(void)
+{
+	faults_setup();
+	if (!(tramp_module().features & TRAMP_FEAT_MULTI_HELPERS))
+		ktap_skip("the kernel has no such programs");
+	chosen_prog = bpf_program__fd(skel->progs.count_many);
+	many_faults("many, with the kernel's type", some_functions(2), 0, false, TAKES_NO_MEMORY);
+	chosen_prog = -1;
+	check_nothing_left();
+}
+
+/* Names are of the kernel's functions, which nobody calls here. */
+static void test_attach_names(void)
+{
+	static const char names[] = "vfs_link\0vfs_tmpfile";
+	struct state before;
+	unsigned int n;
+	struct many *m;
+
+	faults_setup();
+	m = many_new();
+	m->cookies[0] = m->cookies[1] = COOKIES;
+	m->cmd.nr = 2;
+	m->cmd.names = (uintptr_t)names;
+	m->cmd.names_len = sizeof(names);
+	before = state_now();
+	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
+		bool fired;
+		int err;
+
+		m->cmd.link_fd = -1;
+		m->cmd.addrs = 0;
+		faults_arm(n);
+		err = many_attach_try(m, bpf_program__fd(skel->progs.count_probe), 0);
+		fired = faults_disarm();
+		faults_outcome(n, fired, err);
+		if (err)
+			check_errno(&m->cmd.refusal, err, m->cmd.link_fd, "by name", n);
+		else
+			close(m->cmd.link_fd);
+		check_same(&before, "by name", n);
+		if (faults_over("by name", fired, err))
+			break;
+	}
+	faults_report_refused("many, by name");
+	free(m);
+	check_nothing_left();
+}
+
 /* No image can call a function with stack arguments: the kernel's rethook sees its return. */
 static void test_attach_hooked(void)
 {
@@ -234,21 +289,45 @@ static void test_attach_batch(void)
 	other = fexit_way();
 	third.prog_fd = prog_clone(record->progs.count_entry, "tt_hot1", BPF_TRACE_FENTRY);
 	batch_faults("programs at two functions in one call", &one, &other, &third);
+	one = return_way();
+	other = one;
+	other.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
+	third = one;
+	third.symbol = "tt_hot1";
+	batch_faults("returns of two functions in one call", &one, &other, &third);
 }
 
 static void test_detach_batch(void)
 {
-	struct way one, other;
+	struct way one, other, third = {}, staying;
+	struct attachment holder;
+	int fd[2];
 
 	faults_setup();
 	other = probe_way(0);
 	one = other;
 	one.prog_fd = bpf_program__fd(skel->progs.count_probe_too);
-	detach_batch_faults("two probes go in one call", &one, &other);
+	detach_batch_faults("two probes go in one call", &one, &other, NULL);
 	one = fentry_way();
-	detach_batch_faults("fentry and a probe go in one call", &one, &other);
+	detach_batch_faults("fentry and a probe go in one call", &one, &other, NULL);
 	other = fexit_way();
-	detach_batch_faults("fentry and fexit go in one call", &one, &other);
+	detach_batch_faults("fentry and fexit go in one call", &one, &other, NULL);
+
+	/* Those that stay need new images. */
+	third.prog_fd = prog_clone(record->progs.count_entry, "tt_hot1", BPF_TRACE_FENTRY);
+	staying = entry_probe_way();
+	fd[0] = way_must_attach(&staying, COOKIES);
+	staying.symbol = "tt_hot1";
+	fd[1] = way_must_attach(&staying, COOKIES);
+	detach_batch_faults("programs of two functions go, others stay", &one, &other, &third);
+	close(fd[0]);
+	close(fd[1]);
+
+	if (!(tramp_module().features & TRAMP_FEAT_FTRACE_OPS))
+		return;
+	holder = hold_site("tt_hot1");
+	detach_batch_faults("programs go, one of them through ftrace", &one, &other, &third);
+	detach(&holder);
 }
 
 static void test_points(void);
@@ -257,6 +336,8 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST_SECONDS(test_attach_batch, 240),
 	KTAP_TEST_SECONDS(test_detach_batch, 240),
 	KTAP_TEST_SECONDS(test_attach_many, 240),
+	KTAP_TEST_SECONDS(test_attach_type, 120),
+	KTAP_TEST_SECONDS(test_attach_names, 120),
 	KTAP_TEST_SECONDS(test_attach_hooked, 240),
 	KTAP_TEST_SECONDS(test_attach_joined, 240),
 	KTAP_TEST_SECONDS(test_link_info, 120),
