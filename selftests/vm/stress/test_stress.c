@@ -11,8 +11,8 @@
  * lets the kernel take what it takes when something is done for the first time.
  *
  * Environment: STRESS_SECONDS, default 10, on -rt 3; STRESS_NG, where stress-ng is; STRESS_DISK:
- * there has to be a disk; STRESS_ATTACHED, how many attachments there have to be, default 20;
- * STRESS_BATCH, how many probes come in one call, default 1536, which takes some kernels minutes.
+ * there has to be a disk; STRESS_ATTACHED, how many attachments there have to be, default 20.
+ * STRESS_BATCH is how many probes come in one call, default 1536, which takes some kernels minutes.
  * PROBE_SEED repeats what each actor chooses, not who comes first. `make stress` has MINUTES of it.
  */
 #define _GNU_SOURCE
