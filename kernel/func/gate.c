@@ -342,15 +342,12 @@ bool tramp_gate_close(struct tramp_gate *gate)
 	return false;
 }
 
-void tramp_gate_remove(struct tramp_gate *gate, bool entered)
+void tramp_gate_remove(struct tramp_gate *gate)
 {
 	lockdep_assert_held(&tramp_mutex);
 	hash_del(&gate->node);
 	drop_lookup(gate->lookup, gate->search.pairs);
-	if (entered)
-		tramp_image_retire(gate->jump, NULL);
-	else
-		tramp_image_destroy(gate->jump);
+	tramp_image_retire(gate->jump, NULL);
 }
 
 int __init tramp_gate_init(void)

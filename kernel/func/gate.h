@@ -139,8 +139,8 @@ bool tramp_gate_has(const struct tramp_gate *gate, unsigned long func);
  */
 bool tramp_gate_close(struct tramp_gate *gate);
 
-/* No site calls it any more, or (@entered not set) ever did. tramp_mutex held. */
-void tramp_gate_remove(struct tramp_gate *gate, bool entered);
+/* No site calls it any more. tramp_mutex held. */
+void tramp_gate_remove(struct tramp_gate *gate);
 
 /* The slab cache of their images. Module init and exit; see base/cache.h. */
 int tramp_gate_init(void);

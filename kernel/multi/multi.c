@@ -246,7 +246,7 @@ static void detach_chunk(struct tramp_multi *multi, u32 chunk)
 /* No site calls the gate any more. */
 static void remove_gate(struct tramp_multi *multi)
 {
-	tramp_gate_remove(&multi->gate, true);
+	tramp_gate_remove(&multi->gate);
 	tramp_multi_put(multi);
 }
 
