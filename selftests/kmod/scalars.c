@@ -65,6 +65,12 @@ TT_TARGET u64 tt_args7(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g)
 	return TT_MIX(M6(a, b, c, d, e, f), g);
 }
 
+/* Of the kind that mode ops has to clear above: the only one on the stack, and small. */
+TT_TARGET int tt_stack7(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, int g)
+{
+	return TT_MIX(M6(a, b, c, d, e, f), g);
+}
+
 TT_TARGET u64 tt_args8(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h)
 {
 	return TT_MIX(TT_MIX(M6(a, b, c, d, e, f), g), h);
@@ -183,6 +189,7 @@ TT_CALLER(tt_narrow6, tt_narrow6(V6))
 TT_CALLER(tt_mixed9, tt_mixed9(V8, (void *)(unsigned long)v[8]))
 TT_CALLER(tt_stack12, tt_stack12(V12))
 TT_CALLER(tt_stack8, tt_stack8(V8))
+TT_CALLER(tt_stack7, tt_stack7(V7))
 TT_CALLER_VOID(tt_void12, tt_void12(V12))
 
 struct tt_target tt_scalar_targets[] = {
@@ -219,6 +226,7 @@ struct tt_target tt_scalar_targets[] = {
 	TT_ROW(tt_mixed9, "s1 s1 u1 s2 u2 s4 u4 s8 u8 u8"),
 	TT_ROW(tt_stack12, "s8 u8 u8 u8 u8 u8 u8 s1 s2 s4 s8 u1 u2"),
 	TT_ROW(tt_stack8, "u2 s1 s1 s1 s1 s1 s1 s1 s1"),
+	TT_ROW(tt_stack7, "s4 u8 u8 u8 u8 u8 u8 s4"),
 	TT_ROW(tt_void12, "v u8 u8 u8 u8 u8 u8 u8 u8 u8 u8 u8 u8"),
 	{}
 };

@@ -91,6 +91,7 @@ s32 tt_mixed6(u8 a, s16 b, u32 c, s64 d, void *e, s8 f);
 s16 tt_narrow6(s8 a, s8 b, u8 c, u8 d, s16 e, u16 f);
 s8 tt_mixed9(s8 a, u8 b, s16 c, u16 d, s32 e, u32 f, s64 g, u64 h, void *i);
 s64 tt_stack12(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, s8 g, s16 h, s32 i, s64 j, u8 k, u16 l);
+int tt_stack7(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, int g);
 u16 tt_stack8(s8 a, s8 b, s8 c, s8 d, s8 e, s8 f, s8 g, s8 h);
 void tt_void12(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h, u64 i, u64 j, u64 k,
 	       u64 l);
