@@ -172,7 +172,7 @@ static void test_entry_image(void)
 {
 	const char *file = "/sys/devices/system/cpu/vulnerabilities/spectre_v1";
 	uint64_t hits, misses;
-	struct attachment p, kprobe, fentry;
+	struct attachment p, other, kprobe, fentry;
 	char *text;
 
 	setup("about our modes");
@@ -188,6 +188,15 @@ static void test_entry_image(void)
 	CHECK_EQ(probe_skel->bss->seen[0].regs[REG_AX], strlen(text), "bytes");
 	CHECK_EQ(probe_skel->bss->counted[1], 1, "kprobe");
 	free(text);
+	CHECK(!bpf_link_update(p.fd, prog_fd(probe_skel->progs.count_too), NULL), "update: %s",
+	      strerror(errno));
+	other = attach_return(OURS, prog_fd(probe_skel->progs.regs_all), "sysfs_emit", 0, 0);
+	free(read_file(file));
+	attachment_counts(&p, &hits, &misses);
+	CHECK_EQ(hits, 2, "hits of both programs");
+	attachment_counts(&other, &hits, &misses);
+	CHECK_EQ(hits, 1, "hits of another");
+	detach(&other);
 	detach(&kprobe);
 	detach(&p);
 
