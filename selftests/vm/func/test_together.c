@@ -470,6 +470,53 @@ static void test_retire(void)
 	check_nothing_left();
 }
 
+/*
+ * Half of the programs go, and there is no memory for the images of those that stay. They run from
+ * the old images, from which those that go are left out.
+ */
+static void test_no_memory(void)
+{
+	struct tramp_detach_batch d = { .size = sizeof(d), .count = NR };
+	struct tt_fault f = {};
+	uint32_t i, n, step = 1 + NR / 4, tries = 0;
+	int32_t going[NR];
+	bool on[NR];
+
+	setup(0);
+	if (ioctl(dev, TT_IOC_FAULT, &f))
+		KERNEL_LACKS("allocations cannot be made to fail here: %s", strerror(errno));
+	memset(on, true, sizeof(on));
+	must_attach();
+	memcpy(going, fds, sizeof(fds));
+	d.fds = (uintptr_t)going;
+	for (n = 3;; n += step, tries++) {
+		for (i = 0; i < NR; i++) {
+			item[i].prog_fd = bpf_program__fd(probe_skel->progs.count_too);
+			item[i].cookie = i;
+		}
+		must_attach();
+		f = (struct tt_fault){ .nth = n, .lasting = 1 };
+		REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+		detach_batch();
+		f = (struct tt_fault){};
+		REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+		for (i = 0; i < NR; i++)
+			close(fds[i]);
+		memset(&probe_skel->bss->counted[PROBE_COUNTERS / 2], 0, NR * sizeof(uint64_t));
+		expect_hits(on, "half of them have gone");
+		for (i = 0; i < NR; i++)
+			CHECK_EQ(probe_skel->bss->counted[PROBE_COUNTERS / 2 + i], 0,
+				 "those that have gone, without allocation %u: %s", n, name_of(i));
+		if (!f.taken || ktap_failures() >= 5)
+			break;
+	}
+	ktap_note("%u times without memory", tries);
+	CHECK(tries, "no allocation has failed");
+	REQUIRE(!ioctl(tramp_device(), TRAMP_IOC_DETACH_BATCH, &d), "detach: %s", strerror(errno));
+	for (i = 0; i < NR; i++)
+		close(going[i]);
+}
+
 static const struct ktap_test tests[] = {
 	{ "one_by_one", test_one_by_one, 240 },
 	{ "closed", test_closed, 150 },
@@ -479,6 +526,7 @@ static const struct ktap_test tests[] = {
 	{ "returns", test_returns, 100 },
 	{ "some_stay", test_some_stay, 100 },
 	{ "mixed", test_mixed, 60 },
+	{ "no_memory", test_no_memory, 240 },
 	{ "entries_refused", test_entries_refused, 60 },
 	{ "returns_refused", test_returns_refused, 100 },
 	{ "retire", test_retire, 100 },
