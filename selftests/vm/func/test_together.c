@@ -478,7 +478,7 @@ static void test_no_memory(void)
 {
 	struct tramp_detach_batch d = { .size = sizeof(d), .count = NR };
 	struct tt_fault f = {};
-	uint32_t i, n, step = 1 + NR / 4, tries = 0;
+	uint32_t i, n, step = 2 * NR, tries = 0;
 	int32_t going[NR];
 	bool on[NR];
 
