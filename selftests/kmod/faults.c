@@ -191,7 +191,7 @@ static int __nocfi begin_works(void)
 	return 0;
 }
 
-/* Nothing fails any more. A kworker may be about to count one, and sees @owner or NULL. */
+/* Nothing fails any more. A kworker may be about to count one, and looks at @owner until then. */
 static void stop(void)
 {
 	WRITE_ONCE(loader, NULL);
