@@ -477,14 +477,13 @@ static void test_retire(void)
 static void test_no_memory(void)
 {
 	struct tramp_detach_batch d = { .size = sizeof(d), .count = NR };
-	struct tt_fault f = {};
+	bool failed;
 	uint32_t i, n, step = 2 * NR, tries = 0;
 	int32_t going[NR];
 	bool on[NR];
 
 	setup(0);
-	if (ioctl(dev, TT_IOC_FAULT, &f))
-		KERNEL_LACKS("allocations cannot be made to fail here: %s", strerror(errno));
+	fault_needed(dev);
 	memset(on, true, sizeof(on));
 	must_attach();
 	memcpy(going, fds, sizeof(fds));
@@ -495,11 +494,9 @@ static void test_no_memory(void)
 			item[i].cookie = i;
 		}
 		must_attach();
-		f = (struct tt_fault){ .nth = n, .lasting = 1 };
-		REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+		fault_begin(dev, (struct tt_fault){ .nth = n, .lasting = 1 });
 		detach_batch();
-		f = (struct tt_fault){};
-		REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+		failed = fault_end(dev, NULL);
 		for (i = 0; i < NR; i++)
 			close(fds[i]);
 		memset(&probe_skel->bss->counted[PROBE_COUNTERS / 2], 0, NR * sizeof(uint64_t));
@@ -507,7 +504,7 @@ static void test_no_memory(void)
 		for (i = 0; i < NR; i++)
 			CHECK_EQ(probe_skel->bss->counted[PROBE_COUNTERS / 2 + i], 0,
 				 "those that have gone, without allocation %u: %s", n, name_of(i));
-		if (!f.taken || ktap_failures() >= 5)
+		if (!failed || ktap_failures() >= 5)
 			break;
 	}
 	ktap_note("%u times without memory", tries);

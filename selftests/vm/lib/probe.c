@@ -339,6 +339,29 @@ void toggle(int fd, uint64_t times)
 	REQUIRE(!ioctl(fd, TT_IOC_TOGGLE, &t), "TOGGLE: %s", strerror(errno));
 }
 
+void fault_needed(int fd)
+{
+	struct tt_fault f = {};
+
+	if (ioctl(fd, TT_IOC_FAULT, &f))
+		KERNEL_LACKS("allocations cannot be made to fail here: %s", strerror(errno));
+}
+
+void fault_begin(int fd, struct tt_fault f)
+{
+	REQUIRE(!ioctl(fd, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+}
+
+bool fault_end(int fd, uint64_t *where)
+{
+	struct tt_fault f = {};
+
+	REQUIRE(!ioctl(fd, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+	if (where)
+		*where = f.where;
+	return f.taken;
+}
+
 static int text_by_addr(const void *a, const void *b)
 {
 	const struct text_sym *x = a, *y = b;

@@ -97,6 +97,12 @@ void text_read(int fd, uint64_t addr, void *buf, uint64_t len);
 /* Four bytes: ENDBR64, or what the kernel seals it with where nothing branches to indirectly. */
 bool text_is_endbr(const uint8_t *code);
 void toggle(int fd, uint64_t times);
+/* Skips the test where allocations cannot be made to fail. */
+void fault_needed(int fd);
+/* Allocations fail from now on, as @f says. */
+void fault_begin(int fd, struct tt_fault f);
+/* None does. Return: whether any has failed, and @where the first was (may be NULL). */
+bool fault_end(int fd, uint64_t *where);
 
 /* Functions of /proc/kallsyms, sorted by address, BPF programs and images left out. */
 struct text_sym {

@@ -22,11 +22,8 @@ static struct attachment a;
 
 static void setup(void)
 {
-	struct tt_fault f = {};
-
 	dev = fixture_open("about our optimiser");
-	if (ioctl(dev, TT_IOC_FAULT, &f))
-		KERNEL_LACKS("allocations cannot be made to fail here: %s", strerror(errno));
+	fault_needed(dev);
 	probe_setup();
 	form = form_named(dev, FORM);
 	probe_optimiser(false);
@@ -35,17 +32,14 @@ static void setup(void)
 
 static void memory_ends(unsigned int nth, bool lasting)
 {
-	struct tt_fault f = { .nth = nth, .lasting = lasting, .whose = TT_FAULT_WORK };
-
-	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+	fault_begin(dev, (struct tt_fault){
+		.nth = nth, .lasting = lasting, .whose = TT_FAULT_WORK,
+	});
 }
 
 static bool memory_comes(void)
 {
-	struct tt_fault f = {};
-
-	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
-	return f.taken;
+	return fault_end(dev, NULL);
 }
 
 static void expect_hits(unsigned int nth)

@@ -28,17 +28,12 @@ void load(void)
 
 void memory_ends(uint32_t nth, uint32_t lasting)
 {
-	struct tt_fault f = { .nth = nth, .lasting = lasting };
-
-	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+	fault_begin(dev, (struct tt_fault){ .nth = nth, .lasting = lasting });
 }
 
 bool memory_comes(void)
 {
-	struct tt_fault f = {};
-
-	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
-	return f.taken;
+	return fault_end(dev, NULL);
 }
 
 void expect(const char *when, uint64_t there, uint64_t here)
@@ -56,11 +51,8 @@ void expect(const char *when, uint64_t there, uint64_t here)
 
 void begin(int fd)
 {
-	struct tt_fault f = {};
-
 	dev = fd;
-	if (ioctl(dev, TT_IOC_FAULT, &f))
-		KERNEL_LACKS("allocations cannot be made to fail here: %s", strerror(errno));
+	fault_needed(dev);
 	probe_setup();
 	prog = bpf_program__fd(probe_skel->progs.count);
 	load();

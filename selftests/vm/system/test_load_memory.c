@@ -33,30 +33,21 @@ static uint64_t where, behind;
 
 static void setup(void)
 {
-	struct tt_fault f = {};
-
 	ownmod_setup();
 	dev = tt_open();
-	if (ioctl(dev, TT_IOC_FAULT, &f))
-		KERNEL_LACKS("allocations cannot be made to fail here: %s", strerror(errno));
+	fault_needed(dev);
 	entries = FIXTURE_LOAD(record);
 }
 
 static void memory_ends(unsigned int nth, unsigned int whose, bool lasting)
 {
-	struct tt_fault f = { .nth = nth, .lasting = lasting, .whose = whose };
-
-	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+	fault_begin(dev, (struct tt_fault){ .nth = nth, .lasting = lasting, .whose = whose });
 }
 
 /* Return: whether an allocation has failed. */
 static bool memory_comes(void)
 {
-	struct tt_fault f = {};
-
-	REQUIRE(!ioctl(dev, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
-	where = f.where;
-	return f.taken;
+	return fault_end(dev, &where);
 }
 
 static void unload(void)
