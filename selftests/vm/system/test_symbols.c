@@ -38,7 +38,9 @@ static int dev;
 static struct probe_progs *probes;
 static struct record *entries;
 static uint64_t behind;		/* the first instruction behind the entry of tt_hot1 */
-static struct tramp_explain hot0;	/* as it is with all symbols */
+/* As they are with all symbols. */
+static struct tramp_explain hot0;
+static uint64_t all_features;
 /* The name at hand, what it takes away, and what INFO says is missing. */
 static char name[64], lost[512], *missing;
 static struct tramp_info info;
@@ -232,6 +234,9 @@ static void check_more_of_many(void)
 	m->cmd.names_len = sizeof(names);
 	check_many("names", m, bpf_program__fd(probes->progs.count), 0);
 
+	/* Not on kernels without fprobe, which have none of their helpers. */
+	if (!(all_features & TRAMP_FEAT_MULTI_HELPERS))
+		return;
 	prog = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "helpers", "GPL", insns, 2, &opts);
 	REQUIRE(prog >= 0, "a program for many: %s", strerror(errno));
 	m = many_new();
@@ -317,6 +322,7 @@ static void setup(void)
 	probes = FIXTURE_LOAD(probe_progs);
 	entries = FIXTURE_LOAD(record);
 	behind = probe_behind_site("tt_hot1");
+	all_features = tramp_module().features;
 	tramp_device_close();
 	hot0 = (struct tramp_explain){ .size = sizeof(hot0), .name = "tt_hot0" };
 	REQUIRE(!ownmod_ioctl(TRAMP_IOC_EXPLAIN, &hot0) && hot0.btf_id, "explain tt_hot0");
