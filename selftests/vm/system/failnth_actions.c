@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "failnth.h"
 #include "fixture.h"
+#include "probe.h"
 #include "record.h"
 #include "selftests/vm/system/failnth.skel.h"
 #include "selftests/vm/lib/record.skel.h"
@@ -97,6 +98,13 @@ static void attach_loop(const char *what, const struct way *way, const struct wa
 		bool fired;
 		int err;
 
+		/* A function's first attachment of a sort learns what later ones find. */
+		if (beside) {
+			close(other);
+			other = way_must_attach(beside, FIRST);
+		}
+		/* A probe that has just gone may still be on its way out: the next one revives it. */
+		probe_flush();
 		faults_arm(n);
 		err = way_attach(way, SECOND, &a);
 		fired = faults_disarm();
