@@ -172,7 +172,7 @@ demo: $(call vm-images,$(DEMO_KERNEL)) $(call vm-modules,$(DEMO_KERNEL)) $(TRAMP
 	$(Q)tools/demo $(DEMO_KERNEL)
 
 test: $(TEST_READY)
-	$(Q)$(if $(K)$(T),,TEST_TURN=$(TURN)) $(RUN_TESTS) $(TEST_SECTIONS)
+	$(Q)$(if $(K)$(T),,TEST_TURN=$(TURN) TEST_SHORT=1) $(RUN_TESTS) $(TEST_SECTIONS)
 
 # Packages first: the kernels are unpacked by tools that they bring.
 deps:

@@ -112,6 +112,7 @@ write_settings() {
 	echo "load_module=$load_module"
 	echo "churn=$((1 - quiet_guest))"
 	echo "export TIME_SCALE=$TIME_SCALE"
+	[ -z "${TEST_SHORT:-}" ] || echo "export TEST_SHORT=1"
 	echo "interactive=$interactive"
 	echo "disk=$disk"
 	echo "gcov=$([ -n "${GCOV_COUNTS:-}" ] && echo 1 || echo 0)"

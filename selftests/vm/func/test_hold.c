@@ -33,8 +33,9 @@
 /* Seconds for a test. It begins no further round when half of them are over. */
 #define SHARED_SECONDS	400
 #define LINKS_SECONDS	700
-/* Links of one function each, and functions of one more link. */
+/* Links of one function each, or so many in the short form, and functions of one more link. */
 #define LINKS	4000
+#define FEW	1000
 #define MORE	3072
 /* On a debug kernel: as many links as come within so many seconds, some hundred. */
 #define FEWER_SECONDS	60
@@ -272,8 +273,8 @@ static void test_links(void)
 	static int32_t links[LINKS];
 	struct tramp_detach_batch d = { .size = sizeof(d), .fds = (uintptr_t)links };
 	struct waits alone, beside;
+	uint32_t i, nr = short_form(LINKS, FEW);
 	uint64_t enough, first;
-	uint32_t i;
 
 	setup();
 	many = many_new();
@@ -284,7 +285,7 @@ static void test_links(void)
 	enough = alone.worst * 5 / 4 + 150 * (uint64_t)time_scale();
 	many = many_new();
 	first = now_ns();
-	for (i = 0; i < LINKS; i++) {
+	for (i = 0; i < nr; i++) {
 		if (time_scale() > 1 && now_ns() - first > FEWER_SECONDS * 1000000000ULL)
 			break;
 		many->addrs[0] = others[i];

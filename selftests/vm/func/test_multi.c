@@ -303,6 +303,7 @@ static void attach_all(const struct bpf_program *prog, uint32_t flags, bool retu
 	/* As many as ftrace can patch, as it says. */
 	size_t known = file_lines("/sys/kernel/tracing/available_filter_functions");
 	size_t i, nr, attached = 0;
+	int seconds = 2;
 
 	syms = tramp_syms__load(NULL);
 	REQUIRE(syms, "%s", tramp_last_error()->message);
@@ -331,8 +332,9 @@ static void attach_all(const struct bpf_program *prog, uint32_t flags, bool retu
 	CHECK(attached > known * 9 / 10, "%zu functions of %zu", attached, known);
 	CHECK(attached >= least || !kernel_is_debian(), "%zu functions, not %zu", attached, least);
 	/* Entries and returns by one program, for a minute; either alone for less. */
-	busy(env_int("MULTI_SECONDS", prog == skel->progs.on_session && !kernel_is_rt() ? 60 : 2),
-	     calls);
+	if (prog == skel->progs.on_session && !kernel_is_rt())
+		seconds = short_form(60, 15);
+	busy(env_int("MULTI_SECONDS", seconds), calls);
 	check_counts(tramp_link__id(link), calls, prog == skel->progs.on_session);
 	t[2] = now_ns();
 	tramp_link__destroy(link);

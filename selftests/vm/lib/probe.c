@@ -470,3 +470,8 @@ int time_scale(void)
 {
 	return env_int("TIME_SCALE", 1);
 }
+
+int short_form(int all, int few)
+{
+	return env_int("TEST_SHORT", 0) ? few : all;
+}

@@ -125,5 +125,7 @@ uint64_t rnd_seed(void);
 int env_int(const char *name, int otherwise);
 /* How many times longer things take than with a stock kernel (TIME_SCALE). */
 int time_scale(void);
+/* How much of it a test does: @all, or @few in the short form that make test has (TEST_SHORT). */
+int short_form(int all, int few);
 
 #endif /* PROBE_H */

@@ -136,13 +136,13 @@ static void portion(const struct surrounding *s, const uint64_t *addr, int n)
 static void sweep(const struct surrounding *s)
 {
 	uint64_t seed = rnd_seed(), start = now_ns(), *addr;
-	int nr, n, from, to, at_once;
+	int nr, n, from, to, at_once, wanted = kernel_is_rt() ? 500 : short_form(1000, 500);
 	uint8_t *text;
 
 	text = text_take(dev);
 	/* A machine that does not survive prints no result, and so no note. */
 	write_file("/dev/kmsg", "PROBE_SEED=%#lx", seed);
-	addr = functions_take(&nr, env_int("PROBE_FUNCTIONS", kernel_is_rt() ? 500 : 1000), &seed);
+	addr = functions_take(&nr, env_int("PROBE_FUNCTIONS", wanted), &seed);
 	at_once = env_int("PROBE_AT_ONCE", nr);
 	from = env_int("PROBE_FROM", 0);
 	to = env_int("PROBE_TO", nr);

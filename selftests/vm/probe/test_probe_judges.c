@@ -39,7 +39,7 @@ static void setup(void)
 	uint64_t state;
 
 	dev = fixture_open("about our verdicts");
-	nr = env_int("PROBE_SAMPLE", kernel_is_rt() ? 2000 : 3000);
+	nr = env_int("PROBE_SAMPLE", kernel_is_rt() ? 2000 : short_form(3000, 1500));
 	sample = calloc(nr, sizeof(*sample));
 	REQUIRE(sample, "out of memory");
 	probe_flush();

@@ -366,7 +366,7 @@ static void batch(int nr, uint64_t *state)
 
 static void test_sweep(void)
 {
-	int wanted = env_int("PROBE_SWEEP", kernel_is_rt() ? 2000 : 5000);
+	int wanted = env_int("PROBE_SWEEP", kernel_is_rt() ? 2000 : short_form(5000, 2500));
 	int size = env_int("PROBE_BATCH", 1000), done, i;
 	uint64_t state, start = now_ns();
 

@@ -39,6 +39,8 @@ bool faults_in_a_row(unsigned int nr);
 /* Neither may be from now on in this test: the kernel warns if it cannot undo its own part. */
 void faults_never_last(void);
 
+/* The chance after the @n-th that is to be taken: the next; some are left out in the short form. */
+unsigned int faults_next(unsigned int n);
 /* The @n-th chance to fail from now on is taken; the system calls of this thread only. */
 void faults_arm(unsigned int n);
 /* Disarm. Return: whether it had failed something by now. */

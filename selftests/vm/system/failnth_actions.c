@@ -93,7 +93,7 @@ static void attach_loop(const char *what, const struct way *way, const struct wa
 		other = way_must_attach(beside, FIRST);
 	usual = usual_mode(way);
 	before = state_now();
-	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
+	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n = faults_next(n)) {
 		struct tramp_attach a;
 		bool fired;
 		int err;
@@ -103,7 +103,7 @@ static void attach_loop(const char *what, const struct way *way, const struct wa
 			close(other);
 			other = way_must_attach(beside, FIRST);
 		}
-		/* A probe that has just gone may still be on its way out: the next one revives it. */
+		/* A probe that has gone may still be on its way out: the next one revives it. */
 		probe_flush();
 		faults_arm(n);
 		err = way_attach(way, SECOND, &a);
@@ -159,7 +159,7 @@ static void detach_loop(const char *what, const struct way *way, const struct wa
 	if (beside)
 		other = way_must_attach(beside, FIRST);
 	before = state_now();
-	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
+	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n = faults_next(n)) {
 		int fd = way_must_attach(way, SECOND), err;
 		bool fired;
 
@@ -201,7 +201,7 @@ static void update_loop(const char *what, const struct way *way, int other)
 	struct state before = state_now();
 	unsigned int n;
 
-	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
+	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n = faults_next(n)) {
 		bool fired;
 		int err;
 
@@ -243,7 +243,7 @@ static void batch_loop(const char *what, const struct way *const *ways, uint32_t
 
 	for (i = 0; i < nr; i++)
 		usual[i] = usual_mode(ways[i]);
-	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
+	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n = faults_next(n)) {
 		struct tramp_attach items[BATCH_MAX];
 		struct tramp_attach_batch cmd = {
 			.size = sizeof(cmd), .count = nr, .item_size = sizeof(items[0]),
@@ -308,7 +308,7 @@ static void detach_batch_loop(const char *what, const struct way *one, const str
 	struct state none = state_now(), both;
 	unsigned int n, i;
 
-	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n++) {
+	for (n = 1; n < MAX_FAULTS && ktap_failures() < 5; n = faults_next(n)) {
 		int fds[] = {
 			way_must_attach(one, FIRST), way_must_attach(other, SECOND),
 			third ? way_must_attach(third, SECOND) : -1,

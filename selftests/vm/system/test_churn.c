@@ -29,6 +29,7 @@
 #include <linux/types.h>
 #include "memory.h"
 #include "fixture.h"
+#include "probe.h"
 #include "record.h"
 #include "selftests/vm/lib/record.skel.h"
 
@@ -50,13 +51,6 @@ static void setup(void)
 {
 	dev = fixture_open("the kernel's own takes 0.15 s a detach");
 	skel = FIXTURE_LOAD(record);
-}
-
-static int env_number(const char *name, int otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? atoi(text) : otherwise;
 }
 
 /* ------------------------------------------------------------------- load --- */
@@ -170,7 +164,7 @@ static void test_churn(void)
 	struct tramp_query entry, exit_;
 	struct attachment stay[2];
 	uint64_t calls, start;
-	int cycles = env_number("CHURN_CYCLES", kernel_is_rt() ? 260 : 2000), done, i;
+	int cycles = env_int("CHURN_CYCLES", kernel_is_rt() ? 260 : short_form(2000, 700)), done, i;
 
 	setup();
 	read_text(text[0]);
@@ -306,7 +300,7 @@ static int count_link(const struct tramp_link_info *info, void *ctx)
 static void test_random(void)
 {
 	static struct worker worker[NR_WORKERS];
-	int seconds = env_number("CHURN_SECONDS", 10), i;
+	int seconds = env_int("CHURN_SECONDS", 10), i;
 	unsigned long operations = 0, seen = 0;
 	char text[2][64];
 

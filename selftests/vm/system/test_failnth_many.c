@@ -34,7 +34,7 @@ static int many_prog(uint32_t flags)
 /* With @sparse the chances that are taken are further and further apart. */
 static unsigned int next_chance(unsigned int n, bool sparse)
 {
-	return n + (sparse ? 1 + n / 3 : 1);
+	return sparse ? n + 1 + n / 3 : faults_next(n);
 }
 
 /* ATTACH_MULTI: the first of the functions is FUNC. */

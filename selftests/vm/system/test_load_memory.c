@@ -121,7 +121,8 @@ static void fail_each(unsigned int first, unsigned int step, unsigned int whose,
 
 static void fail(bool lasting)
 {
-	unsigned int step = kernel_is_rt() ? 39 : 9, own = kernel_is_rt() ? 3 : 1;
+	unsigned int step = kernel_is_rt() ? 39 : short_form(9, 27);
+	unsigned int own = kernel_is_rt() ? 3 : short_form(1, 3);
 
 	setup();
 	fail_each(1 + now_ns() % own, own, TT_FAULT_INIT_OWN, lasting);
@@ -161,7 +162,7 @@ static void check_refusal(unsigned int nth, const struct attachment *a)
 
 static void probe_each(bool lasting)
 {
-	unsigned int step = kernel_is_rt() ? 11 : 5, n, refused = 0;
+	unsigned int step = kernel_is_rt() ? 11 : short_form(5, 9), n, refused = 0;
 	struct attachment a;
 	bool failed = true;
 	int err = 0;

@@ -107,7 +107,7 @@ static void once(bool backwards)
 
 static void test_reload(void)
 {
-	int rounds = env_int("RELOADS", kernel_is_rt() ? 15 : 51), i, k, n = 0;
+	int rounds = env_int("RELOADS", kernel_is_rt() ? 15 : short_form(51, 21)), i, k, n = 0;
 	static struct memory m[MEASURED];
 	struct attachment kernel[2];
 	char *before, *now;
