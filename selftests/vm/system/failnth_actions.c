@@ -98,9 +98,10 @@ static void attach_loop(const char *what, const struct way *way, const struct wa
 		bool fired;
 		int err;
 
-		/* A function's first attachment of a sort learns what later ones find. */
-		if (beside) {
+		/* Beside a probe the first program with a type tells what later ones find. */
+		if (beside && beside->symbol) {
 			close(other);
+			CHECK(tramp_settle(), "images wait to be freed for 30 s");
 			other = way_must_attach(beside, FIRST);
 		}
 		/* A probe that has gone may still be on its way out: the next one revives it. */
