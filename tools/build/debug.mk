@@ -39,7 +39,8 @@ test-debug: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS
 			$(CHOSEN_GUEST)) -- host $(DEBUG_HOST_TESTS)
 
 # Which lines of the module all these tests execute: kernels whose checkers are off, and gcov on.
-# Some lines are for one kernel alone.
+# Some lines are for one kernel alone. All tests on all kernels leave no line without a reason.
+COVERAGE_LIMITS = $(if $(K)$(T),,COVERAGE_MIN=$${COVERAGE_MIN:-95} COVERAGE_ALL=$${COVERAGE_ALL:-1})
 COVERAGE_HOST_TESTS = $(filter selftests/vm/%,$(CHOSEN_HOST))
 
 test-coverage: $(call vm-images,$(COVERAGE_KERNELS)) $(call vm-modules,$(COVERAGE_KERNELS)) $(TRAMPCTL) \
@@ -49,7 +50,7 @@ test-coverage: $(call vm-images,$(COVERAGE_KERNELS)) $(call vm-modules,$(COVERAG
 		GCOV_COUNTS=$(abspath $(O)/gcov) tools/test $(if $(T),--match '$(T)') \
 		$$(tools/split-tests $(MACHINES) '' $(COVERAGE_KERNELS) : $(CHOSEN_GUEST)) \
 		-- host $(COVERAGE_HOST_TESTS); status=$$?; \
-	tools/coverage $(addprefix --unit ,$(wildcard $(COVERAGE_UNIT)/core/trace.info)) $(O)/coverage \
+	$(COVERAGE_LIMITS) tools/coverage $(addprefix --unit ,$(wildcard $(COVERAGE_UNIT)/core/trace.info)) $(O)/coverage \
 		$(foreach k,$(COVERAGE_KERNELS),\
 		-- $(O)/modules/$(k)/trampoline $(O)/gcov/$(k).*.tgz) && exit $$status
 

@@ -24,7 +24,8 @@ Goals:
                gcov (6.1-gcov, 6.12-gcov) or kCFI and FineIBT (6.12-cfi, by clang):
                those in K=, default 6.1-debug; a quarter of an hour each, once
   test-debug   the tests inside the guests, and the machines they boot, on these; an hour each
-  test-coverage  the tests inside the guests, and which lines of the module they execute
+  test-coverage  the tests inside the guests, and which lines of the module they execute; without
+               K= and T= it fails as test-coverage-unit does, of kernel/ (95); two hours
   test-coverage-unit  unit tests compiled for gcov, and which lines of kernel/x86/ and of the library
                they execute; fails if it is less than COVERAGE_MIN= (99) % of kernel/x86/, or if a
                line of the library is not executed and has no reason (COVERAGE_ALL=0: it does not
