@@ -370,21 +370,11 @@ struct way fexit_way(void)
 struct way probe_way(uint32_t flags)
 {
 	struct way way = { bpf_program__fd(skel->progs.count_probe), FUNC, 0, flags, 0 };
-	static const int behind[] = { 5, 9 };
-	struct tramp_attach a;
-	int i;
 
 	if (!(tramp_module().features & TRAMP_FEAT_KPROBE))
 		ktap_skip("this module has no probes");
-	for (i = 0; i < 2; i++) {
-		way.offset = behind[i];
-		if (!way_attach(&way, SECOND, &a)) {
-			close(a.link_fd);
-			return way;
-		}
-	}
-	ktap_die("no probe in " FUNC ": %s %s", tramp_reason_name(a.refusal.reason),
-		 a.refusal.detail);
+	way.offset = probe_behind_site(FUNC);
+	return way;
 }
 
 struct way entry_probe_way(void)
