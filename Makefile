@@ -117,7 +117,8 @@ LIB_GOALS	= user install install-hooks
 DEPS_GOALS	:= $(filter-out $(NO_DEPS_GOALS),$(GOALS))
 DEPS_GROUPS	= $(if $(filter $(LIB_GOALS) deb,$(DEPS_GOALS)),lib) \
 		  $(if $(filter-out $(LIB_GOALS) dkms deb,$(DEPS_GOALS)),build vm) \
-		  $(filter check dkms deb stress,$(DEPS_GOALS)) \
+		  $(filter check dkms deb,$(DEPS_GOALS)) \
+		  $(if $(filter stress test test-all test-host test-debug,$(DEPS_GOALS)),stress) \
 		  $(if $(filter fuzz test test-unit,$(DEPS_GOALS)),fuzz) \
 		  $(if $(filter test-image,$(DEPS_GOALS)),deb image) \
 		  $(if $(filter debug-kernel test-debug test-coverage fuzz-ioctl,$(DEPS_GOALS)),debug) \
@@ -176,7 +177,7 @@ test: $(TEST_READY)
 
 # Packages first: the kernels are unpacked by tools that they bring.
 deps:
-	$(Q)tools/deps --update build vm check fuzz coverage
+	$(Q)tools/deps --update build vm check fuzz coverage stress
 	$(Q)for k in $(MODULE_KERNELS); do tools/kernel --update $$k $(O)/kernels/$$k || exit 1; done
 
 clean:

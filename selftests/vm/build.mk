@@ -5,13 +5,14 @@
 
 VM_DIR		= selftests/vm
 VM_FOLDERS	= func probe ret link system fuzz stress
-# They cannot run beside others. A script on this side boots a machine for each. test_stress is for
-# make stress alone: it wants stress-ng, and its comparison of memory does not hold in seconds.
+# They cannot run beside others. A script on this side boots a machine for each. test_stress wants
+# stress-ng there, and its comparison of memory, for make stress, does not hold in seconds.
 VM_ALONE	= $(addprefix $(O)/$(VM_DIR)/system/test_,lockdown shutdown thunks kexec no_memory_stays oom) \
 		  $(O)/$(VM_DIR)/func/test_gate_bytes $(O)/$(VM_DIR)/stress/test_stress
 VM_ALL_TESTS	= $(patsubst %.c,$(O)/%,$(foreach d,$(VM_FOLDERS),$(wildcard $(VM_DIR)/$(d)/test_*.c)))
 VM_TESTS	= $(filter-out $(VM_ALONE),$(VM_ALL_TESTS))
-VM_SCRIPTS	= $(addprefix $(VM_DIR)/system/,alone its kexec lacking preempt)
+VM_SCRIPTS	= $(addprefix $(VM_DIR)/,system/alone system/its system/kexec system/lacking system/preempt \
+			stress/once)
 
 GUEST_TESTS	+= $(VM_TESTS)
 HOST_TESTS	+= $(VM_SCRIPTS)
@@ -23,6 +24,7 @@ $(VM_DIR)/system/its: $(O)/$(VM_DIR)/system/test_thunks
 $(VM_DIR)/system/preempt: $(addprefix $(O)/$(VM_DIR)/,func/test_values link/test_links system/test_modules)
 $(VM_DIR)/system/lacking: $(addprefix $(O)/$(VM_DIR)/,system/test_symbols func/test_share func/test_last_user \
 		func/test_together link/test_links probe/test_probe_batch probe/test_probe_coexist)
+$(VM_DIR)/stress/once: $(O)/$(VM_DIR)/stress/test_stress
 $(VM_DIR)/system/kexec: $(O)/$(VM_DIR)/system/test_kexec
 
 # ------------------------------------------------------------- what they share --

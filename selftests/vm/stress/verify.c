@@ -77,7 +77,6 @@ static void run_stressor(const char *program, const char *const *what, const cha
 
 	if (out < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
 		_exit(127);
-	/* Where there is no disk, files are in memory. */
 	if (!hide_cpus() || chdir("/mnt")) {
 		perror("before stress-ng: /sys/devices/system/cpu or /mnt");
 		_exit(127);
