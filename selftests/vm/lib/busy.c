@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "busy.h"
+#include "probe.h"
 #include "probe_sample.h"
 
 #define MAX_CPUS	64
@@ -73,7 +74,7 @@ static void call_known(int dev, struct done *done)
 /* It may be away: the test may have CPUs go and come (selftests/vm/stress). */
 static void take_cpu(int cpu)
 {
-	uint64_t limit = now_ns() + 30 * 1000000000ULL;
+	uint64_t limit = now_ns() + 30 * 1000000000ULL * time_scale();
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
