@@ -60,6 +60,8 @@ bool actors_stop(void);
 extern uint64_t *actor_funcs;
 extern int nr_actor_funcs;
 extern uint64_t actor_insns[ACTOR_PLACES];
+/* Those that the kernel's own kprobe gets wrong: it would die of one, without us. */
+extern bool actor_kprobe_wrong[ACTOR_PLACES];
 /* stress.bpf.c, loaded */
 extern struct stress *actor_progs;
 

@@ -36,6 +36,7 @@ struct actor_counts *my_counts;
 uint64_t *actor_funcs;
 int nr_actor_funcs;
 uint64_t actor_insns[ACTOR_PLACES];
+bool actor_kprobe_wrong[ACTOR_PLACES];
 static uint64_t refused_insns[REFUSED];
 static int nr_refused;
 static struct probe_func counted[BUSY_FUNCS];
@@ -126,7 +127,7 @@ static void draw_insns(uint64_t *r)
 
 void actors_setup(uint64_t *r)
 {
-	int left_out;
+	int left_out, dev, i;
 
 	probe_setup();
 	record = record__open_and_load();
@@ -137,6 +138,11 @@ void actors_setup(uint64_t *r)
 	left_out = functions_leave_sleepers(actor_funcs, &nr_actor_funcs);
 	ktap_note("%d functions, and %d in which tasks sleep", nr_actor_funcs, left_out);
 	draw_insns(r);
+	/* The text has no int3 yet, which would hide what is under it. */
+	dev = tt_open();
+	for (i = 0; i < ACTOR_PLACES; i++)
+		actor_kprobe_wrong[i] = kprobe_is_wrong(dev, actor_insns[i]);
+	close(dev);
 }
 
 static void add(uint64_t *count, uint64_t n)

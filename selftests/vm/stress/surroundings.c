@@ -24,27 +24,18 @@
 
 /* ---------------------------------------------------------- the kernel's own --- */
 
-static int text_dev;
-
-static void kprobes_begin(void)
-{
-	text_dev = tt_open();
-}
-
-/* Not where the kernel's kprobe is wrong: the kernel would die of it, without us. */
 static void kprobes_step(uint64_t *r)
 {
 	struct attachment a[8];
 	bool any = false;
-	uint64_t addr;
-	int i;
+	int i, place;
 
 	for (i = 0; i < 8; i++) {
 		do {
-			addr = actor_insns[rnd(r) % ACTOR_PLACES];
-		} while (kprobe_is_wrong(text_dev, addr));
-		a[i] = attach_insn_try(KERNEL, bpf_program__fd(probe_skel->progs.count), addr, 0,
-				       0);
+			place = rnd(r) % ACTOR_PLACES;
+		} while (actor_kprobe_wrong[place]);
+		a[i] = attach_insn_try(KERNEL, bpf_program__fd(probe_skel->progs.count),
+				       actor_insns[place], 0, 0);
 		any |= !a[i].err;
 	}
 	my_counts->done += any;
@@ -143,7 +134,7 @@ static void hotplug_step(uint64_t *r)
 
 const struct actor surrounding_actors[] = {
 	/* Each step holds locks that ours wait for, as long as its grace periods take. */
-	{ "kernel kprobes", kprobes_begin, kprobes_step, NULL, 2000000 },
+	{ "kernel kprobes", NULL, kprobes_step, NULL, 2000000 },
 	{ "kernel fentry", fentry_begin, fentry_step, NULL, 2000000 },
 	{ "function tracer", NULL, tracer_step, NULL, 5000000 },
 	{ "profiler", NULL, profile_step, NULL, 300000 },
