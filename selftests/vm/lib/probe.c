@@ -339,24 +339,37 @@ void toggle(int fd, uint64_t times)
 	REQUIRE(!ioctl(fd, TT_IOC_TOGGLE, &t), "TOGGLE: %s", strerror(errno));
 }
 
+static int fault_set(int fd, struct tt_fault *f)
+{
+	return ioctl(fd, TT_IOC_FAULT, f) ? -errno : 0;
+}
+
+int fault_possible(int fd)
+{
+	return fault_set(fd, &(struct tt_fault){});
+}
+
 void fault_needed(int fd)
 {
-	struct tt_fault f = {};
+	int err = fault_possible(fd);
 
-	if (ioctl(fd, TT_IOC_FAULT, &f))
-		KERNEL_LACKS("allocations cannot be made to fail here: %s", strerror(errno));
+	if (err)
+		KERNEL_LACKS("allocations cannot be made to fail here: %s", strerror(-err));
 }
 
 void fault_begin(int fd, struct tt_fault f)
 {
-	REQUIRE(!ioctl(fd, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+	int err = fault_set(fd, &f);
+
+	REQUIRE(!err, "FAULT: %s", strerror(-err));
 }
 
 bool fault_end(int fd, uint64_t *where)
 {
 	struct tt_fault f = {};
+	int err = fault_set(fd, &f);
 
-	REQUIRE(!ioctl(fd, TT_IOC_FAULT, &f), "FAULT: %s", strerror(errno));
+	REQUIRE(!err, "FAULT: %s", strerror(-err));
 	if (where)
 		*where = f.where;
 	return f.taken;

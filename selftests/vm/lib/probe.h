@@ -97,7 +97,9 @@ void text_read(int fd, uint64_t addr, void *buf, uint64_t len);
 /* Four bytes: ENDBR64, or what the kernel seals it with where nothing branches to indirectly. */
 bool text_is_endbr(const uint8_t *code);
 void toggle(int fd, uint64_t times);
-/* Skips the test where allocations cannot be made to fail. */
+/* Whether this thread's allocations can be made to fail: 0 or a negative errno. None does now. */
+int fault_possible(int fd);
+/* Skips the test where they cannot. */
 void fault_needed(int fd);
 /* Allocations fail from now on, as @f says. */
 void fault_begin(int fd, struct tt_fault f);

@@ -57,19 +57,6 @@ static bool by_module(void)
 	return fail_nth < 0 || lasting || in_a_row > 1;
 }
 
-/* By the test module. */
-static int fault(unsigned int n, bool *taken)
-{
-	struct tt_fault f = { .nth = n, .lasting = lasting, .in_a_row = in_a_row };
-	int err = ioctl(test_dev, TT_IOC_FAULT, &f);
-
-	if (!err && taken)
-		*taken = f.taken;
-	if (f.where)
-		where = f.where;
-	return err;
-}
-
 /* The tests of a program share a file. Each may run by itself, in the same machine. */
 static FILE *open_for_all(const char *mode)
 {
@@ -104,8 +91,8 @@ void faults_setup(void)
 			CHECK_EQ(write_file(path, "%s", knobs[i].value), 0, "%s", path);
 	}
 	test_dev = tt_open();
-	if (fail_nth < 0 && fault(0, NULL))
-		KERNEL_LACKS("allocations cannot be made to fail here: %s", strerror(errno));
+	if (fail_nth < 0)
+		fault_needed(test_dev);
 	tramp_device();
 	skel = FIXTURE_LOAD(failnth);
 	record = FIXTURE_LOAD(record);
@@ -113,13 +100,13 @@ void faults_setup(void)
 
 bool faults_last(bool on)
 {
-	lasting = on && may_last && !fault(0, NULL);
+	lasting = on && may_last && !fault_possible(test_dev);
 	return lasting;
 }
 
 bool faults_in_a_row(unsigned int nr)
 {
-	if (may_last && !fault(0, NULL))
+	if (may_last && !fault_possible(test_dev))
 		in_a_row = nr;
 	return in_a_row == nr;
 }
@@ -142,12 +129,13 @@ unsigned int faults_next(unsigned int n)
 
 void faults_arm(unsigned int n)
 {
+	struct tt_fault f = { .nth = n, .lasting = lasting, .in_a_row = in_a_row };
 	char text[16];
 	int len = sprintf(text, "%u", n);
 
 	where = 0;
 	if (by_module()) {
-		REQUIRE(!fault(n, NULL), "FAULT: %s", strerror(errno));
+		fault_begin(test_dev, f);
 		return;
 	}
 	REQUIRE(pwrite(fail_nth, text, len, 0) == len, "fail-nth: %s", strerror(errno));
@@ -160,10 +148,8 @@ bool faults_disarm(void)
 	bool fired = false;
 	ssize_t n;
 
-	if (by_module()) {
-		REQUIRE(!fault(0, &fired), "FAULT: %s", strerror(errno));
-		return fired;
-	}
+	if (by_module())
+		return fault_end(test_dev, &where);
 	n = pread(fail_nth, text, sizeof(text) - 1, 0);
 	fired = n > 0 && !atoi(text);
 

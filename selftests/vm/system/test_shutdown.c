@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include "fixture.h"
 #include "ownmod.h"
@@ -248,22 +247,16 @@ static void miss(void)
 	CHECK_EQ(hits, MISSED, "of the kernel's kprobe");
 }
 
-/* From the @n-th on no allocation of this thread succeeds; 0: they do. */
-static int fault(unsigned int n)
-{
-	struct tt_fault f = { .nth = n, .lasting = 1 };
-
-	return ioctl(dev, TT_IOC_FAULT, &f);
-}
-
 /* Detached, but not closed: its counts are final, and nothing runs. */
 static void detach_entry(struct attachment *a, uint64_t hits, bool no_memory)
 {
 	char path[64], *text;
 
-	REQUIRE(!no_memory || !fault(1), "FAULT: %s", strerror(errno));
+	if (no_memory)
+		fault_begin(dev, (struct tt_fault){ .nth = 1, .lasting = 1 });
 	CHECK_EQ(bpf_link_detach(a->fd), 0, "detach");
-	REQUIRE(!no_memory || !fault(0), "FAULT: %s", strerror(errno));
+	if (no_memory)
+		fault_end(dev, NULL);
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", a->fd);
 	text = read_file(path);
 	CHECK_EQ(number_after(text, "hits:", 0), hits, "hits in %s", text);
@@ -307,8 +300,7 @@ static void test_kprobes_memory(void)
 	int i;
 
 	setup_probes();
-	if (fault(0))
-		ktap_skip("allocations cannot be made to fail here: %s", strerror(errno));
+	fault_needed(dev);
 	for (i = 0; i < 2; i++) {
 		a = attach_entry();
 		miss();
