@@ -164,7 +164,7 @@ static int explain_code(void)
 
 static int explain_bytes(void)
 {
-	uint8_t bytes[64];
+	static uint8_t bytes[4096];
 	struct tramp_explain_code code = {
 		.size = sizeof(code), .addr = insn, .code = (uintptr_t)bytes,
 		.code_len = sizeof(bytes),
