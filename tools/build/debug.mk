@@ -35,8 +35,8 @@ test-debug: $(call vm-images,$(DEBUG_KERNELS)) $(call vm-modules,$(DEBUG_KERNELS
 		$(O)/guest-files $(CHOSEN_GUEST) $(DEBUG_HOST_TESTS)
 	$(Q)O=$(O) TEST_KERNELS='$(DEBUG_KERNELS)' TIME_SCALE=$(DEBUG_TIME_SCALE) VM_MEMORY=3G \
 		tools/test $(if $(T),--match '@($(T)|test_checkers)') \
-		$$(tools/split-tests $(MACHINES) selftests/debug/test_checkers $(DEBUG_KERNELS) : \
-			$(CHOSEN_GUEST)) -- host $(DEBUG_HOST_TESTS)
+		$(if $(CHOSEN_GUEST),$$(tools/split-tests $(MACHINES) selftests/debug/test_checkers \
+			$(DEBUG_KERNELS) : $(CHOSEN_GUEST)) --) host $(DEBUG_HOST_TESTS)
 
 # Which lines of the module all these tests execute: kernels whose checkers are off, and gcov on.
 # Some lines are for one kernel alone. All tests on all kernels leave no line without a reason.
@@ -48,8 +48,8 @@ test-coverage: $(call vm-images,$(COVERAGE_KERNELS)) $(call vm-modules,$(COVERAG
 	$(Q)rm -rf $(O)/gcov
 	$(Q)O=$(O) TEST_KERNELS='$(COVERAGE_KERNELS)' TIME_SCALE=3 VM_MEMORY=3G \
 		GCOV_COUNTS=$(abspath $(O)/gcov) tools/test $(if $(T),--match '$(T)') \
-		$$(tools/split-tests $(MACHINES) '' $(COVERAGE_KERNELS) : $(CHOSEN_GUEST)) \
-		-- host $(COVERAGE_HOST_TESTS); status=$$?; \
+		$(if $(CHOSEN_GUEST),$$(tools/split-tests $(MACHINES) '' $(COVERAGE_KERNELS) : \
+			$(CHOSEN_GUEST)) --) host $(COVERAGE_HOST_TESTS); status=$$?; \
 	$(COVERAGE_LIMITS) tools/coverage $(addprefix --unit ,$(wildcard $(COVERAGE_UNIT)/core/trace.info)) $(O)/coverage \
 		$(foreach k,$(COVERAGE_KERNELS),\
 		-- $(O)/modules/$(k)/trampoline $(O)/gcov/$(k).*.tgz) && exit $$status
