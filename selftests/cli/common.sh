@@ -275,8 +275,8 @@ t_cleanup() {
 	[ ! -e /dev/trampoline_test ] || wait_for "trampoline_test to be free" unload_test_module
 }
 
-# wants_btf FUNC: leaves the test out where BTF describes no such function. Debian's kernels do;
-# where clang was the compiler some are missing that take no arguments.
+# wants_btf FUNC: leaves the test out where the kernel's BTF does not describe the function. That of
+# a kernel built by clang may lack functions without arguments; Debian's must have them.
 wants_btf() {
 	run trampctl -j explain "$1"
 	json "$W/out" .fentry.reason 2>/dev/null | grep -qx no-btf || return 0
