@@ -116,7 +116,7 @@ static void test_kill(void)
 {
 	volatile struct done *done;
 	uint64_t seed = rnd_seed(), until;
-	uint32_t i;
+	uint32_t i, children = short_form(8, 4);
 	int status;
 	pid_t pid;
 
@@ -124,7 +124,7 @@ static void test_kill(void)
 	done = mmap(NULL, sizeof(*done), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(done != MAP_FAILED, "memory");
 	one_round(done, end_each);
-	for (i = 0; i < 8; i++) {
+	for (i = 0; i < children; i++) {
 		until = done->closed + rnd(&seed) % 3;
 		fflush(stdout);
 		pid = fork();
