@@ -56,10 +56,12 @@ guest-ready	= $(if $(call more-than-vm,$(1)),$(GUEST_READY))
 machines-ready	= $(if $(filter-out $(TEXT_TEST),$(1)),$(MACHINES_READY))
 
 # make test: on this many kernels all tests would take hours. A guest's test has its turn on one of
-# the stock kernels, and the next test on the other. Every third runs on -rt. The command line's
-# take as long as all others, and it is the same one on all kernels: a third of them have their
-# turn. TURN= is a number, by default how many commits there are. The next number has other tests.
-# A shallow clone always has as many: there it comes from the commit's hash, and without git from the
+# the stock kernels, and the next test on the other. Every fifth runs on -rt. The command line's
+# take as long as all others, and it is the same one on all kernels: a fifth of them have their
+# turn. Tests that boot machines themselves boot one (in_turn, selftests/vm/lib/machines.sh).
+#
+# TURN= is a number, by default how many commits there are. The next number has other tests. A
+# shallow clone always has as many: there it comes from the commit's hash, and without git from the
 # day. It is looked up once. make test-all leaves nothing to turns, nor does make test with K= or T=.
 default-turn	= case $$(git rev-parse --is-shallow-repository 2>/dev/null) in \
 		  false) git rev-list --count HEAD ;; \
@@ -70,7 +72,7 @@ turn-on		= $(1)=$(shell echo $$((($(TURN) + $(2)) % $(3))))/$(3)
 stock-in-turn	= $(call turn-on,$(word 1,$(STOCK)),0,$(1)) $(call turn-on,$(word 2,$(STOCK)),$(2),$(1))
 STOCK		= $(filter-out %-rt,$(TEST_KERNELS))
 RT_TEST_KERNELS	= $(filter %-rt,$(TEST_KERNELS))
-RT_IN_TURN	= $(call turn-on,$(RT_TEST_KERNELS),0,3)
+RT_IN_TURN	= $(call turn-on,$(RT_TEST_KERNELS),0,5)
 
 # Of the command line's tests, -rt has only the one in which what
 # is traced sleeps. (And some tests do less of the same there, which is slower.) Verdicts on
@@ -94,9 +96,10 @@ ALL_SECTIONS	= unit $(UNIT_TESTS) $(call vm-section,$(STOCK),$(NOT_CLI_TESTS)) \
 STOCK_IN_TURN	= $(call vm-section,$(call stock-in-turn,2,1),$(NOT_CLI_TESTS))
 HOST_IN_TURN	= -- host $(HOST_LONGEST_FIRST)
 REST_IN_TURN	= $(call vm-section,$(RT_IN_TURN),$(RT_TESTS)) \
-		  $(call vm-section,$(call stock-in-turn,6,3),$(CLI_TESTS))
+		  $(call vm-section,$(call stock-in-turn,10,5),$(CLI_TESTS))
 # A slow machine leaves out what comes last (TEST_SECONDS): -rt and the command line in two turns,
-# tests on the stock kernels in the next two. Two, for the next turn swaps the stock kernels.
+# tests on the stock kernels in the next two. Two, for the next turn swaps the stock kernels. No test
+# may have its turn in every fourth only: it would always come first, or always last.
 TURN_SECTIONS	= unit $(UNIT_TESTS) $(if $(filter 0 1,$(shell echo $$(($(TURN) % 4)))), \
 		  $(STOCK_IN_TURN) $(HOST_IN_TURN) $(REST_IN_TURN), \
 		  $(REST_IN_TURN) $(HOST_IN_TURN) $(STOCK_IN_TURN))
