@@ -127,7 +127,7 @@ static void draw_insns(uint64_t *r)
 
 void actors_setup(uint64_t *r)
 {
-	int left_out, dev, i;
+	int left_out, dev, i, wrong = 0;
 
 	probe_setup();
 	record = record__open_and_load();
@@ -140,9 +140,13 @@ void actors_setup(uint64_t *r)
 	draw_insns(r);
 	/* The text has no int3 yet, which would hide what is under it. */
 	dev = tt_open();
-	for (i = 0; i < ACTOR_PLACES; i++)
+	for (i = 0; i < ACTOR_PLACES; i++) {
 		actor_kprobe_wrong[i] = kprobe_is_wrong(dev, actor_insns[i]);
+		wrong += actor_kprobe_wrong[i];
+	}
 	close(dev);
+	/* The actor of kprobes draws until it has another one. */
+	REQUIRE(wrong < ACTOR_PLACES / 2, "%d places are wrong for kernel kprobes", wrong);
 }
 
 static void add(uint64_t *count, uint64_t n)
