@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Random requests to the device, from a description of its interface (uapi.h), with answers held
- * against the rules of the header (answer.h). Processes make them up from inputs (input.h): one
- * more than there are CPUs, as mostly one waits for a grace period. An input that shows something
- * new is kept, and later ones are made from it. New are a block of the module's code, where the
- * kernel has kcov (coverage.h), and on any kernel an answer of another kind.
+ * against the rules of the header (answer.h). Processes make them up from inputs (input.h).
+ * An input that shows something new is kept, and later ones are made from it. New are a block of
+ * the module's code, where the kernel has kcov (coverage.h), and on any kernel an answer of another
+ * kind.
  *
  * Environment:
  *   FUZZ_CALLS	how many requests, default 3,000
  *   FUZZ_INPUT	one input in hexadecimal digits: only it is run, and each request shown
  *   FUZZ_KEEP	print the inputs that are kept: lines that begin with "# input "
  *   FUZZ_FROM	a file of such inputs, without that beginning, to start from
+ *   FUZZ_PROCESSES	how many processes, by default one more than there are CPUs: mostly one
+ *			waits for a grace period. Many share them, and so make more requests.
  *   PROBE_SEED	repeats the inputs of a run, but not what other CPUs do meanwhile
  */
 #define _GNU_SOURCE
@@ -258,10 +260,10 @@ static void runner(uint64_t seed, uint64_t calls, bool rights)
 /* Each process sets its world up itself: the places of files tell it what has leaked. */
 static void run_all(uint64_t calls, bool rights)
 {
+	int status, i, processes = env_int("FUZZ_PROCESSES", nr_cpus() + 1);
 	uint64_t seed = rnd_seed();
-	int status, i;
 
-	for (i = 0; i <= nr_cpus(); i++) {
+	for (i = 0; i < processes; i++) {
 		pid_t pid = fork();
 
 		REQUIRE(pid >= 0, "fork: %s", strerror(errno));
