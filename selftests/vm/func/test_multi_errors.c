@@ -384,7 +384,7 @@ static void test_detached_twice(void)
 	setup();
 	before = enabled_functions();
 	m = many_new();
-	many_fill(m, 0);
+	many_fill_all(m);
 	many_attach(m, prog, TRAMP_MULTI_F_SKIP);
 	REQUIRE(!pthread_create(&other, NULL, detach_other, &m->cmd.link_fd), "a thread");
 	/* It is under way. */

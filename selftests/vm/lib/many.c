@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "many.h"
+#include "probe.h"
 
 struct many *many_new(void)
 {
@@ -37,10 +38,10 @@ void many_add_name(struct many *m, const char *name)
 	many_add(m, addr);
 }
 
-void many_fill(struct many *m, uint32_t nr)
+/* Every @step-th function of @pattern from number @first on, until there are @nr. */
+static void fill(struct many *m, const char *pattern, size_t first, size_t step, uint32_t nr)
 {
-	const char *all = nr ? "vmlinux:*" : "*";
-	TRAMP_OPTS(tramp_select_opts, what, .patterns = &all, .pattern_cnt = 1);
+	TRAMP_OPTS(tramp_select_opts, what, .patterns = &pattern, .pattern_cnt = 1);
 	struct tramp_selection *sel = NULL;
 	struct tramp_syms *syms;
 	size_t i;
@@ -49,12 +50,28 @@ void many_fill(struct many *m, uint32_t nr)
 	if (syms)
 		sel = tramp_syms__select(syms, &what);
 	REQUIRE(sel, "%s", tramp_last_error()->message);
-	for (i = 0; (!nr || m->cmd.nr < nr) && i < tramp_selection__count(sel); i++)
+	for (i = first; m->cmd.nr < nr && i < tramp_selection__count(sel); i += step)
 		if (strcmp(tramp_selection__get(sel, i)->sym->name, MANY_HOOKED))
 			many_add(m, tramp_selection__get(sel, i)->sym->addr);
-	REQUIRE(nr ? m->cmd.nr == nr : m->cmd.nr, "%u functions", m->cmd.nr);
 	tramp_selection__free(sel);
 	tramp_syms__free(syms);
+}
+
+void many_fill(struct many *m, uint32_t nr)
+{
+	fill(m, "vmlinux:*", 0, 1, nr);
+	REQUIRE(m->cmd.nr == nr, "%u functions", m->cmd.nr);
+}
+
+int many_fill_all(struct many *m)
+{
+	int step = time_scale() > 1 ? short_form(1, 4) : 1, first = now_ns() % step;
+
+	fill(m, "*", first, step, MANY_MAX);
+	REQUIRE(m->cmd.nr && m->cmd.nr < MANY_MAX, "%u functions", m->cmd.nr);
+	if (step > 1)
+		ktap_note("every %dth function, from number %d on", step, first);
+	return step;
 }
 
 int many_attach_try(struct many *m, int prog_fd, uint32_t flags)

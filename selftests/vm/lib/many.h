@@ -32,10 +32,15 @@ struct many *many_new(void);
 void many_add(struct many *m, uint64_t addr);
 void many_add_name(struct many *m, const char *name);
 /*
- * Functions that ftrace can patch and that are not on the deny list, until there are @nr; 0: all
- * of them, modules' as well. MANY_HOOKED is not among them.
+ * Functions that ftrace can patch and that are not on the deny list, until there are @nr.
+ * MANY_HOOKED is not among them, nor below.
  */
 void many_fill(struct many *m, uint32_t nr);
+/*
+ * All of them, modules' as well. A debug kernel takes ten minutes to attach to all, and everything
+ * is slow from then on: in the short form it has every fourth. Returns that: 4, or 1.
+ */
+int many_fill_all(struct many *m);
 /* 0 or a negative errno; many_attach() fails the test. */
 int many_attach_try(struct many *m, int prog_fd, uint32_t flags);
 void many_attach(struct many *m, int prog_fd, uint32_t flags);
