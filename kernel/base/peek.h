@@ -8,6 +8,7 @@
 #include <linux/compiler.h>
 #include <linux/module.h>
 #include <linux/string.h>
+#include <asm/ibt.h>
 #include "compat.h"
 
 /*
@@ -20,6 +21,20 @@ static __always_inline void tramp_peek(void *to, unsigned long addr, size_t len)
 {
 	/* Any mix of old and new bytes will do. */
 	data_race(memcpy(to, (const void *)addr, len));
+}
+
+/*
+ * Where a function's patchable entry is, if it has one: behind an ENDBR, or behind the NOP of four
+ * bytes that the kernel puts in place of one (is_endbr()). A program of the JIT's has such a NOP
+ * under FineIBT. No state of a patchable entry begins like one.
+ * Context: any.
+ */
+static inline unsigned long tramp_behind_endbr(unsigned long func)
+{
+	u32 first;
+
+	tramp_peek(&first, func, sizeof(first));
+	return func + (is_endbr(first) ? sizeof(first) : 0);
 }
 
 /*

@@ -12,7 +12,6 @@
 #define TRAMP_SITE_H
 
 #include <linux/ftrace.h>
-#include <asm/ibt.h>
 #include "base/peek.h"
 #include "base/retire.h"
 #include "base/tramp.h"
@@ -145,11 +144,7 @@ bool tramp_site_calls(unsigned long ip, unsigned long code);
 /* Where a function has its patchable entry, if it has one. */
 static inline unsigned long tramp_site_of(unsigned long func)
 {
-	u32 first;
-
-	/* A site or an ENDBR; no state of a site begins like one. */
-	tramp_peek(&first, func, sizeof(first));
-	return func + (is_endbr(first) ? 4 : 0);
+	return tramp_behind_endbr(func);
 }
 
 /*

@@ -331,7 +331,7 @@ static const u8 *skip_insn(const u8 *p, const char *insn, size_t len)
 }
 
 /*
- * The JIT's prologue: [endbr64] nop5 (nop2 | xor %eax,%eax) push %rbp ...
+ * The JIT's prologue: [endbr64 | nop4] nop5 (nop2 | xor %eax,%eax) push %rbp ...
  *
  * The NOP5 becomes a call or a jump when somebody attaches to the program. So it is left out
  * only where the verifier refuses that: before 6.8, at entry programs and exit programs.
@@ -342,7 +342,7 @@ unsigned long tramp_prog_entry(const struct bpf_prog *prog)
 
 	if (!prog->jited)
 		return (unsigned long)p;
-	p = skip_insn(p, "\xf3\x0f\x1e\xfa", 4);
+	p = (const u8 *)tramp_behind_endbr((unsigned long)p);
 	if (!TRAMP_PROGS_CAN_BE_TRACED && prog->type == BPF_PROG_TYPE_TRACING &&
 	    prog->expected_attach_type != BPF_MODIFY_RETURN) {
 		p = skip_insn(p, "\x0f\x1f\x44\x00\x00", 5);
@@ -354,7 +354,7 @@ unsigned long tramp_prog_entry(const struct bpf_prog *prog)
 /* Whether there is a jump in place of the NOP5 at the entry of one function of a program. */
 static bool func_patched(const struct bpf_prog *func)
 {
-	const u8 *p = skip_insn((const u8 *)func->bpf_func, "\xf3\x0f\x1e\xfa", 4);
+	const u8 *p = (const u8 *)tramp_behind_endbr((unsigned long)func->bpf_func);
 	u8 first;
 
 	/*
