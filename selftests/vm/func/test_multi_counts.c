@@ -157,7 +157,7 @@ static void test_counts(void)
 
 	setup();
 	seed = rnd_seed();
-	nr = COMPARED / many_fill_all(all);
+	nr = COMPARED / many_fill_share(all);
 	our_hits(all, everywhere);
 	draw(all, everywhere, some, ours, nr);
 	kernel_hits(some, kernels, 1);
@@ -197,7 +197,7 @@ static void test_cookies(void)
 	char name[128];
 
 	setup();
-	many_fill_all(m);
+	many_fill_share(m);
 	many_attach(m, bpf_program__fd(skel->progs.on_ip), TRAMP_MULTI_F_SKIP);
 	workload(1);
 	read_everything();

@@ -210,7 +210,7 @@ static void test_grace_periods(void)
 	dev = fixture_open("about attachments of many functions, which 6.1 has not");
 	skel = FIXTURE_LOAD(multi);
 	share_stage();
-	many_fill_all(m);
+	many_fill_share(m);
 	start = now_ns();
 	for (i = 0; i < 3; i++)
 		REQUIRE(!tt_command(dev, reply, sizeof(reply), "rcu_tasks"), "rcu_tasks");

@@ -63,12 +63,22 @@ void many_fill(struct many *m, uint32_t nr)
 	REQUIRE(m->cmd.nr == nr, "%u functions", m->cmd.nr);
 }
 
-int many_fill_all(struct many *m)
+static void fill_to_end(struct many *m, size_t first, size_t step)
+{
+	fill(m, "*", first, step, MANY_MAX);
+	REQUIRE(m->cmd.nr && m->cmd.nr < MANY_MAX, "%u functions", m->cmd.nr);
+}
+
+void many_fill_all(struct many *m)
+{
+	fill_to_end(m, 0, 1);
+}
+
+int many_fill_share(struct many *m)
 {
 	int step = time_scale() > 1 ? short_form(1, 4) : 1, first = now_ns() % step;
 
-	fill(m, "*", first, step, MANY_MAX);
-	REQUIRE(m->cmd.nr && m->cmd.nr < MANY_MAX, "%u functions", m->cmd.nr);
+	fill_to_end(m, first, step);
 	if (step > 1)
 		ktap_note("every %dth function, from number %d on", step, first);
 	return step;

@@ -36,11 +36,13 @@ void many_add_name(struct many *m, const char *name);
  * MANY_HOOKED is not among them, nor below.
  */
 void many_fill(struct many *m, uint32_t nr);
+/* All of them, modules' as well. */
+void many_fill_all(struct many *m);
 /*
- * All of them, modules' as well. A debug kernel takes ten minutes to attach to all, and everything
- * is slow from then on: in the short form it has every fourth. Returns that: 4, or 1.
+ * The same, but in the short form on a debug kernel every fourth: that takes ten minutes to attach
+ * to all, and everything is slow from then on. Returns that: 4, or 1.
  */
-int many_fill_all(struct many *m);
+int many_fill_share(struct many *m);
 /* 0 or a negative errno; many_attach() fails the test. */
 int many_attach_try(struct many *m, int prog_fd, uint32_t flags);
 void many_attach(struct many *m, int prog_fd, uint32_t flags);
