@@ -307,6 +307,9 @@ static const struct gate_cut copying_cuts[] = {
 	{ NULL, "_raw_spin_unlock_irqrestore", OPEN },
 	{ NULL, "rt_spin_lock", OPEN },
 	{ NULL, "rt_spin_unlock", OPEN },
+	/* Each spin lock has these as well; pfn_valid() takes the lock map of RCU. */
+	{ "lock_acquire", "*", "lock debugging: " OPEN },
+	{ "lock_release", "*", "lock debugging: " OPEN },
 	{}
 };
 
