@@ -63,6 +63,7 @@
 #include "base/ksyms.h"
 #include "internal.h"
 #include "room.h"
+#include "update.h"
 
 /**
  * struct calls - the functions of a group
@@ -204,7 +205,7 @@ static unsigned long *ips_of(const struct tramp_site_call *calls, u32 nr)
 static int set_filter(struct ftrace_ops *ops, const struct tramp_site_call *calls, u32 nr)
 {
 	unsigned long *ips = ips_of(calls, nr);
-	int err = ips ? ftrace_set_filter_ips(ops, ips, nr, 0, 0) : -ENOMEM;
+	int err = ips ? tramp_ftrace_filter(ops, ips, nr, false) : -ENOMEM;
 
 	kvfree(ips);
 	return err;

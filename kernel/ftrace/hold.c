@@ -26,6 +26,7 @@
 #include <linux/module.h>
 #include "base/ksyms.h"
 #include "hold.h"
+#include "update.h"
 
 #define HOLD	HZ
 
@@ -153,7 +154,7 @@ static bool let_go(void)
 	if (!h)
 		return true;
 
-	err = unregister_ftrace_function(&h->ops);
+	err = tramp_ftrace_unregister(&h->ops);
 
 	mutex_lock(&hold_mutex);
 	h->leaving = false;

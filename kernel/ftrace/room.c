@@ -7,8 +7,8 @@
  * the entries, as that registration does. A new table gets the entries of the old one and ours,
  * and takes its place under direct_mutex.
  *
- * An update of ftrace, or a callback, looks at the table without the mutex. It sees the old one or
- * the new one. It asks for a function that has a direct call, which is in both. The old one
+ * Others' updates of ftrace, and a callback, look at the table without the mutex. They see the old
+ * one or the new one, and ask for a function that has a direct call, which is in both. The old one
  * goes on the retire list. An entry of ours is there from before the update that makes its site
  * a call until after the one that takes the call back. So ftrace always finds in it what the
  * bytes call, or are to call.
@@ -50,6 +50,7 @@
 #include "base/retire.h"
 #include "room.h"
 #include "site.h"
+#include "update.h"
 
 /* The kernel's struct ftrace_hash. */
 struct table {
@@ -232,13 +233,13 @@ int tramp_ftrace_room(u32 nr, struct tramp_refusal *why)
 	if (!known)
 		return nr < KERNEL_ROOM / 2 ? 0 :
 		       tramp_refuse(why, TRAMP_REASON_MISSING_SYMBOL, 0, "direct_functions");
-	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
+	tramp_direct_lock();
 	total = (*where)->count + nr;
 	room = (*where)->count ? 2u << (*where)->size_bits : FIRST_ROOM;
 	/* The kernel would move the entries to its new table: hits meanwhile would miss them. */
 	if (total > room)
 		err = grow(where, total, NULL, 0, why);
-	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
+	tramp_direct_unlock();
 	return err;
 }
 
@@ -251,13 +252,13 @@ bool tramp_direct_known(void)
 
 static struct table **lock_table(void)
 {
-	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
+	tramp_direct_lock();
 	return (struct table **)tramp_ksyms.direct_functions;
 }
 
 static void unlock_table(void)
 {
-	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
+	tramp_direct_unlock();
 }
 
 static struct ftrace_func_entry *find_entry(const struct table *t, unsigned long ip)

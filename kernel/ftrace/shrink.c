@@ -26,6 +26,7 @@
 #include "base/ksyms.h"
 #include "internal.h"
 #include "room.h"
+#include "update.h"
 
 /* How often it is tried, so many milliseconds apart, before functions are left. */
 #define TRIES	10
@@ -70,7 +71,7 @@ static int try_filter(struct ftrace_ops *ops, const unsigned long *ips, u32 nr, 
 		      bool reserves)
 {
 	unsigned int flags = reserves ? memalloc_noreclaim_save() : 0;
-	int err = ftrace_set_filter_ips(ops, (unsigned long *)ips, nr, remove, 0);
+	int err = tramp_ftrace_filter(ops, ips, nr, remove);
 
 	if (reserves)
 		memalloc_noreclaim_restore(flags);

@@ -46,8 +46,9 @@
  *    that enters it later does not find our ops on the list.
  *
  * It also frees the entry at once, and others may stand on it: they look for another function, in
- * the same bucket. Such are, before 6.4, hits of functions that a tracer shares, and an update of
- * ftrace, which holds ftrace_lock and not the table's mutex. So the entries retire with the site.
+ * the same bucket. Such are, before 6.4, hits of functions that a tracer shares, and somebody's
+ * update of ftrace, which holds ftrace_lock and not the table's mutex (ours: update.c). So the
+ * entries retire with the site.
  * Where the table is not as we know it (room.c) unregister_ftrace_direct() does it, as it does for
  * the kernel's own. It gets a stand-in for the ops, which is on no list: it cleans the table and
  * does nothing else. The kernel also frees at once what it has entered for a registration that
@@ -69,15 +70,16 @@
 #include "ipmodify.h"
 #include "room.h"
 #include "site.h"
+#include "update.h"
 
 unsigned long tramp_site_direct(unsigned long ip)
 {
 	unsigned long direct;
 
 	/* Entries of the table are freed at once, under this mutex alone. */
-	mutex_lock((struct mutex *)tramp_ksyms.direct_mutex);
+	tramp_direct_lock();
 	direct = KSYM(ftrace_find_rec_direct)(ip);
-	mutex_unlock((struct mutex *)tramp_ksyms.direct_mutex);
+	tramp_direct_unlock();
 	return direct;
 }
 
@@ -381,7 +383,7 @@ int tramp_site_unregister(struct ftrace_ops *ops)
 	lockdep_assert_held(&tramp_mutex);
 	/* Never neither: see the head comment. */
 	WRITE_ONCE(ops->flags, flags | FTRACE_OPS_FL_RCU);
-	return unregister_ftrace_function(ops);
+	return tramp_ftrace_unregister(ops);
 }
 
 bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs, u32 nr,
@@ -394,7 +396,7 @@ bool tramp_site_detach_many(struct tramp_site *site, const unsigned long *funcs,
 	if (tramp_site_mode(site) == TRAMP_MODE_DIRECT)
 		err = tramp_site_unregister(&site->ops);
 	else
-		err = unregister_ftrace_function(&site->ops);
+		err = tramp_ftrace_unregister(&site->ops);
 	if (!err && any_calls(funcs, nr, code))
 		err = -ENODEV;
 	if (err) {

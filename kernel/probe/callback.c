@@ -33,6 +33,7 @@
 #include "internal.h"
 #include "ftrace/hold.h"
 #include "ftrace/site.h"
+#include "ftrace/update.h"
 #include "prog/runtime.h"
 #include "trap.h"
 
@@ -209,14 +210,17 @@ static int attach_ftrace(struct tramp_probe *probe, struct tramp_refusal *why)
 	int err;
 
 	/* The first resets the filter: there may have been no memory to take the last one out. */
-	err = ftrace_set_filter_ip(&entry_ops, probe->addr, 0, !nr_entries);
+	if (nr_entries)
+		err = tramp_ftrace_filter(&entry_ops, &probe->addr, 1, false);
+	else
+		err = ftrace_set_filter_ip(&entry_ops, probe->addr, 0, 1);
 	if (!err && !nr_entries) {
 		err = register_ftrace_function(&entry_ops);
 		/* Shut down in the middle of it: it may have put a call there, and leaves it. */
 		if (err == -ENODEV)
 			__module_get(THIS_MODULE);
 		else if (err)
-			ftrace_set_filter_ip(&entry_ops, probe->addr, 1, 0);
+			tramp_ftrace_filter(&entry_ops, &probe->addr, 1, true);
 	}
 	if (err)
 		return tramp_site_error(err, probe->addr, why);
@@ -227,7 +231,7 @@ static int attach_ftrace(struct tramp_probe *probe, struct tramp_refusal *why)
 /* An ops without a filter would mean every function, so it goes before its last one. */
 static void detach_ftrace(struct tramp_probe *probe)
 {
-	if (!--nr_entries && unregister_ftrace_function(&entry_ops)) {
+	if (!--nr_entries && tramp_ftrace_unregister(&entry_ops)) {
 		/*
 		 * ftrace has shut itself down, and calls us for ever: this module must
 		 * stay. The callback ignores what is not in the table.
@@ -236,7 +240,7 @@ static void detach_ftrace(struct tramp_probe *probe)
 		nr_entries++;
 		return;
 	}
-	ftrace_set_filter_ip(&entry_ops, probe->addr, 1, 0);
+	tramp_ftrace_filter(&entry_ops, &probe->addr, 1, true);
 }
 
 int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why)

@@ -5,11 +5,14 @@
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+#include "../lib/mutex.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u32 only_pid;
 const volatile __u64 direct_functions;	/* where the kernel has the table's address */
+const volatile __u64 ftrace_lock, direct_mutex;
+__u64 updates, unlocked;		/* of ftrace; those without direct_mutex */
 __u64 buckets, entries;			/* by on_look */
 __u64 wanted, entry;			/* the entry of this site, by on_look */
 __u64 freed, freed_by;			/* how often, and the process that did it first */
@@ -45,6 +48,18 @@ static void find(const struct table *t)
 		}
 		at = e.next;
 	}
+}
+
+/* All CPUs are to see new text. */
+SEC("kprobe")
+int on_sync(struct pt_regs *ctx)
+{
+	if (!mutex_is_ours(ftrace_lock))
+		return 0;
+	__sync_fetch_and_add(&updates, 1);
+	if (!mutex_is_ours(direct_mutex))
+		__sync_fetch_and_add(&unlocked, 1);
+	return 0;
 }
 
 SEC("kprobe")

@@ -2,7 +2,8 @@
 /*
  * ftrace's table of direct calls, which others read without a lock (kernel/ftrace/room.c, site.c).
  * No entry of ours may be on its way to another table, nor freed at once by who takes it out. And
- * it is not changed by a walk over records that may be freed meanwhile.
+ * it is not changed by a walk over records that may be freed meanwhile. Our own updates of ftrace,
+ * which look at it, have its lock (kernel/ftrace/update.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,9 +23,11 @@
 #define FREE	3
 /* Attached by one link. */
 #define MANY	100
+/* More than have an ops of their own (kernel/ftrace/site.c: ALONE). */
+#define TOGETHER	40
 
 static struct direct_table *skel;
-static struct attachment at[SINGLE];
+static struct attachment at[TOGETHER];
 static struct many *many;
 static int dev;
 
@@ -39,6 +42,8 @@ static void setup(void)
 		ktap_skip("kallsyms has no data");
 	skel->rodata->only_pid = getpid();
 	skel->rodata->direct_functions = ksym_addr("direct_functions");
+	skel->rodata->direct_mutex = ksym_addr("direct_mutex");
+	skel->rodata->ftrace_lock = ksym_addr("ftrace_lock");
 	REQUIRE(!direct_table__load(skel), "load");
 	attach_insn(KERNEL, bpf_program__fd(skel->progs.on_look),
 		    ksym_addr("__x64_sys_getpgid"), 0, 0);
@@ -215,10 +220,89 @@ static void test_not_modified(void)
 	direct_table__destroy(skel);
 }
 
+/* ftrace was updated since this was asked last, and each time its table was locked. */
+static void expect_locked(const char *what)
+{
+	CHECK(skel->bss->updates, "%s: no update of ftrace was seen", what);
+	CHECK_EQ(skel->bss->unlocked, 0, "%s: updates without direct_mutex", what);
+	skel->bss->updates = skel->bss->unlocked = 0;
+}
+
+/* Programs at entries that the kernel's have, which are run by callbacks. */
+static void beside_the_kernel(const char *func, const char *other)
+{
+	struct record *record = FIXTURE_LOAD(record);
+	struct attachment theirs[2], entry[2], ours;
+	const char *const names[] = { func, other };
+	int i;
+
+	for (i = 0; i < 2; i++)
+		theirs[i] = attach_func(KERNEL, prog_clone(record->progs.count_entry, names[i],
+							   BPF_TRACE_FENTRY), NULL);
+	skel->bss->updates = skel->bss->unlocked = 0;
+	ours = attach_func(OURS, prog_clone(record->progs.count_entry, func, BPF_TRACE_FENTRY),
+			   NULL);
+	attachment_expect(&ours, TRAMP_MODE_FTRACE_OPS, 0, "beside the kernel's");
+	expect_locked("a callback comes");
+	detach(&ours);
+	expect_locked("a callback goes");
+	for (i = 0; i < 2; i++) {
+		entry[i] = attach_insn(OURS, bpf_program__fd(probe_skel->progs.count),
+				       ksym_addr(names[i]), 0, 0);
+		attachment_expect(&entry[i], TRAMP_MODE_FTRACE_OPS, 0, "kprobe");
+		expect_locked("a probe comes to an entry");
+	}
+	for (i = 0; i < 2; i++) {
+		detach(&entry[i]);
+		expect_locked("a probe goes from an entry");
+	}
+	for (i = 0; i < 2; i++)
+		detach(&theirs[i]);
+	record__destroy(record);
+}
+
+/* Each way on which functions come to an ops of ours and leave it. */
+static void test_locked(void)
+{
+	struct attachment second;
+	uint32_t i;
+
+	setup();
+	attach_insn(KERNEL, bpf_program__fd(skel->progs.on_sync), ksym_addr(PROBE_SYNC), 0, 0);
+	for (i = 0; i < TOGETHER; i++) {
+		at[i] = attach_at(i);
+		expect_locked("one more comes");
+	}
+	second = attach_insn(OURS, probe_clone(probe_skel->progs.count), addr_of(TOGETHER - 1), 0,
+			     TOGETHER);
+	expect_locked("a second program comes");
+	detach(&second);
+	expect_locked("a second program goes");
+	for (i = 0; i < TOGETHER; i++) {
+		detach(&at[i]);
+		expect_locked("one goes");
+	}
+
+	for (i = 0; i < MANY; i++)
+		many_add(many, addr_of(100 + i));
+	many_attach(many, probe_clone(probe_skel->progs.count_pid), 0);
+	expect_locked("many come");
+	at[0] = attach_at(150);
+	many_detach(many);
+	expect_locked("all but one go");
+	detach(&at[0]);
+	expect_locked("the last one goes");
+
+	if (!kernel_is_rt())
+		beside_the_kernel("tt_hot0", "tt_hot1");
+	direct_table__destroy(skel);
+}
+
 static const struct ktap_test tests[] = {
 	{ "not_moved", test_not_moved, 120 },
 	{ "not_freed", test_not_freed, 60 },
 	{ "not_modified", test_not_modified, 60 },
+	{ "locked", test_locked, 120 },
 };
 
 KTAP_MAIN(tests)
