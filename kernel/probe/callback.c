@@ -102,9 +102,9 @@ static int attach_kprobe(struct tramp_probe *probe, struct tramp_refusal *why)
 
 	/* The image could not be had in the last moment: tramp_place_check() has not asked. */
 	if (tramp_x86_decode(probe->orig, probe->insn_len, &insn) &&
-	    tramp_place_kprobe_wrong(&insn))
+	    tramp_place_kprobe_wrong(&insn, probe->addr))
 		return tramp_refuse(why, probe->reason ?: TRAMP_REASON_INSN_FIXED, probe->addr,
-				    "%s", tramp_place_kprobe_wrong(&insn));
+				    "%s", tramp_place_kprobe_wrong(&insn, probe->addr));
 	kp = kzalloc(sizeof(*kp), GFP_KERNEL);
 	if (!kp)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);

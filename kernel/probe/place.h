@@ -97,8 +97,8 @@ void tramp_place_deny(struct tramp_place *place);
  */
 int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why);
 
-/* The harm that a kernel kprobe at an instruction would do; NULL: none. */
-const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn);
+/* The harm that a kernel kprobe at the instruction at @addr would do; NULL: none. */
+const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn, unsigned long addr);
 
 /* Locate the place of a probe, an instruction, and check it. tramp_mutex held, may sleep. */
 int tramp_place_find(const struct tramp_probe_at *at, struct tramp_place *place,

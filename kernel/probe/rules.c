@@ -16,6 +16,7 @@
  * a module may have any. Elsewhere functions are searched for indirect jumps, and one is enough to
  * say no. The .cold part of a function may be where it jumps: no.
  */
+#include <linux/extable.h>
 #include <linux/kallsyms.h>
 #include <linux/module.h>
 #include "base/compat.h"
@@ -63,28 +64,58 @@ static bool shadows(const struct tramp_place *place)
 }
 
 /*
+ * Whether the kernel's kprobes lose what the exception table has for it. They execute a copy, at
+ * whose address there is no entry. Of all faults a #PF alone has the address put back before the
+ * table is searched (kprobe_page_fault()). A #GP has it put back afterwards
+ * (gp_try_fixup_and_notify()), others not at all. Then the kernel dies of what the instruction may
+ * well do: xrstor, say, of what a user's signal frame has. One kind of entry has the instruction in
+ * the text decoded, which is an int3 then (EX_TYPE_ZEROPAD). Others are of other faults.
+ */
+static bool loses_fixup(const struct tramp_x86_insn *insn, unsigned long addr)
+{
+	const struct exception_table_entry *entry = KSYM(search_exception_tables)(addr);
+
+	if (!entry)
+		return false;
+	switch (entry->data & EX_DATA_TYPE_MASK) {
+	case EX_TYPE_DEFAULT:
+	case EX_TYPE_FAULT:
+	case EX_TYPE_UACCESS:
+	case EX_TYPE_IMM_REG:
+	case EX_TYPE_UCOPY_LEN:
+		return !tramp_x86_only_accesses(insn);
+	default:
+		return true;
+	}
+}
+
+/*
  * Instructions that the kernel's kprobes take and get wrong (arch/x86/kernel/kprobes/core.c, 6.1
  * and 6.12). Its kprobe_emulate_ret() pops the return address and nothing else, for `ret n` and
  * far returns, too. Its kprobe_emulate_call() has a call return 5 bytes on, also if it has a prefix
  * and is longer. Then its last byte is executed. Compilers put such a prefix (cs) before calls of
  * retpolines for r8 to r15. Its kprobe_emulate_loop() asks whether rcx is 0 before it counts down,
- * so loop, loope and loopne jump once too often. All else it executes as a copy, with interrupts
- * off (setup_singlestep()): a CPU that waits for one there waits for ever. The copy of xbegin keeps
- * its distance, and so leads elsewhere.
+ * so loop, loope and loopne jump once too often. Its prepare_emulation() looks at the opcode byte
+ * alone. Behind VEX or EVEX 7f is a store and no branch, and fa no cli. All else it executes as a
+ * copy, with interrupts off (setup_singlestep()): a CPU that waits for one there waits for ever.
+ * The copy of xbegin keeps its distance, and so leads elsewhere.
  */
-const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn)
+const char *tramp_place_kprobe_wrong(const struct tramp_x86_insn *insn, unsigned long addr)
 {
-	if (!insn->map && !insn->vex &&
-	    (insn->opcode == 0xc2 || insn->opcode == 0xca || insn->opcode == 0xcb))
+	if (insn->vex)
+		return "the kernel's kprobes take its opcode for another instruction's";
+	if (!insn->map && (insn->opcode == 0xc2 || insn->opcode == 0xca || insn->opcode == 0xcb))
 		return "the kernel's kprobes take it for a plain return";
 	if (tramp_x86_classify(insn) == TRAMP_X86_CALL && insn->len != TRAMP_X86_JUMP_SIZE)
 		return "the kernel's kprobes have this call return into its last byte";
-	if (!insn->map && !insn->vex && insn->opcode >= 0xe0 && insn->opcode <= 0xe2)
+	if (!insn->map && insn->opcode >= 0xe0 && insn->opcode <= 0xe2)
 		return "the kernel's kprobes have it loop once too often";
 	if (waits(insn))
 		return "the kernel's kprobes have it wait with interrupts off";
-	if (!insn->map && !insn->vex && insn->opcode == 0xc7 && tramp_x86_modrm(insn) == 0xf8)
+	if (!insn->map && insn->opcode == 0xc7 && tramp_x86_modrm(insn) == 0xf8)
 		return "the kernel's kprobes have it abort to elsewhere";
+	if (loses_fixup(insn, addr))
+		return "the kernel's kprobes lose its fix-up";
 	return NULL;
 }
 
@@ -153,9 +184,9 @@ int tramp_place_check(struct tramp_place *place, struct tramp_refusal *why)
 	if (place->reason && shadows(place))
 		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr,
 				    "no interrupt may come between it and the next instruction");
-	if (place->reason && tramp_place_kprobe_wrong(&place->insn))
+	if (place->reason && tramp_place_kprobe_wrong(&place->insn, addr))
 		return tramp_refuse(why, TRAMP_REASON_INSN_FIXED, addr, "%s",
-				    tramp_place_kprobe_wrong(&place->insn));
+				    tramp_place_kprobe_wrong(&place->insn, addr));
 	return 0;
 }
 

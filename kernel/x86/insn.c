@@ -264,3 +264,59 @@ bool tramp_x86_is_sti(const struct tramp_x86_insn *insn)
 {
 	return insn->map == 0 && !insn->vex && insn->opcode == 0xfb;
 }
+
+/* Of the one-byte opcodes. */
+static bool only_accesses(u8 opcode, u8 reg)
+{
+	switch (opcode) {
+	case 0x00 ... 0x3f:	/* add, or, adc, sbb, and, sub, xor, cmp */
+		return (opcode & 7) < 6;
+	case 0x63:		/* movsxd */
+	case 0x80 ... 0x81:	/* the same as the first, with an immediate */
+	case 0x83:
+	case 0x84 ... 0x8b:	/* test, xchg, mov */
+	case 0xa0 ... 0xa7:	/* mov, movs, cmps */
+	case 0xaa ... 0xaf:	/* the other string instructions */
+		return true;
+	case 0xc6 ... 0xc7:	/* mov; the others are xabort and xbegin */
+		return reg == 0;
+	case 0xf6 ... 0xf7:	/* test, not, neg; a division faults about its operands */
+		return reg < 4;
+	case 0xfe ... 0xff:	/* inc, dec; branches and pushes */
+		return reg < 2;
+	default:
+		return false;
+	}
+}
+
+bool tramp_x86_only_accesses(const struct tramp_x86_insn *insn)
+{
+	u8 reg = tramp_x86_modrm(insn) >> 3 & 7;
+
+	if (insn->vex)
+		return false;
+	if (!insn->map)
+		return only_accesses(insn->opcode, reg);
+	if (insn->map != 1)
+		return false;
+	switch (insn->opcode) {
+	case 0x40 ... 0x4f:	/* cmovcc */
+	case 0xa3:		/* bt, bts, btr, btc */
+	case 0xab:
+	case 0xb3:
+	case 0xbb:
+	case 0xb0 ... 0xb1:	/* cmpxchg */
+	case 0xb6 ... 0xb7:	/* movzx */
+	case 0xbe ... 0xbf:	/* movsx */
+	case 0xc0 ... 0xc1:	/* xadd */
+		return true;
+	case 0xba:		/* bt and so on, with an immediate */
+		return reg >= 4;
+	case 0xc3:		/* movnti */
+		return !(insn->prefixes & ~(TRAMP_X86_PFX_67 | TRAMP_X86_PFX_SEG));
+	case 0xc7:		/* cmpxchg8b; cmpxchg16b wants alignment, others are of XSAVE */
+		return reg == 1 && !(insn->rex & 8);
+	default:
+		return false;
+	}
+}

@@ -145,6 +145,13 @@ bool tramp_x86_is_endbr(const struct tramp_x86_insn *insn);
 bool tramp_x86_is_sti(const struct tramp_x86_insn *insn);
 
 /*
+ * Whether all that it can fault about is its memory operand, by a #PF as long as the address is
+ * canonical: integer instructions that move, compare and compute. Intel SDM vol. 2 has the
+ * exceptions of each. One that is not known here is not one of these.
+ */
+bool tramp_x86_only_accesses(const struct tramp_x86_insn *insn);
+
+/*
  * Whether what follows the instruction is reached from it: not JMP, JMP_IND, RET.
  * A call comes back, and so may what is TRAMP_X86_FIXED.
  */

@@ -93,6 +93,7 @@ struct tt_form_run {
 #define TT_JUDGE_REGISTER	0	/* register_kprobe(), not armed */
 #define TT_JUDGE_OPTIMISE	1	/* arch_prepare_optimized_kprobe() */
 #define TT_JUDGE_BLACKLIST	2	/* within the kprobe blacklist: EINVAL, otherwise 0 */
+#define TT_JUDGE_FIXUP		3	/* not an errno: EX_TYPE_* of the exception table, or 0 */
 
 /**
  * struct tt_addrs - JUDGE, KPROBES_ON, KPROBES_OFF: many addresses

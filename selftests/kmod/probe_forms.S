@@ -352,6 +352,8 @@ TT_FIXED ljmp,		"ljmp *(%rbx)"
 TT_FIXED lcall,		"TT_SAFE; lcall *(%rbx)"
 
 /* A copy of both keeps interrupts off between them, so a jump may be over it. */
+/* A kernel kprobe takes it for a branch, by its opcode, and leaves it out. */
+TT_ONE vmovdqa, 1, TT_EXPECT_JUMP, TT_FORM_F_DEAD, "", "vmovdqa %xmm0, 32(%rbx)"
 TT_ONE sti_mwait, 1, TT_EXPECT_REFUSED, TT_FORM_F_DEAD, "", "sti; mwait"
 TT_ONE sti_mwait, 2, TT_EXPECT_JUMP, TT_FORM_F_DEAD, "", "sti; mwait"
 TT_ONE sti_mwait, 3, TT_EXPECT_JUMP, TT_FORM_F_DEAD, "", "sti; mwait"

@@ -14,6 +14,7 @@
 #include <linux/kernel.h>
 #include <linux/cpu.h>
 #include <linux/ctype.h>
+#include <linux/extable.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -199,6 +200,25 @@ static long tt_take_addrs(struct tt_addrs *a, void __user *arg, u64 **addrs, s32
 	return 0;
 }
 
+static int __nocfi tt_judge_fixup(const u64 *addrs, s32 *results, u32 nr)
+{
+	const struct exception_table_entry *(*search)(unsigned long addr) =
+		tt_symbol("search_exception_tables");
+	const struct exception_table_entry *entry;
+	u32 i;
+
+	if (!search)
+		return -ENOENT;
+	for (i = 0; i < nr; i++) {
+		/* A module's table goes with it. */
+		preempt_disable();
+		entry = search(addrs[i]);
+		results[i] = entry ? entry->data & EX_DATA_TYPE_MASK : 0;
+		preempt_enable();
+	}
+	return 0;
+}
+
 long tt_judge(void __user *arg)
 {
 	static DEFINE_MUTEX(lock);
@@ -220,6 +240,9 @@ long tt_judge(void __user *arg)
 		break;
 	case TT_JUDGE_BLACKLIST:
 		err = tt_judge_blacklist(addrs, results, a.nr);
+		break;
+	case TT_JUDGE_FIXUP:
+		err = tt_judge_fixup(addrs, results, a.nr);
 		break;
 	default:
 		err = -EINVAL;

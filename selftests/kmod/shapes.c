@@ -113,6 +113,31 @@ fault:
 	return -EFAULT;
 }
 
+/*
+ * Fix-ups that only work at their own address: where a kernel kprobe executes a copy, they are
+ * lost. The function is not called. Of the first one a #PF is all that can happen.
+ */
+TT_TARGET u64 tt_fixups(u64 a)
+{
+	u64 value = 0;
+
+	asm volatile("1: movq (%[a]), %[v]\n2:\n"
+		     _ASM_EXTABLE_TYPE(1b, 2b, EX_TYPE_DEFAULT) : [v] "+r" (value) : [a] "r" (a));
+	asm volatile("1: movl %k[v], %%fs\n2:\n"
+		     _ASM_EXTABLE_TYPE(1b, 2b, EX_TYPE_CLEAR_FS) : : [v] "r" (value));
+	asm volatile("1: fxrstor64 (%[a])\n2:\n"
+		     _ASM_EXTABLE_TYPE(1b, 2b, EX_TYPE_FPU_RESTORE) : : [a] "r" (a));
+	asm volatile("1: rdmsr\n2:\n"
+		     _ASM_EXTABLE_TYPE(1b, 2b, EX_TYPE_DEFAULT)
+		     : "=a" (value) : "c" (value) : "rdx");
+#ifdef EX_TYPE_ZEROPAD
+	asm volatile("1: movq (%[a]), %[v]\n2:\n"
+		     _ASM_EXTABLE_TYPE(1b, 2b, EX_TYPE_ZEROPAD | EX_DATA_REG(0))
+		     : [v] "=a" (value) : [a] "r" (a));
+#endif
+	return value;
+}
+
 TT_TARGET u64 tt_indirect(u64 (*fn)(u64 a), u64 a) { return fn(a) + 1; }
 
 TT_TARGET u64 tt_callee(u64 a) { return a + 1; }
