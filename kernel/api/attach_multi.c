@@ -147,6 +147,7 @@ static int attach(struct tramp_attach_multi *multi, struct tramp_func_item *item
 	      tramp_multi_check_prog(&req, user->why);
 	if (!err) {
 		funcs.names = names.name;
+		funcs.session = req.session;
 		funcs.returns |= req.session;
 		funcs.hooks = tramp_rethook_possible();
 		err = tramp_funcs_create(&funcs, &req.funcs, &req.hooked, user->why);

@@ -45,12 +45,21 @@ static int choose_mode(const struct tramp_func *func, const struct tramp_target 
 	return err;
 }
 
-static int check_room(const struct tramp_target *target, struct tramp_refusal *why)
+/*
+ * Each session is a call within that of the one before (x86/ret.c), and has 40 bytes of the stack
+ * for as long as the function runs. Without a limit calls that are nested, each of a function with
+ * many sessions, would need more stack than there is. So many take about what an fexit program of
+ * the kernel's takes, however many of those there are.
+ */
+static int check_room(const struct tramp_target *target, bool session, struct tramp_refusal *why)
 {
-	if (tramp_target_nr(target) < TRAMP_MAX_PROGS)
-		return 0;
-	return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, target->func.addr,
-			    "%s has %u programs", target->name, TRAMP_MAX_PROGS);
+	if (tramp_target_nr(target) >= TRAMP_MAX_PROGS)
+		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, target->func.addr,
+				    "%s has %u programs", target->name, TRAMP_MAX_PROGS);
+	if (session && target->nr[TRAMP_LIST_SESSION] >= TRAMP_MAX_SESSIONS)
+		return tramp_refuse(why, TRAMP_REASON_TOO_MANY_PROGS, target->func.addr,
+				    "%s has %u sessions", target->name, TRAMP_MAX_SESSIONS);
+	return 0;
 }
 
 int tramp_target_check(const struct tramp_func *func, const struct tramp_target *target,
@@ -71,7 +80,7 @@ int tramp_target_check(const struct tramp_func *func, const struct tramp_target 
 		return tramp_refuse(why, reason, func->addr, "%s", func->name);
 	if (list > TRAMP_LIST_FENTRY && func->exit_reason)
 		return tramp_refuse(why, func->exit_reason, func->addr, "%s", func->name);
-	err = target ? check_room(target, why) : 0;
+	err = target ? check_room(target, false, why) : 0;
 	if (err)
 		return err;
 	err = choose_mode(func, target, list, sleeps, flags, mode, &held);
@@ -96,7 +105,8 @@ int tramp_target_check_kprobe(const struct tramp_target *target, const struct tr
 {
 	if (target->site && !tramp_target_is_direct(target))
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
-	return check_room(target, why) ?: check_twice(target, member, why);
+	return check_room(target, member->kind == TRAMP_KIND_KPROBE_SESSION, why) ?:
+	       check_twice(target, member, why);
 }
 
 enum tramp_mode tramp_target_entry_mode(unsigned long addr, unsigned long site)
@@ -111,11 +121,12 @@ enum tramp_mode tramp_target_entry_mode(unsigned long addr, unsigned long site)
 	       TRAMP_MODE_FTRACE_OPS : TRAMP_MODE_DIRECT;
 }
 
-int tramp_target_check_join(unsigned long addr, u64 request, struct tramp_refusal *why)
+int tramp_target_check_join(unsigned long addr, u64 request, bool session,
+			    struct tramp_refusal *why)
 {
 	const struct tramp_target *target = tramp_target_find(addr, 0);
 
 	if (target && tramp_target_is_direct(target))
-		return check_room(target, why);
+		return check_room(target, session, why);
 	return !(target && target->site) && tramp_gate_find(addr, request) ? 0 : -EBUSY;
 }

@@ -176,11 +176,13 @@ int tramp_target_attach_kprobe(struct tramp_member *member, const struct tramp_f
 int tramp_target_join(struct tramp_member *member, unsigned long addr, struct tramp_refusal *why);
 
 /*
- * Whether it may join there, with all that @request has asked for (tramp_gate_find()); tramp_mutex
- * held. Return: 0, -E2BIG and @why (TOO_MANY_PROGS), or -EBUSY without a reason: the site is not
+ * Whether it may join there, as a @session or not, with all that @request has asked for
+ * (tramp_gate_find()). tramp_mutex held.
+ * Return: 0, -E2BIG and @why (TOO_MANY_PROGS), or -EBUSY without a reason: the site is not
  * one of ours that can be shared.
  */
-int tramp_target_check_join(unsigned long addr, u64 request, struct tramp_refusal *why);
+int tramp_target_check_join(unsigned long addr, u64 request, bool session,
+			    struct tramp_refusal *why);
 
 /*
  * Leave the program with these counters out of all images that have retired with calls inside.

@@ -82,14 +82,14 @@ static int hold_module(struct tramp_funcs *funcs, unsigned long addr, struct tra
 
 /* A site that is held is as good as a free one if we hold it and the function may be shared. */
 static int check_site(struct tramp_funcs *funcs, unsigned long addr, unsigned long site,
-		      struct tramp_refusal *why)
+		      bool session, struct tramp_refusal *why)
 {
 	struct tramp_refusal held = {}, full = {};
 	int err = tramp_site_check(site, &held), join;
 
 	if (held.reason == TRAMP_REASON_SITE_HELD && funcs->nr_shared < TRAMP_GATE_MAX) {
 		mutex_lock(&tramp_mutex);
-		join = tramp_target_check_join(addr, funcs->request, &full);
+		join = tramp_target_check_join(addr, funcs->request, session, &full);
 		mutex_unlock(&tramp_mutex);
 		funcs->nr_shared += !join;
 		if (!join || full.reason) {
@@ -102,8 +102,9 @@ static int check_site(struct tramp_funcs *funcs, unsigned long addr, unsigned lo
 	return err;
 }
 
-static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
-		 const struct tramp_ipmodify *patched, struct tramp_refusal *why)
+static int check(struct tramp_funcs *funcs, unsigned long addr,
+		 const struct tramp_funcs_req *req, const struct tramp_ipmodify *patched,
+		 struct tramp_refusal *why)
 {
 	unsigned long site, offset;
 	char name[KSYM_NAME_LEN];
@@ -130,9 +131,9 @@ static int check(struct tramp_funcs *funcs, unsigned long addr, bool returns,
 	unsafe = tramp_text_unsafe_for(unsafe, false);
 	if (unsafe)
 		return tramp_refuse(why, unsafe, addr, "%s", name);
-	if (returns && tramp_func_noreturn(name))
+	if (req->returns && tramp_func_noreturn(name))
 		return tramp_refuse(why, TRAMP_REASON_NORETURN, addr, "%s", name);
-	err = check_site(funcs, addr, site, why);
+	err = check_site(funcs, addr, site, req->session, why);
 	if (!err && tramp_ipmodify_has(patched, site))
 		err = tramp_refuse(why, TRAMP_REASON_LIVEPATCHED, addr, "%s", name);
 	return err;
@@ -176,7 +177,7 @@ static int check_each(struct tramp_funcs_req *req, struct tramp_funcs *funcs,
 			err = tramp_refuse(&one, TRAMP_REASON_ALREADY_ATTACHED, item->addr,
 					   "named twice");
 		else
-			err = check(funcs, item->addr, req->returns, patched, &one);
+			err = check(funcs, item->addr, req, patched, &one);
 		if (err)
 			err = leave_out(req, item, err, &one, why);
 		else

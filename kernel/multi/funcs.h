@@ -51,6 +51,7 @@ struct tramp_func_item {
  * @names: what the caller called each, by its index; NULL: he gave addresses
  * @cookies: they have cookies
  * @returns: the program runs when the functions return
+ * @session: it runs at their entry, too
  * @hooks: those that no image can call in their place go to the second list
  * @skip: leave out what cannot be attached to; otherwise the first such fails the request
  * @failed: (out) the index of the one that failed the request, else @nr
@@ -61,6 +62,7 @@ struct tramp_funcs_req {
 	const char **names;
 	bool cookies;
 	bool returns;
+	bool session;
 	bool hooks;
 	bool skip;
 	u32 failed;

@@ -320,6 +320,7 @@ static int attach_chunk(struct tramp_multi *multi, unsigned long *sites, bool *e
 	u32 i, nr = 0, joins = 0, first = multi->gate.nr_ready, chunk = first / TRAMP_MULTI_CHUNK;
 	const unsigned long *funcs = chunk_funcs(multi, chunk);
 	u32 len = chunk_len(multi, chunk);
+	bool session = multi->kind == TRAMP_KIND_KPROBE_SESSION;
 	u64 request = tramp_gate_new_request();
 	unsigned long blamed = 0;
 	struct tramp_turn turn;
@@ -327,7 +328,7 @@ static int attach_chunk(struct tramp_multi *multi, unsigned long *sites, bool *e
 	int err = 0;
 
 	for (i = 0; i < len; i++) {
-		if (!tramp_target_check_join(funcs[i], request, NULL)) {
+		if (!tramp_target_check_join(funcs[i], request, session, NULL)) {
 			__set_bit(first + i, multi->gate.foreign);
 			joins++;
 		} else {

@@ -172,7 +172,7 @@ static int check_hook(const struct tramp_place *place, struct tramp_refusal *why
 	if (!tramp_ftrace_is_on())
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	/* Without a reason: there is none to join, so it would be the first. */
-	err = tramp_target_check_join(place->sym.start, 0, why);
+	err = tramp_target_check_join(place->sym.start, 0, false, why);
 	return why->reason ? err : 0;
 }
 

@@ -58,6 +58,8 @@
 
 /* Programs on one function, all kinds together. */
 #define TRAMP_MAX_PROGS		64
+/* Of these, sessions (kprobe.session, TRAMP_MULTI_F_SESSION). */
+#define TRAMP_MAX_SESSIONS	4
 /* Register-sized argument slots of a function that can be attached to. */
 #define TRAMP_MAX_SLOTS		12
 
@@ -648,7 +650,8 @@ struct tramp_session_words {
  * ALREADY_ATTACHED, which without F_SKIP refuses the request. If the first is left out they have
  * its reason. Where no function is left the request is refused (SYNTAX). A function may have other
  * programs of this module, of any kind, before or afterwards. At such functions the program counts
- * as one of TRAMP_MAX_PROGS. Of one attachment 1,024 functions can be like that. More are
+ * as one of TRAMP_MAX_PROGS, a session also as one of TRAMP_MAX_SESSIONS: while the function runs
+ * each has 40 bytes of its stack. Of one attachment 1,024 functions can be like that. More are
  * SITE_HELD, and so is a function whose entry is somebody else's. By another link the same program
  * may be attached again.
  *

@@ -139,33 +139,55 @@ static void test_pairs(void)
 }
 
 /*
- * As many sessions as a function takes, which makes the largest image there can be; and one more.
+ * As many sessions as a function takes, and one more.
  * All are of the same program: at the entry each begins behind the one before, and ends before it.
  */
 static void test_full(void)
 {
-	struct many *m[TRAMP_MAX_PROGS + 1];
+	struct many *m[TRAMP_MAX_SESSIONS + 1];
 	uint32_t i;
 	int err;
 
 	setup();
-	for (i = 0; i <= TRAMP_MAX_PROGS; i++) {
+	for (i = 0; i <= TRAMP_MAX_SESSIONS; i++) {
 		m[i] = many_new();
 		many_add_name(m[i], "tt_hot0");
 		err = many_attach_try(m[i], bpf_program__fd(skel->progs.on_call), many_session());
-		CHECK_EQ(err, i < TRAMP_MAX_PROGS ? 0 : -E2BIG, "session %u: %s %s", i,
+		CHECK_EQ(err, i < TRAMP_MAX_SESSIONS ? 0 : -E2BIG, "session %u: %s %s", i,
 			 tramp_reason_name(m[i]->cmd.refusal.reason), m[i]->cmd.refusal.detail);
 	}
-	CHECK_EQ(m[TRAMP_MAX_PROGS]->cmd.refusal.reason, TRAMP_REASON_TOO_MANY_PROGS, "one more");
+	CHECK_EQ(m[TRAMP_MAX_SESSIONS]->cmd.refusal.reason, TRAMP_REASON_TOO_MANY_PROGS, "one more");
 	begin(false);
 	CHECK_EQ(tt_call(dev, "tt_hot0 41").result, 42, "result");
-	check_pairs("tt_hot0", TRAMP_MAX_PROGS);
-	for (i = 0; i < TRAMP_MAX_PROGS; i++) {
+	check_pairs("tt_hot0", TRAMP_MAX_SESSIONS);
+	for (i = 0; i < TRAMP_MAX_SESSIONS; i++) {
 		CHECK_EQ(call_of(i)->depth, i, "depth of session %u", i);
 		CHECK_EQ(call_of(i)->result, 42, "result for session %u", i);
 		many_detach(m[i]);
 	}
-	free(m[TRAMP_MAX_PROGS]);
+	free(m[TRAMP_MAX_SESSIONS]);
+}
+
+/*
+ * Calls that are nested have the sessions' part of the stack for each of them. The deepest
+ * that a kernel's stack has room for beside it is not known, but this is deeper than most.
+ */
+static void test_nested(void)
+{
+	struct many *m[TRAMP_MAX_SESSIONS];
+	uint32_t i;
+
+	setup();
+	for (i = 0; i < TRAMP_MAX_SESSIONS; i++) {
+		m[i] = many_new();
+		many_add_name(m[i], "tt_factorial");
+		many_attach(m[i], bpf_program__fd(skel->progs.on_call), many_session());
+	}
+	begin(false);
+	CHECK_EQ(tt_call(dev, "tt_factorial 20").result, 2432902008176640000ULL, "result");
+	check_pairs("tt_factorial", 20 * TRAMP_MAX_SESSIONS);
+	for (i = 0; i < TRAMP_MAX_SESSIONS; i++)
+		many_detach(m[i]);
 }
 
 /*
@@ -211,6 +233,7 @@ static void test_duration(void)
 static const struct ktap_test tests[] = {
 	{ "pairs", test_pairs, 60 },
 	{ "full", test_full, 180 },
+	{ "nested", test_nested, 60 },
 	{ "duration", test_duration, 60 },
 };
 
