@@ -42,8 +42,8 @@ static void fill(struct tramp_query *q, const struct tramp_described *d, bool sh
 		q->image_addr = d->exec->code;
 }
 
-/* The link, and a copy of its code if there is room for it. tramp_mutex held. */
-static int look(struct tramp_query *q, u32 len, bool show, u8 **code)
+/* The link, and a copy of its code in @code if there is room for it. tramp_mutex held. */
+static int look(struct tramp_query *q, u8 *code, u32 room, bool show)
 {
 	const struct tramp_link *link;
 	struct tramp_described d;
@@ -55,37 +55,38 @@ static int look(struct tramp_query *q, u32 len, bool show, u8 **code)
 				    q->link_id);
 	tramp_link_describe(link, &d);
 	fill(q, &d, show);
-	if (!d.exec || !q->image || !show || len < d.exec->size)
-		return 0;
-	/* Kept while the caller's memory is written, which user space can make wait. */
-	*code = kvmalloc(d.exec->size, GFP_KERNEL_ACCOUNT);
-	if (!*code)
-		return -ENOMEM;
-	memcpy(*code, (void *)d.exec->code, d.exec->size);
+	if (d.exec && room >= d.exec->size)
+		memcpy(code, (void *)d.exec->code, d.exec->size);
 	return 0;
 }
 
 static int query(struct tramp_query *q)
 {
 	bool show = tramp_caller_sees();
-	u32 len = q->image_len;
+	u32 room = q->image && show ? min_t(u32, q->image_len, TRAMP_X86_MAX_IMAGE) : 0;
 	u8 *code = NULL;
 	int err;
 
 	if (q->flags & ~TRAMP_QUERY_F_NEXT)
 		return tramp_refuse(&q->refusal, TRAMP_REASON_SYNTAX, 0, "unknown flags %#x",
 				    q->flags);
+	/*
+	 * Kept while the caller's memory is written, which user space can make wait. His cgroup may
+	 * have him wait for it: not with the mutex held.
+	 */
+	if (room)
+		code = kvmalloc(room, GFP_KERNEL_ACCOUNT);
+	if (room && !code)
+		return -ENOMEM;
 	mutex_lock(&tramp_mutex);
-	err = look(q, len, show, &code);
+	err = look(q, code, room, show);
 	mutex_unlock(&tramp_mutex);
 
-	if (err || !q->image)
-		return err;
-	if (!show)
-		return tramp_refuse(&q->refusal, TRAMP_REASON_HIDDEN_ADDRESS, 0, NULL);
-	if (len < q->image_len)
-		return -EMSGSIZE;
-	if (code && copy_to_user(u64_to_user_ptr(q->image), code, q->image_len))
+	if (!err && q->image && !show)
+		err = tramp_refuse(&q->refusal, TRAMP_REASON_HIDDEN_ADDRESS, 0, NULL);
+	else if (!err && q->image && room < q->image_len)
+		err = -EMSGSIZE;
+	else if (!err && q->image && copy_to_user(u64_to_user_ptr(q->image), code, q->image_len))
 		err = -EFAULT;
 	kvfree(code);
 	return err;

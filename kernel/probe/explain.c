@@ -107,15 +107,13 @@ static u32 decode_all(const struct tramp_symbol *sym, u8 *code, unsigned long *s
 	return nr;
 }
 
-/* Let others have the mutex; afterwards the function may not be there any more. */
-static int breathe(struct explained *e, struct tramp_refusal *why)
+/* Others have had the mutex: the function may not be there any more. */
+static int take_up(struct explained *e, struct tramp_refusal *why)
 {
 	const struct tramp_place was = e->place;
 	const struct tramp_probe_at at = { .addr = was.sym.start };
 	int err;
 
-	mutex_unlock(&tramp_mutex);
-	cond_resched();
 	mutex_lock(&tramp_mutex);
 	if (fatal_signal_pending(current))
 		return -ERESTARTSYS;
@@ -131,6 +129,29 @@ static int breathe(struct explained *e, struct tramp_refusal *why)
 	return 0;
 }
 
+static int breathe(struct explained *e, struct tramp_refusal *why)
+{
+	mutex_unlock(&tramp_mutex);
+	cond_resched();
+	return take_up(e, why);
+}
+
+/*
+ * Memory that is kept while the caller's is written, which user space can make wait. So it is
+ * charged to his cgroup, and that may have him wait for seconds: without the mutex.
+ */
+static int make_room(struct explained *e, void *buf, size_t nr, size_t size,
+		     struct tramp_refusal *why)
+{
+	void **where = buf;
+	int err;
+
+	mutex_unlock(&tramp_mutex);
+	*where = kvcalloc(nr, size, GFP_KERNEL_ACCOUNT);
+	err = take_up(e, why);
+	return err ?: *where ? 0 : -ENOMEM;
+}
+
 /* All instructions, or the one that is asked for. Fills in @e->infos. */
 static int explain_all(struct explained *e, bool one, struct tramp_refusal *why)
 {
@@ -138,21 +159,21 @@ static int explain_all(struct explained *e, bool one, struct tramp_refusal *why)
 	unsigned long offset, entry, asked = e->place.addr - sym->start;
 	struct tramp_insn_info *info;
 	unsigned long *starts;
-	int err = -ENOMEM;
+	int err;
 	u32 nr;
 
 	starts = kvcalloc(BITS_TO_LONGS(sym->size), sizeof(long), GFP_KERNEL);
-	/* Kept while the caller's memory is written, which user space can make wait. */
-	e->code = kvzalloc(sym->size, GFP_KERNEL_ACCOUNT);
-	if (!starts || !e->code)
+	if (!starts)
+		return -ENOMEM;
+	err = make_room(e, &e->code, sym->size, 1, why);
+	if (err)
 		goto out;
 	tramp_text_lock();
 	nr = decode_all(sym, e->code, starts);
 	tramp_text_unlock();
-	e->infos = kvcalloc(one ? 1 : nr, sizeof(*e->infos), GFP_KERNEL_ACCOUNT);
-	if (!e->infos)
+	err = make_room(e, &e->infos, one ? 1 : nr, sizeof(*e->infos), why);
+	if (err)
 		goto out;
-	err = 0;
 	if (one)
 		__set_bit(asked, starts);	/* also in the padding */
 	for_each_set_bit(offset, starts, sym->size) {

@@ -2,16 +2,19 @@
 /*
  * A request that waits for its caller's memory keeps memory of the kernel, for as long as the
  * caller likes. So it counts as memory of the caller's control group, whose limit holds for it.
- * When the request ends it is given back.
+ * When the request ends it is given back. A group above its limit has whoever takes memory wait for
+ * seconds, so nobody else waits for him meanwhile.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "attachment.h"
 #include "control_group.h"
 #include "requests.h"
 #include "stuck_page.h"
 #include "selftests/vm/lib/errors.skel.h"
+#include "selftests/vm/link/charges.skel.h"
 
 #define GROUP	"accounting"
 #define MANY	65536
@@ -144,8 +147,42 @@ static void test_waiting(void)
 	control_group_remove(GROUP);
 }
 
+/* EXPLAIN_CODE takes it without tramp_mutex. */
+static void test_no_mutex(void)
+{
+	static uint8_t code[2 << 20];
+	static struct tramp_insn_info insns[1024];
+	struct charges *charges = charges__open();
+	struct attachment at;
+
+	setup();
+	REQUIRE(charges && ksym_addr("tramp_mutex"), "tramp_mutex");
+	charges->rodata->tramp_mutex = ksym_addr("tramp_mutex");
+	charges->rodata->only_pid = getpid();
+	REQUIRE(!charges__load(charges), "load");
+	at = attach_insn(KERNEL, bpf_program__fd(charges->progs.on_charge),
+			 ksym_addr("try_charge_memcg"), 0, 0);
+	control_group_make(GROUP);
+	control_group_enter(GROUP);
+	good_request(&arg, TRAMP_IOC_EXPLAIN_CODE);
+	strcpy(arg.code.symbol, LONG);
+	arg.code.code = (uintptr_t)code;
+	arg.code.code_len = sizeof(code);
+	arg.code.insns = (uintptr_t)insns;
+	arg.code.nr_insns = sizeof(insns) / sizeof(insns[0]);
+	CHECK_EQ(call(TRAMP_IOC_EXPLAIN_CODE, &arg), 0, "EXPLAIN_CODE");
+	CHECK(charges->bss->charges, "no charge was seen");
+	CHECK_EQ(charges->bss->with_mutex, 0, "charges of EXPLAIN_CODE with tramp_mutex held");
+	ktap_note("%lu charges", (unsigned long)charges->bss->charges);
+	control_group_enter("");
+	control_group_remove(GROUP);
+	detach(&at);
+	charges__destroy(charges);
+}
+
 static const struct ktap_test tests[] = {
 	{ "waiting", test_waiting, 60 },
+	{ "no_mutex", test_no_mutex, 60 },
 };
 
 KTAP_MAIN(tests)
