@@ -50,6 +50,8 @@ static inline bool tramp_func_has_btf(const struct tramp_func_facts *func)
 	return func->key && !(func->key & TRAMP_IMAGE_KEY);
 }
 
+static_assert(TRAMP_IMAGE_KEY > ((u64)INT_MAX << 32 | U32_MAX));
+
 /* The BTF object that describes it, 0: none does. */
 static inline u32 tramp_func_btf_obj(const struct tramp_func_facts *func)
 {

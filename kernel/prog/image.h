@@ -87,8 +87,11 @@ static inline u32 *tramp_image_call_off(struct tramp_image *image)
 									 image->one_off;
 }
 
-/* Keys of places without BTF: this and a number. A BTF key has no such bit. */
-#define TRAMP_IMAGE_KEY		(1ULL << 62)
+/*
+ * Keys of places without BTF: this and a number. The high half of a BTF key is the id of the BTF
+ * object, which is no greater than INT_MAX (kernel/bpf/btf.c: btf_alloc_id()).
+ */
+#define TRAMP_IMAGE_KEY		(1ULL << 63)
 
 /* As the module goes, when no image is made any more. */
 void tramp_image_exit(void);
