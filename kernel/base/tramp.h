@@ -10,6 +10,7 @@
  *	text/map.c's reading -> tramp_mutex
  *	tramp_mutex -> ftrace's direct_mutex -> ftrace_lock -> text_mutex
  *	tramp_mutex -> kprobe_mutex -> cpu_hotplug_lock -> text_mutex	(probes: text/text.c)
+ *	tramp_mutex -> cpu_hotplug_lock -> text_mutex	(images: prog/image.c, func/skip.c)
  *	tramp_mutex -> hold_mutex -> direct_mutex -> ftrace_lock	(ftrace/hold.c)
  *	tramp_mutex -> btf_module_mutex, pack_mutex, bpf_lock, a program's ext_mutex
  *	tramp_mutex -> tramp_retire_lock, released_lock (spinlocks, innermost; link/release.c)

@@ -22,10 +22,11 @@
  * and single ones stay, (2) becomes a NOP, so all others return into their function.
  *
  * Any CPU may execute the gate, or a lookup, at any time. All three jumps
- * are patched by bpf_arch_text_poke(), that is by int3 and text_poke_bp() under text_mutex. A CPU
+ * are patched by tramp_image_poke(), that is by int3 and text_poke_bp() under text_mutex. A CPU
  * that executes one meanwhile sees the old jump or the new one, or the int3, whose handler takes
- * the new one. So each hit takes the old way or the new one, never none and never both. Only who
- * holds tramp_mutex patches, so no jump changes twice at a time.
+ * the new one. No CPU comes or goes meanwhile, which would not be synced. So each hit takes the old
+ * way or the new one, never none and never both. Only who holds tramp_mutex patches, so no jump
+ * changes twice at a time.
  *
  * After a patch tasks may still be on the old way, preempted in
  * a lookup or in front of an image's first instruction. Nobody sleeps there. The old lookup, or
@@ -112,8 +113,7 @@ static struct tramp_image *create(struct tramp_gate *gate, const struct tramp_im
 /* A jump becomes one to elsewhere; 0: a NOP. Fails only if it is not what we wrote there. */
 static bool poke(unsigned long at, unsigned long from, unsigned long to)
 {
-	return !WARN_ON_ONCE(KSYM(bpf_arch_text_poke)((void *)at, BPF_MOD_JUMP, (void *)from,
-						      (void *)to));
+	return !WARN_ON_ONCE(tramp_image_poke(at, BPF_MOD_JUMP, (void *)from, (void *)to));
 }
 
 int tramp_gate_create(struct tramp_gate *gate, struct tramp_refusal *why)

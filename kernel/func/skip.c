@@ -4,8 +4,9 @@
  *
  * A NOP5 of the image becomes a JMP, by int3 and text_poke_bp() under text_mutex. A task that
  * executes these bytes meanwhile sees the NOP, the int3 (whose handler emulates the JMP) or the
- * JMP. Tasks already past the NOP run the program once more; the program is released only
- * after the grace period that waits for them (image.c).
+ * JMP. No CPU comes or goes meanwhile, which would not be synced. Tasks already past the NOP run
+ * the program once more; the program is released only after the grace period that waits for them
+ * (image.c).
  *
  * One jump takes three syncs of all CPUs. When many images retire together their jumps are
  * noted first. At the end the kernel writes as many as fit into a page of its notes at
@@ -20,6 +21,7 @@
  * text that may come as early as it likes, and theirs finds nothing left to do. Addresses out of
  * order make text_poke_queue() write what it has.
  */
+#include <linux/cpu.h>
 #include <linux/mutex.h>
 #include <linux/sort.h>
 #include <asm/text-patching.h>
@@ -55,7 +57,7 @@ static void written(const struct skip *s, bool done)
 
 static void write_one(const struct skip *s)
 {
-	written(s, !KSYM(bpf_arch_text_poke)((void *)from(s), BPF_MOD_JUMP, NULL, (void *)to(s)));
+	written(s, !tramp_image_poke(from(s), BPF_MOD_JUMP, NULL, (void *)to(s)));
 }
 
 /* text_mutex is held, so nobody else changes the bytes. */
@@ -89,11 +91,13 @@ static void write_all(void)
 		return;
 	}
 	sort(skips, nr, sizeof(*skips), by_address, NULL);
+	cpus_read_lock();
 	mutex_lock(text_mutex);
 	for (i = 0; i < nr; i++)
 		written(&skips[i], queue(&skips[i]));
 	KSYM(text_poke_finish)();
 	mutex_unlock(text_mutex);
+	cpus_read_unlock();
 	nr = 0;
 }
 

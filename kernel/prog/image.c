@@ -15,6 +15,7 @@
  * period says when nobody is left inside. For an image in which a task may sleep, the count of
  * calls inside says so as well.
  */
+#include <linux/cpu.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -294,6 +295,17 @@ void tramp_image_retire(struct tramp_image *image, const struct tramp_retire_ops
 	tramp_retire_add(&image->retire, ops ?: &plain_ops);
 }
 
+int tramp_image_poke(unsigned long at, enum bpf_text_poke_type type, void *from, void *to)
+{
+	int err;
+
+	lockdep_assert_held(&tramp_mutex);
+	cpus_read_lock();
+	err = KSYM(bpf_arch_text_poke)((void *)at, type, from, to);
+	cpus_read_unlock();
+	return err;
+}
+
 /* The function that the image calls at @call. */
 static void *called(unsigned long call)
 {
@@ -312,7 +324,6 @@ void tramp_image_mute(struct tramp_image *image, struct tramp_slot *slot)
 		if (image->set->slots[prog] != slot || !offs[i])
 			continue;
 		/* Fails only if there is no call. */
-		WARN_ON_ONCE(KSYM(bpf_arch_text_poke)((void *)call, BPF_MOD_CALL, called(call),
-						      tramp_x_nothing));
+		WARN_ON_ONCE(tramp_image_poke(call, BPF_MOD_CALL, called(call), tramp_x_nothing));
 	}
 }

@@ -6,6 +6,7 @@
 #ifndef TRAMP_IMAGE_H
 #define TRAMP_IMAGE_H
 
+#include <linux/bpf.h>
 #include <linux/types.h>
 #include "base/retire.h"
 #include "base/tramp.h"
@@ -92,6 +93,14 @@ static inline u32 *tramp_image_call_off(struct tramp_image *image)
  * object, which is no greater than INT_MAX (kernel/bpf/btf.c: btf_alloc_id()).
  */
 #define TRAMP_IMAGE_KEY		(1ULL << 63)
+
+/*
+ * Change a CALL or a JMP in an image that may be executed, or a NOP5: bpf_arch_text_poke(), with no
+ * CPU on its way up or down. That syncs CPUs that are online. One that is not may have fetched the
+ * int3 that stands there meanwhile, and come into its handler when nobody knows that any more. From
+ * 6.12 on the kernel dies of it. tramp_mutex held, may sleep. Return: 0 or a negative errno.
+ */
+int tramp_image_poke(unsigned long at, enum bpf_text_poke_type type, void *from, void *to);
 
 /* As the module goes, when no image is made any more. */
 void tramp_image_exit(void);
