@@ -141,7 +141,8 @@ static int open_file(void)
 	err = redirect(O_CREAT | O_EXCL);
 	out.is_new = !err;
 	if (err == EEXIST)
-		err = redirect(0);
+		/* In a folder for everybody the kernel looks whose it is, if it might be made. */
+		err = redirect(O_CREAT);
 	output_wait_end();
 	return err;
 }
