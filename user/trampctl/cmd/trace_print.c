@@ -202,7 +202,7 @@ static struct event_head head_of(const struct traced_call *call)
 
 static struct stack_event stacks_of(const struct traced_func *f, const struct traced_call *call)
 {
-	return (struct stack_event){ .stacks = &call->stacks, .function = f->sym->name,
+	return (struct stack_event){ .stacks = &call->stacks, .function = f->sym,
 				     .tgid = call->tgid, .comm = call->comm };
 }
 

@@ -370,9 +370,15 @@ void many_free(struct many_run *run)
 
 /* --------------------------------------------------------------- output -- */
 
+/* Function number @nr. */
+const struct tramp_sym *many_sym(const struct many_run *run, size_t nr)
+{
+	return run->funcs.func[nr]->sym;
+}
+
 const char *many_name(const struct many_run *run, size_t nr)
 {
-	return run->funcs.func[nr]->sym->name;
+	return many_sym(run, nr)->name;
 }
 
 /* "function", and "module" if it is in one. */

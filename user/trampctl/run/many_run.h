@@ -142,6 +142,7 @@ void many_free(struct many_run *run);
 int many_bind(struct many_run *run);
 
 const char *many_name(const struct many_run *run, size_t nr);
+const struct tramp_sym *many_sym(const struct many_run *run, size_t nr);
 void many_put_name(json_object *j, const struct many_run *run, size_t nr);
 json_object *many_lost_json(const struct many_run *run, uint64_t unread);
 void many_warn_lost(const struct many_run *run, uint64_t unread);

@@ -137,7 +137,8 @@ struct frames frames_of_kernel(const struct stack_show *show, const __u64 *ip, i
 	for (i = 0; e->function && show->kernel && i < nr && !first; i++) {
 		const struct tramp_name *s = tramp_names__find_addr(show->kernel, ip[i], NULL);
 
-		if (s && !strcmp(s->name, e->function))
+		/* By its address, which may have more names, unless that is hidden. */
+		if (s && (s->addr == e->function->addr || !strcmp(s->name, e->function->name)))
 			first = i + 1;
 	}
 	f = (struct frames){ .ip = ip + first, .nr = nr - first };

@@ -59,7 +59,7 @@ struct stack_show {
  */
 struct stack_event {
 	const struct stacks *stacks;
-	const char *function;
+	const struct tramp_sym *function;
 	bool at_place;
 	uint32_t tgid;
 	const char *comm;
