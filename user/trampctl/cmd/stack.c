@@ -157,7 +157,7 @@ static void read_both(const struct stack_run *run, const struct stack *s, struct
 	/* At a return it begins with the caller. */
 	b->event = (struct stack_event){
 		.function = run->sums.many.exits ? NULL : many_sym(&run->sums.many, s->key.func),
-		.tgid = s->key.tgid, .comm = s->key.comm,
+		.tgid = s->key.tgid, .comm = s->key.comm, .is_past = true,
 	};
 	b->kernel = frames_of_kernel(&run->show, b->ip[0], read_frames(run, s->key.stack, b->ip[0]),
 				     &b->event);

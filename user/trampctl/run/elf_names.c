@@ -157,13 +157,15 @@ static bool has_usual_header(int fd)
 	return sections && segments != PN_XNUM;
 }
 
-static bool has_usual_size(Elf *elf, const GElf_Shdr *shdr)
+static bool has_usual_size(Elf *elf, const GElf_Shdr *shdr, size_t *bytes)
 {
 	GElf_Shdr strings;
 
-	return shdr->sh_size <= MAX_TABLE &&
-	       gelf_getshdr(elf_getscn(elf, shdr->sh_link), &strings) &&
-	       strings.sh_size <= MAX_TABLE;
+	if (shdr->sh_size > MAX_TABLE ||
+	    !gelf_getshdr(elf_getscn(elf, shdr->sh_link), &strings) || strings.sh_size > MAX_TABLE)
+		return false;
+	*bytes = shdr->sh_size + strings.sh_size;
+	return true;
 }
 
 /* The first symbol table of a type. */
@@ -205,16 +207,18 @@ int elf_names_open(const char *path, struct stat *st)
  * elf_names_load() - read the functions of a file
  * @fd: the file; it may be closed then
  * @room: bytes that they may take
+ * @to_read: bytes of tables that may be read; those that are read are taken away
  * @too_many: (out) they would take more
  *
  * Return: to be freed by elf_names_free(); NULL if it is no ELF file, or has no symbols, or too
  * many.
  */
-struct elf_names *elf_names_load(int fd, size_t room, bool *too_many)
+struct elf_names *elf_names_load(int fd, size_t room, size_t *to_read, bool *too_many)
 {
 	struct elf_names *names = xcalloc(1, sizeof(*names));
 	struct table table;
 	GElf_Shdr shdr;
+	size_t bytes;
 	Elf_Scn *scn;
 	Elf *elf;
 
@@ -225,9 +229,13 @@ struct elf_names *elf_names_load(int fd, size_t room, bool *too_many)
 		scn = find_table(elf, SHT_SYMTAB, &shdr);
 		if (!scn)
 			scn = find_table(elf, SHT_DYNSYM, &shdr);
-		if (scn && has_usual_size(elf, &shdr) && open_table(&table, elf, scn, &shdr)) {
-			take_segments(names, elf);
-			*too_many = !take_functions(names, &table, room);
+		if (scn && has_usual_size(elf, &shdr, &bytes)) {
+			*too_many = bytes > *to_read;
+			*to_read -= *too_many ? 0 : bytes;
+			if (!*too_many && open_table(&table, elf, scn, &shdr)) {
+				take_segments(names, elf);
+				*too_many = !take_functions(names, &table, room);
+			}
 		}
 	}
 	elf_end(elf);

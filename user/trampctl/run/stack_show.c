@@ -212,7 +212,7 @@ char *user_frame_text(const struct stack_show *show, const struct frames *f, siz
 		      const struct stack_event *e, bool whole)
 {
 	const struct user_place place = { .tgid = e->tgid, .comm = e->comm, .addr = f->ip[i],
-					  .is_return = i > 0 };
+					  .is_return = i > 0, .is_past = e->is_past };
 
 	return user_names_text(show->user, &place, whole);
 }

@@ -56,6 +56,7 @@ struct stack_show {
  *	and the event's line names it; or NULL
  * @at_place: the kernel's first frame is the event's place, which its line names
  * @tgid, @comm: the process, and its task's name
+ * @is_past: see struct user_place
  */
 struct stack_event {
 	const struct stacks *stacks;
@@ -63,6 +64,7 @@ struct stack_event {
 	bool at_place;
 	uint32_t tgid;
 	const char *comm;
+	bool is_past;
 };
 
 /**

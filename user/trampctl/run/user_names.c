@@ -2,18 +2,13 @@
 /*
  * Names for addresses in processes, see user_names.h.
  *
- * The mappings of a process are read when its first event is shown, and kept: later events may
- * come when it has gone. They are read again if no mapping has an address, or if the task has
- * another name than before and the process another program. That is how a process that has called
- * execve() is found, or another one with the same number. The name alone would not do: threads of
- * one process have names of their own, and their events come by turns. The same file executed anew
- * lies where it was, or at random, where no mapping is known.
- *
- * Processes and their files are strangers': the memory for what they say has a limit.
+ * Files are strangers'. The memory for their functions has a limit, and so has what is read of
+ * them, which takes time also where nothing comes of it.
  *
  * A file is opened through /proc/PID/map_files, which leads to the very file that is mapped, even
- * if it was removed, or is in another mount namespace. Files are known by device and inode, so a
- * library is read once for all processes.
+ * if it was removed, or is in another mount namespace. Files are known by device, inode, size and
+ * time of change, so a library is read once for all processes. A file that takes the number of one
+ * that was removed is another one by its time.
  */
 #include <inttypes.h>
 #include <linux/types.h>
@@ -26,47 +21,31 @@
 #include "../out/error.h"
 #include "../out/text.h"
 #include "elf_names.h"
-#include "filter.h"
+#include "events.h"
 #include "self.h"
 #include "user_names.h"
-
-/* Processes that are kept. The next one takes the place of another. */
-#define MAX_PROCESSES 1024
+#include "user_procs.h"
 
 /* Bytes for mappings and functions. A large browser with all of its symbols takes a tenth. */
 #define MAX_BYTES (1UL << 30)
 
-struct file {
-	struct file *next;
+/* Bytes of symbol tables that are read, in a few seconds. */
+#define MAX_READ (1UL << 30)
+
+struct user_file {
+	struct user_file *next;
 	uint64_t inode;
 	unsigned int major, minor;
+	off_t size;
+	struct timespec changed;
 	struct elf_names *names;	/* NULL: it has none */
 };
 
-struct mapping {
-	uint64_t start, end, pos, inode;
-	unsigned int major, minor;
-	char *path;			/* empty: no file */
-	struct file *file;		/* NULL: not looked at yet */
-};
-
-struct process {
-	uint32_t tgid;
-	char comm[FILTER_COMM_LEN];	/* of the last event's task */
-	struct program {
-		dev_t dev;		/* the file that it executes */
-		ino_t inode;		/* 0: not known */
-	} program;
-	struct mapping *maps;
-	size_t nr, bytes;
-	uint64_t unknown;		/* the last address that no mapping had */
-};
-
 struct user_names {
-	struct process processes[MAX_PROCESSES];
-	struct file *files;
-	size_t left;			/* of MAX_BYTES */
-	bool other_namespace, has_warned;
+	struct user_procs *procs;
+	struct user_file *files;	/* the last one that was read comes first */
+	struct user_room room;
+	bool other_namespace;
 };
 
 /* Returns what user_names_free() frees. */
@@ -75,7 +54,8 @@ struct user_names *user_names_open(void)
 	struct user_names *names = xcalloc(1, sizeof(*names));
 	uint32_t tgid;
 
-	names->left = MAX_BYTES;
+	names->room = (struct user_room){ .bytes = MAX_BYTES, .to_read = MAX_READ };
+	names->procs = user_procs_open(&names->room);
 	/* The programs see other numbers than /proc then: it would have other processes. */
 	if (self_tgid(&tgid) || tgid != (uint32_t)getpid()) {
 		names->other_namespace = true;
@@ -84,215 +64,103 @@ struct user_names *user_names_open(void)
 	return names;
 }
 
-/* ------------------------------------------------------------- processes -- */
-
-static void warn_too_many(struct user_names *names)
-{
-	if (!names->has_warned)
-		warn("mappings and functions of processes take more than %lu MiB: some callers are shown without their functions",
-		     MAX_BYTES >> 20);
-	names->has_warned = true;
-}
-
-static void forget(struct user_names *names, struct process *p)
-{
-	size_t i;
-
-	names->left += p->bytes;
-	for (i = 0; i < p->nr; i++)
-		free(p->maps[i].path);
-	free(p->maps);
-	*p = (struct process){ 0 };
-}
-
-/* A line of /proc/PID/maps, if instructions may be there. Returns whether there was room. */
-static bool take_mapping(struct user_names *names, struct process *p, const char *line)
-{
-	struct mapping m = { 0 };
-	char rights[5];
-	size_t bytes;
-	int path = 0;
-
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m.start,
-		   &m.end, rights, &m.pos, &m.major, &m.minor, &m.inode, &path) < 7 ||
-	    rights[2] != 'x' || !path)
-		return true;
-	bytes = sizeof(m) + strlen(line + path) + 1;
-	if (bytes > names->left)
-		return false;
-	names->left -= bytes;
-	p->bytes += bytes;
-	m.path = xasprintf("%.*s", (int)strcspn(line + path, "\n"), line + path);
-	p->maps = xrealloc(p->maps, (p->nr + 1) * sizeof(*p->maps));
-	p->maps[p->nr++] = m;
-	return true;
-}
-
-/* The program of a process; not known if the process has gone. */
-static struct program read_program(uint32_t tgid)
-{
-	char *path = xasprintf("/proc/%u/exe", tgid);
-	struct program program = { 0 };
-	struct stat st;
-
-	if (!stat(path, &st))
-		program = (struct program){ .dev = st.st_dev, .inode = st.st_ino };
-	free(path);
-	return program;
-}
-
-static bool same_program(const struct program *a, const struct program *b)
-{
-	return a->inode && a->inode == b->inode && a->dev == b->dev;
-}
-
-/* Replaces what was known of a process, if it is still there. */
-static void read_process(struct user_names *names, struct process *p, uint32_t tgid,
-			 const char *comm)
-{
-	char *path = xasprintf("/proc/%u/maps", tgid), *line = NULL;
-	struct process now = { .tgid = tgid };
-	FILE *f = fopen(path, "re");
-	size_t size = 0;
-
-	free(path);
-	now.program = read_program(tgid);
-	while (f && getline(&line, &size, f) > 0) {
-		if (take_mapping(names, &now, line))
-			continue;
-		warn_too_many(names);
-		break;
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	memcpy(now.comm, comm, sizeof(now.comm));
-	if (!now.nr && p->tgid == tgid && !memcmp(p->comm, comm, sizeof(p->comm)))
-		return;
-	forget(names, p);
-	*p = now;
-}
-
-static struct process *find_process(struct user_names *names, uint32_t tgid, const char *comm)
-{
-	struct process *p = &names->processes[tgid % MAX_PROCESSES];
-	struct program now = { 0 };
-
-	if (p->tgid == tgid && !memcmp(p->comm, comm, sizeof(p->comm)))
-		return p;
-	if (p->tgid == tgid)
-		now = read_program(tgid);
-	if (same_program(&p->program, &now))
-		memcpy(p->comm, comm, sizeof(p->comm));
-	else
-		read_process(names, p, tgid, comm);
-	return p;
-}
-
-static struct mapping *find_mapping(struct process *p, uint64_t addr)
-{
-	size_t i;
-
-	for (i = 0; i < p->nr; i++)
-		if (addr >= p->maps[i].start && addr < p->maps[i].end)
-			return &p->maps[i];
-	return NULL;
-}
-
 /* ----------------------------------------------------------------- files -- */
 
-static int open_mapped(uint32_t tgid, const struct mapping *m)
+static int open_mapped(uint32_t tgid, const struct user_mapping *m, struct stat *st)
 {
 	char *link = xasprintf("/proc/%u/map_files/%" PRIx64 "-%" PRIx64, tgid, m->start, m->end);
-	struct stat st;
-	int fd = elf_names_open(link, &st);
+	int fd = elf_names_open(link, st);
 
 	free(link);
 	if (fd >= 0)
 		return fd;
 	/* The process may have gone, or is not ours to look into. */
-	fd = elf_names_open(m->path, &st);
-	if (fd >= 0 && st.st_ino != m->inode) {
+	fd = elf_names_open(m->path, st);
+	if (fd >= 0 && st->st_ino != m->inode) {
 		close(fd);
 		fd = -1;
 	}
 	return fd;
 }
 
-static struct file *file_of(struct user_names *names, uint32_t tgid, struct mapping *m)
+/* The file that was mapped, if it has been read; with @st, if it is as it was. */
+static struct user_file *find_file(const struct user_names *names, const struct user_mapping *m,
+				   const struct stat *st)
 {
+	struct user_file *f;
+
+	for (f = names->files; f; f = f->next)
+		if (f->inode == m->inode && f->major == m->major && f->minor == m->minor &&
+		    (!st || (f->size == st->st_size &&
+			     !memcmp(&f->changed, &st->st_ctim, sizeof(f->changed)))))
+			return f;
+	return NULL;
+}
+
+static struct user_file *read_file(struct user_names *names, const struct user_mapping *m, int fd,
+				   const struct stat *st)
+{
+	struct user_room *room = &names->room;
+	struct user_file *f;
 	bool too_many;
-	struct file *f;
+
+	if (room->bytes < sizeof(*f)) {
+		user_room_warn(room);
+		return NULL;
+	}
+	room->bytes -= sizeof(*f);
+	f = xcalloc(1, sizeof(*f));
+	*f = (struct user_file){ .next = names->files, .inode = m->inode, .major = m->major,
+				 .minor = m->minor, .size = st->st_size, .changed = st->st_ctim };
+	f->names = elf_names_load(fd, room->bytes, &room->to_read, &too_many);
+	room->bytes -= elf_names_bytes(f->names);
+	if (too_many)
+		user_room_warn(room);
+	return names->files = f;
+}
+
+static struct user_file *file_of(struct user_names *names, uint32_t tgid, struct user_mapping *m)
+{
+	struct stat st;
 	int fd;
 
 	if (!m->inode || m->file)
 		return m->file;
-	for (f = names->files; f; f = f->next)
-		if (f->inode == m->inode && f->major == m->major && f->minor == m->minor)
-			return m->file = f;
-	fd = open_mapped(tgid, m);
-	if (fd < 0)
-		return NULL;
-	if (names->left < sizeof(*f)) {
-		warn_too_many(names);
+	fd = open_mapped(tgid, m, &st);
+	m->file = find_file(names, m, fd < 0 ? NULL : &st);
+	if (fd >= 0 && !m->file)
+		m->file = read_file(names, m, fd, &st);
+	if (fd >= 0)
 		close(fd);
-		return NULL;
-	}
-	names->left -= sizeof(*f);
-	f = xcalloc(1, sizeof(*f));
-	*f = (struct file){ .next = names->files, .inode = m->inode, .major = m->major,
-			    .minor = m->minor };
-	f->names = elf_names_load(fd, names->left, &too_many);
-	names->left -= elf_names_bytes(f->names);
-	if (too_many)
-		warn_too_many(names);
-	close(fd);
-	names->files = f;
-	return m->file = f;
+	return m->file;
 }
 
 /* ----------------------------------------------------------------- texts -- */
 
-/* Reads the mappings of a process while it is there, for frames that are shown later. */
+/*
+ * Reads the mappings of a process while it is there, for frames that are shown later. A process
+ * may have tens of thousands: a signal ends it.
+ */
 void user_names_read(struct user_names *names, uint32_t tgid, const char *comm)
 {
-	struct process *p;
+	struct user_maps maps;
 	size_t i;
 
 	if (names->other_namespace)
 		return;
-	p = find_process(names, tgid, comm);
-	for (i = 0; i < p->nr; i++)
-		file_of(names, tgid, &p->maps[i]);
+	maps = user_procs_maps(names->procs, tgid, comm);
+	for (i = 0; i < maps.nr && !events_stopped(); i++)
+		file_of(names, tgid, &maps.map[i]);
 }
 
 /* The file's name without its folders; of what is no file, all of it. */
-static const char *short_name(const struct mapping *m)
+static const char *short_name(const struct user_mapping *m)
 {
 	const char *slash = m->path[0] == '/' ? strrchr(m->path, '/') : NULL;
 
 	if (!m->path[0])
 		return "no file";
 	return slash ? slash + 1 : m->path;
-}
-
-/* The mapping that an address is in; NULL if it is not known. */
-static struct mapping *mapping_of(struct user_names *names, const struct user_place *place,
-				  uint64_t addr)
-{
-	struct process *p;
-	struct mapping *m;
-
-	if (names->other_namespace)
-		return NULL;
-	p = find_process(names, place->tgid, place->comm);
-	m = find_mapping(p, addr);
-	if (!m && p->unknown != addr) {
-		read_process(names, p, place->tgid, place->comm);
-		m = find_mapping(p, addr);
-		p->unknown = m ? 0 : addr;
-	}
-	return m;
 }
 
 /**
@@ -307,11 +175,13 @@ char *user_names_text(struct user_names *names, const struct user_place *place, 
 {
 	/* The call is the instruction before: it may be the last one of its function. */
 	const uint64_t back = place->is_return ? 1 : 0, addr = place->addr - back;
-	struct mapping *m = mapping_of(names, place, addr);
+	struct user_mapping *m = NULL;
 	const char *function = NULL;
 	uint64_t pos, offset;
-	struct file *f;
+	struct user_file *f;
 
+	if (!names->other_namespace)
+		m = user_procs_find(names->procs, place->tgid, place->comm, addr, place->is_past);
 	if (!m)
 		return xasprintf("0x%" PRIx64, place->addr);
 	pos = addr - m->start + m->pos;
@@ -331,13 +201,11 @@ char *user_names_text(struct user_names *names, const struct user_place *place, 
 
 void user_names_free(struct user_names *names)
 {
-	struct file *f;
-	size_t i;
+	struct user_file *f;
 
 	if (!names)
 		return;
-	for (i = 0; i < MAX_PROCESSES; i++)
-		forget(names, &names->processes[i]);
+	user_procs_free(names->procs);
 	while ((f = names->files)) {
 		names->files = f->next;
 		elf_names_free(f->names);

@@ -17,12 +17,14 @@ struct user_names;
  * @comm: its task's name, FILTER_COMM_LEN bytes
  * @addr: the address
  * @is_return: a call returns there
+ * @is_past: it is from a while ago: what user_names_read() has read then goes before what is now
  */
 struct user_place {
 	uint32_t tgid;
 	const char *comm;
 	uint64_t addr;
 	bool is_return;
+	bool is_past;
 };
 
 struct user_names *user_names_open(void);
