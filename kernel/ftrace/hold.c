@@ -17,16 +17,17 @@
  *
  * No function reaches its callback, but a CPU in ftrace's list function may have the ops in
  * hand when it is taken off. The ops lies in a module's memory, so ftrace waits for such
- * CPUs, by RCU-tasks. No lock of ours is held over that wait. (ftrace's own is: an attach that
- * has to register the other ops meanwhile waits for it.) An ops that is being taken off
- * cannot be registered again, so there are two. One work item takes off at most one of them
- * at a time; an attach that wants ftrace to stay on meanwhile gets the other.
+ * CPUs, by RCU-tasks. No lock of ours is held over that wait. ftrace's own is: an attach that has
+ * to register the other ops meanwhile waits for it. Its table of direct calls is not locked, as
+ * update.c does. All who look at a site would wait for that, with tramp_mutex held. And the one
+ * function of this ops has no direct call. An ops that is being taken off cannot be registered
+ * again, so there are two. One work item takes off at most one of them at a time; an attach that
+ * wants ftrace to stay on meanwhile gets the other.
  */
 #include <linux/ftrace.h>
 #include <linux/module.h>
 #include "base/ksyms.h"
 #include "hold.h"
-#include "update.h"
 
 #define HOLD	HZ
 
@@ -154,7 +155,7 @@ static bool let_go(void)
 	if (!h)
 		return true;
 
-	err = tramp_ftrace_unregister(&h->ops);
+	err = unregister_ftrace_function(&h->ops);
 
 	mutex_lock(&hold_mutex);
 	h->leaving = false;

@@ -11,7 +11,7 @@
 
 /*
  * ftrace's own mutex for its table of direct calls. Entries are written, moved and freed at once
- * under it alone. tramp_mutex or hold_mutex held, may sleep.
+ * under it alone. tramp_mutex held, may sleep.
  */
 static inline void tramp_direct_lock(void)
 {
@@ -27,7 +27,7 @@ static inline void tramp_direct_unlock(void)
  * tramp_ftrace_unregister() - unregister_ftrace_function(), with the table of direct calls locked
  * @ops: without FTRACE_OPS_FL_IPMODIFY, for which that function takes the lock itself
  *
- * Context: tramp_mutex or hold_mutex held, may sleep; for an ops with FTRACE_OPS_FL_DYNAMIC until
+ * Context: tramp_mutex held, may sleep; for an ops with FTRACE_OPS_FL_DYNAMIC until
  *	grace periods of RCU-tasks are over.
  * Return: 0 or a negative errno of ftrace's.
  */

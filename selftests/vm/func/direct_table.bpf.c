@@ -54,7 +54,7 @@ static void find(const struct table *t)
 SEC("kprobe")
 int on_sync(struct pt_regs *ctx)
 {
-	if (!mutex_is_ours(ftrace_lock))
+	if (bpf_get_current_pid_tgid() >> 32 != only_pid || !mutex_is_ours(ftrace_lock))
 		return 0;
 	__sync_fetch_and_add(&updates, 1);
 	if (!mutex_is_ours(direct_mutex))
