@@ -75,6 +75,14 @@ static Elf64_Sym symbol(uint32_t name, uint64_t pos, uint64_t size)
 			    .st_shndx = 1, .st_value = BASE + pos, .st_size = size };
 }
 
+/* As much may be read as any of these files has. */
+static struct elf_names *load(int fd, size_t room, bool *too_many)
+{
+	size_t to_read = 16 << 20;
+
+	return elf_names_load(fd, room, &to_read, too_many);
+}
+
 static void check_name(const struct elf_names *names, uint64_t pos, const char *expected,
 		       uint64_t expected_offset)
 {
@@ -99,7 +107,7 @@ static void test_names(void)
 	uint64_t offset;
 	bool too_many;
 
-	names = elf_names_load(fd, ROOM, &too_many);
+	names = load(fd, ROOM, &too_many);
 	REQUIRE(names && !too_many, "no names");
 	check_name(names, 0x100, "first", 0);
 	check_name(names, 0x17f, "first", 0x7f);
@@ -111,7 +119,30 @@ static void test_names(void)
 	CHECK(elf_names_bytes(names) > sizeof(strings), "%zu bytes", elf_names_bytes(names));
 	elf_names_free(names);
 
-	CHECK(!elf_names_load(fd, 64, &too_many) && too_many, "names without room");
+	CHECK(!load(fd, 64, &too_many) && too_many, "names without room");
+	close(fd);
+}
+
+/* Tables are counted before they are read, and those that are too large are not. */
+static void test_to_read(void)
+{
+	static const char strings[] = "\0first";
+	const Elf64_Sym symbols[] = { symbol(0, 0, 0), symbol(1, 0x100, 0x80) };
+	const size_t bytes = sizeof(symbols) + sizeof(strings);
+	const struct file f = usual(2, sizeof(strings));
+	const int fd = make_file(&f, symbols, strings);
+	size_t to_read = 2 * bytes - 1;
+	struct elf_names *names;
+	bool too_many;
+
+	names = elf_names_load(fd, ROOM, &to_read, &too_many);
+	CHECK(names && !too_many, "no names");
+	CHECK_EQ(to_read, bytes - 1, "bytes left");
+	elf_names_free(names);
+
+	CHECK(!elf_names_load(fd, ROOM, &to_read, &too_many), "it was read");
+	CHECK(too_many, "it does not say so");
+	CHECK_EQ(to_read, bytes - 1, "bytes left");
 	close(fd);
 }
 
@@ -132,13 +163,13 @@ static void test_long_names(void)
 		symbols[i] = symbol(1, i, 1);
 	fd = make_file(&f, symbols, strings);
 	REQUIRE(!setrlimit(RLIMIT_AS, &limit), "setrlimit(): %s", strerror(errno));
-	CHECK(!elf_names_load(fd, ROOM, &too_many), "%u names of 8 MiB each", MAX_SYMBOLS);
+	CHECK(!load(fd, ROOM, &too_many), "%u names of 8 MiB each", MAX_SYMBOLS);
 	CHECK(too_many, "it does not say so");
 	close(fd);
 
 	f.sections[1].sh_size = 100 * sizeof(symbols[0]);
 	fd = make_file(&f, symbols, strings);
-	names = elf_names_load(fd, ROOM, &too_many);
+	names = load(fd, ROOM, &too_many);
 	REQUIRE(names, "no names");
 	CHECK_EQ(strlen(elf_names_find(names, 50, &offset)), 1024, "characters of a name");
 	elf_names_free(names);
@@ -155,7 +186,7 @@ static void expect_refused(const struct file *f, const char *what)
 	int fd = make_file(f, symbols, strings);
 
 	REQUIRE(!ftruncate(fd, 1L << 36), "ftruncate(): %s", strerror(errno));
-	names = elf_names_load(fd, ROOM, &too_many);
+	names = load(fd, ROOM, &too_many);
 	CHECK(!names, "names of a file with 2^28 %s", what);
 	elf_names_free(names);
 	close(fd);
@@ -187,7 +218,7 @@ static void test_no_program(void)
 		fd = memfd_create("text", MFD_CLOEXEC);
 		REQUIRE(fd >= 0 && write(fd, texts[i], strlen(texts[i])) >= 0, "%s",
 			strerror(errno));
-		CHECK(!elf_names_load(fd, ROOM, &too_many), "text %zu has functions", i);
+		CHECK(!load(fd, ROOM, &too_many), "text %zu has functions", i);
 		CHECK(!too_many, "text %zu has too many", i);
 		close(fd);
 	}
@@ -233,6 +264,7 @@ static void test_open(void)
 
 static const struct ktap_test tests[] = {
 	{ "names", test_names, 10 },
+	{ "to_read", test_to_read, 10 },
 	{ "long_names", test_long_names, 60 },
 	{ "large_numbers", test_large_numbers, 60 },
 	{ "no_program", test_no_program, 10 },
