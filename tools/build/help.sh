@@ -48,7 +48,8 @@ Goals:
   bench        the kernel's mechanisms and ours side by side: instructions per hit, times,
                memory; tables, JSON and plots in build/bench. Many minutes
   bench-check  fail if a ratio of instructions is worse than committed; a minute or two
-  check        format, linters, sparse; sees what differs from BASE (default: HEAD~1)
+  check        everything in C compiles; format, linters, sparse; sees what differs from BASE
+               (default: HEAD~1)
   abi          accept a change of sizes, numbers or symbols: write docs/abi anew
   user         build what install puts there: library and trampctl
   install      library, headers, trampctl, man pages below PREFIX; takes no kernel and no QEMU
