@@ -53,7 +53,7 @@ void tramp_counts_sum(const struct tramp_counts *counts, u64 *hits, u64 *misses)
 	*misses = 0;
 	for_each_possible_cpu(cpu) {
 		c = per_cpu_ptr(counts->pcpu, cpu);
-		*hits += READ_ONCE(c->hits) + (READ_ONCE(c->run) >> 1);
+		*hits += READ_ONCE(c->hits);
 		*misses += READ_ONCE(c->misses);
 	}
 }
@@ -302,7 +302,6 @@ void tramp_slot_call(struct tramp_slot *slot, struct tramp_x86_call *call)
 		.flags = slot->call_flags,
 		.prog = (unsigned long)prog,
 		.missed_arg = (unsigned long)slot,
-		.run = (unsigned long)&slot->counts->pcpu->run,
 		.hits = (unsigned long)&slot->counts->pcpu->hits,
 		.link = slot->link,
 	};
@@ -312,9 +311,11 @@ void tramp_slot_call(struct tramp_slot *slot, struct tramp_x86_call *call)
 	} else {
 		call->cookie = slot->cookie;
 	}
-	/* Maps rely on it: syscalls hold it up while they have locks of theirs. */
-	if (is_kprobe(prog))
-		call->active = tramp_ksyms.bpf_prog_active;
+	/*
+	 * Of kprobe programs maps rely on it: syscalls hold it up while they have locks of theirs.
+	 * A tracing program shares its own with the kernel's trampolines, which may run it, too.
+	 */
+	call->active = is_kprobe(prog) ? tramp_ksyms.bpf_prog_active : (unsigned long)prog->active;
 	if (slot->call_flags & TRAMP_X86_CALL_GUARDED) {
 		call->enter = (unsigned long)KSYM(bpf_trampoline_enter)(prog);
 		call->exit = (unsigned long)KSYM(bpf_trampoline_exit)(prog);

@@ -17,13 +17,8 @@
 #include <linux/refcount.h>
 #include "x86/fentry_image.h"
 
-/*
- * Counted up by images with one instruction each, so plain u64 per CPU. Entry and exit
- * images with inline guards count in run words (struct tramp_x86_call), all others count
- * @hits.
- */
+/* Counted up by images with one instruction each, so plain u64 per CPU. */
 struct tramp_pcpu_counts {
-	u64 run;
 	u64 hits;
 	u64 misses;
 };

@@ -9,7 +9,6 @@
  * not load.
  */
 #include <linux/module.h>
-#include <linux/percpu.h>
 #include "base/ksyms.h"
 #include "ftrace/site.h"
 #include "func/image.h"
@@ -54,7 +53,8 @@ static void describe(struct tramp_slot *slot, struct tramp_x86_call *call)
 	*call = (struct tramp_x86_call) {
 		.func = (unsigned long)(slot->cookie ? exit_prog : entry_prog),
 		.missed_arg = (unsigned long)slot,
-		.run = (unsigned long)&slot->counts->pcpu->run,
+		.active = (unsigned long)&tramp_selftest_active,
+		.hits = (unsigned long)&slot->counts->pcpu->hits,
 	};
 }
 

@@ -9,7 +9,6 @@
  */
 #include <linux/module.h>
 #include <linux/objtool.h>
-#include <linux/percpu.h>
 #include "base/ksyms.h"
 #include "probe/image.h"
 #include "probe/poke.h"
@@ -22,8 +21,6 @@ static struct {
 	u32 runs;
 	u64 ip, di;
 } seen;
-
-static DEFINE_PER_CPU(int, test_active);
 
 /* Not allocated: readers of the table may have it for a moment after it was taken out. */
 static struct tramp_probe probe = {
@@ -62,7 +59,7 @@ static void describe(struct tramp_slot *slot, struct tramp_x86_call *call)
 	*call = (struct tramp_x86_call) {
 		.func = (unsigned long)probe_prog,
 		.missed_arg = (unsigned long)slot,
-		.active = (unsigned long)&test_active,
+		.active = (unsigned long)&tramp_selftest_active,
 		.hits = (unsigned long)&slot->counts->pcpu->hits,
 	};
 }

@@ -5,6 +5,8 @@
 #include <linux/module.h>
 #include "selftest.h"
 
+DEFINE_PER_CPU(int, tramp_selftest_active);
+
 int tramp_selftest_check(bool ok, const char *what)
 {
 	if (ok)

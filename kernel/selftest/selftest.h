@@ -5,7 +5,11 @@
 #ifndef TRAMP_SELFTEST_H
 #define TRAMP_SELFTEST_H
 
+#include <linux/percpu.h>
 #include "prog/set.h"
+
+/* The recursion counter of what the self-tests attach. */
+DECLARE_PER_CPU(int, tramp_selftest_active);
 
 /*
  * For functions, before anything can be attached, and for probes, after tramp_probe_init(). Return:

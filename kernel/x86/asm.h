@@ -29,7 +29,6 @@ enum tasm_reg {
 enum tasm_branch {
 	TASM_CALL = 0xe8,
 	TASM_JMP = 0xe9,
-	TASM_JC = 0x0f82,
 	TASM_JAE = 0x0f83,
 	TASM_JE = 0x0f84,
 	TASM_JNE = 0x0f85,
@@ -61,7 +60,6 @@ enum tasm_mem_op {
 	TASM_INC = TASM_MEM_OP(0xff, 0, 0),
 	TASM_DEC = TASM_MEM_OP(0xff, 1, 0),
 	TASM_PUSH_MEM = TASM_MEM_OP(0xff, 6, 0),	/* 64 bits always */
-	TASM_BTS_IMM8 = TASM_MEM_OP(0x0fba, 5, 1),	/* carry is what the bit was */
 };
 
 #define TASM_REL32_SIZE	4

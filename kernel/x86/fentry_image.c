@@ -213,7 +213,6 @@ static void lay_out(struct image *img)
 	pushed = (u32)-img->g.result + 8 * (img->exit + img->slots) - 8;
 	img->g.ctx = -(s32)pushed;
 	img->g.ctx_addr = 0;
-	img->g.keep_all = false;
 	/* kprobe programs before these have had others */
 	img->g.run_ctx_flags = 0;
 	pushed += 8 * (img->save_nargs + img->save_ip);

@@ -74,12 +74,9 @@ struct tramp_x86_model {
  * @flags: TRAMP_X86_CALL_*
  * @prog: first argument of @enter, @exit and of the environment's stats_exit
  * @missed_arg: argument of the environment's missed helper
- * @run: per-CPU offset of the program's run word (inline policy of entry and exit
- *	images). It is a u64, 0 to begin with; bit 0 is set while the program runs, the
- *	others count its runs
- * @active: per-CPU offset of an int recursion counter that is shared with others
- *	(probes)
- * @hits: per-CPU offset of a u64 counted up once for each run (kernel policy, probes)
+ * @active: inline policy: per-CPU offset of an int, the recursion counter of the program, or of
+ *	several
+ * @hits: per-CPU offset of a u64 counted up once for each run
  * @link: of many functions: what run contexts and @multi_cookie of the environment get; 0: the
  *	program is attached to this function alone
  * @cookie: what bpf_tramp_run_ctx::bpf_cookie is set to with CALL_COOKIE
@@ -96,7 +93,6 @@ struct tramp_x86_call {
 	u32 flags;
 	u64 prog;
 	u64 missed_arg;
-	u64 run;
 	u64 active;
 	u64 hits;
 	u64 cookie;

@@ -8,19 +8,22 @@
  *	incl	%gs:preempt_count		(1)
  *	[call	rcu_read_lock]
  *
- *	btsq	$0, %gs:run			(2)
- *	jc	miss
- *	cmpl	$0, stats_key(%rip)
- *	jne	timed
+ *	mov	%gs:active, %ecx		(2)
+ *	or	stats_key(%rip), %ecx
+ *	jne	slow
+ *	incl	%gs:active
  *	[current->bpf_ctx = &run_ctx]		(3)
- *	lea	ctx, %rdi			(11)
+ *	incq	%gs:hits
+ *	[movq	$cookie, run_ctx.bpf_cookie]
+ *	lea	ctx, %rdi			(10)
  *	[mov	$insns, %rsi]
  *	call	program
  *	[mov	%rax, result]
+ * done: ... further programs with the same counter, with `timed` as below ...
  *	[current->bpf_ctx = run_ctx.saved]
- * done: incq	%gs:run
+ *	decl	%gs:active
  * next:
- *	... further programs ...
+ *	... further programs with another counter ...
  *	[call	rcu_read_unlock]
  *	decl	%gs:preempt_count		(4)
  *	je	resched
@@ -28,12 +31,16 @@
  *
  * and in the cold part:
  *
- * miss: mov	$missed_arg, %rdi
+ * slow: cmpl	$0, %gs:active
+ *	je	first
+ *	mov	$missed_arg, %rdi		for each of the programs
  *	call	missed
  *	jmp	next
+ * first: incl	%gs:active
+ *	[current->bpf_ctx = &run_ctx]
  * timed: call	stats_enter
  *	push	%rax				the start time
- *	...					from bpf_ctx to bpf_ctx as above
+ *	...					from hits to result as above
  *	pop	%rsi
  *	mov	$prog, %rdi
  *	call	stats_exit
@@ -45,14 +52,14 @@
  *     rcu_read_lock() nor migrate_disable() is needed. Kernels whose checkers must see
  *     rcu_read_lock() get the call as well (env->rcu_read_lock).
  *
- * (2) The program's run word: bit 0 is set while the program runs, the others count
- *     how often it has. One instruction takes it and tells whether it was taken, and
- *     the increment that releases it carries into the count. It belongs to this CPU and
- *     the task cannot leave it, so nothing has to be atomic. An interrupt or an NMI that
- *     runs the program has released it again before it returns. If the bit was set before,
- *     the program is running further up this very stack: it is a recursion, and counts as
- *     missed. (Both instructions are of 64 bits for a reason: a load wider than the store
- *     before it waits for the store buffer, which costs more than all the rest.)
+ * (2) The recursion counter. A tracing program has one of its own, which the kernel's
+ *     trampolines and all images with the program share (prog->active), so it never runs
+ *     inside of itself. Kprobe programs have one in common. The counter belongs to this CPU
+ *     and the task cannot leave it, so nothing has to be atomic. An interrupt or an NMI
+ *     between the look at it and the increment puts it back before it returns, so what was
+ *     seen still holds. If it is up, a program under it runs further up this very stack: it
+ *     is a recursion, and counts as missed. Statistics are asked for in the same
+ *     question, and for each further program alone.
  *
  * (3) An interrupt that does the same in between puts it back likewise.
  *
@@ -60,41 +67,19 @@
  *     "preemption is on again" and "somebody wants the CPU". Whatever matters
  *     at that point is on the stack, not in a register.
  *
- * Kprobe programs share a recursion counter that is not theirs alone, so they have no run
- * words. Those of probes also run as in the kernel's own int3, whatever led to them: with
+ * Programs of probes also run as in the kernel's own int3, whatever led to them: with
  * interrupts off, which the image sees to, and with an NMI counted. (Those at a function's
- * entry have (1) and (4) instead of (5) and (8), and no probe_enter and probe_exit.)
+ * entry have (1) and (4) instead of (5) and (7), and no probe_enter and probe_exit.)
  *
  *	addl	$nmi_count, %gs:preempt_count	(5)
- *
- *	mov	%gs:active, %ecx		(6)
- *	or	stats_key(%rip), %ecx
- *	jne	slow
+ *	...
  *	incl	%gs:active
- *	[call	probe_enter]			(7)
- *	[current->bpf_ctx = &run_ctx]
- *	incq	%gs:hits
- *	lea	ctx, %rdi			(11)
- *	call	program
- * done: ... further programs, with `timed` as above ...
- *	[current->bpf_ctx = run_ctx.saved]
+ *	[call	probe_enter]			(6)
+ *	...
  *	[call	probe_exit]
  *	decl	%gs:active
- * next:
- *	... further programs with another counter ...
- *	subl	$nmi_count, %gs:preempt_count	(8)
- *
- * and in the cold part:
- *
- * slow: cmpl	$0, %gs:active
- *	je	first
- *	...					miss, for each of the programs
- *	jmp	next
- * first: incl	%gs:active
- *	[call	probe_enter]
- *	[current->bpf_ctx = &run_ctx]
- *	...					as at `timed`, with the first program
- *	jmp	done
+ *	...
+ *	subl	$nmi_count, %gs:preempt_count	(7)
  *
  * (5) A probe may be inside of a lock section, whose lock a helper of its program wants.
  *     Such helpers ask in_nmi(), try the lock, and fail where they would spin for ever.
@@ -104,28 +89,25 @@
  *     Programs do not nest, so a stack of contexts has a few counts of ours at most, and
  *     nothing is carried into bit 31.
  *
- * (6) An NMI between the look at the counter and the increment puts the counter back
- *     before it returns, so what was seen still holds.
- *
- * (7) On kernels whose checkers must be told: that interrupts are off, and of RCU
+ * (6) On kernels whose checkers must be told: that interrupts are off, and of RCU
  *     (prog/runtime.c). With the counter up, since what it calls may be probed: that is a
  *     miss then.
  *
- * (8) No look at NEED_RESCHED: interrupts are off. A wakeup by a program goes through
+ * (7) No look at NEED_RESCHED: interrupts are off. A wakeup by a program goes through
  *     irq_work, as in the kernel's int3. Its interrupt comes when the image restores the
  *     flags, and reschedules when it returns. So does another CPU's.
  *
  * Kernel policy, for programs that may sleep and for all on PREEMPT_RT: the
  * kernel's own functions stand around the program, with preemption on:
  *
- *	movq	$cookie, run_ctx.bpf_cookie	(9)
+ *	movq	$cookie, run_ctx.bpf_cookie	(8)
  *	mov	$prog, %rdi
  *	lea	run_ctx, %rsi
  *	call	enter
  *	mov	%rax, start
  *	test	%rax, %rax
  *	je	miss
- *	incq	%gs:hits			(10)
+ *	incq	%gs:hits			(9)
  *	lea	ctx, %rdi
  *	call	program
  *	[mov	%rax, result]
@@ -134,13 +116,13 @@
  *	lea	run_ctx, %rdx
  *	call	exit
  *
- * (9) Stored as 0 even if the program is not known to read its cookie. For enter() makes
+ * (8) Stored as 0 even if the program is not known to read its cookie. For enter() makes
  *     the run_ctx visible in any case, and the stack's old contents must not be.
  *
- * (10) The task may be preempted and may migrate, but this is a single instruction on a
+ * (9) The task may be preempted and may migrate, but this is a single instruction on a
  *     single CPU, and only the sum over all CPUs means anything.
  *
- * (11) Always, also for a program that does not look at its context: rdi still has the
+ * (10) Always, also for a program that does not look at its context: rdi still has the
  *     interrupted code's value, and a tracer of the program gets to see it.
  *     With a context outside of the frame: mov $context, %rdi.
  */
@@ -317,15 +299,12 @@ static bool needs_run_ctx(const struct tramp_guard *g, const struct tramp_x86_ca
 }
 
 /* The program itself. */
-static void run_program(struct tramp_guard *g, struct tramp_part *p,
-			const struct tramp_x86_call *c, bool keep_result)
+static void count_and_run(struct tramp_guard *g, struct tramp_part *p,
+			  const struct tramp_x86_call *c, bool keep_result)
 {
-	bool own_run_ctx = needs_run_ctx(g, c) && !g->in_run_ctx;
-
+	tasm_mem_op(&p->a, TASM_INC, true, tramp_part_percpu(p, c->hits), 0);
 	if (needs_run_ctx(g, c))
 		store_cookie(g, p, c);
-	if (own_run_ctx)
-		enter_run_ctx(g, p);
 	if (g->ctx_addr)
 		tasm_mov_imm(&p->a, TASM_RDI, g->ctx_addr);
 	else
@@ -337,8 +316,6 @@ static void run_program(struct tramp_guard *g, struct tramp_part *p,
 		g->call_off[p == &g->cold] = p->a.off - TASM_CALL_SIZE;
 	if (keep_result)
 		tasm_store(&p->a, tasm_at(TASM_RBP, g->result), TASM_RAX);
-	if (own_run_ctx)
-		leave_run_ctx(g, p);
 }
 
 /* A piece of cold code: @nr programs are missed, and it goes on at @to. */
@@ -379,17 +356,15 @@ static void release_counter(struct tramp_guard *g, const struct tramp_x86_call *
 	tramp_part_bind(hot, next);
 }
 
-/* Cold code while statistics are on: run and time it. @hits: the counter of its runs, or 0. */
+/* Cold code while statistics are on: run and time it. */
 static void run_timed(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result,
-		      u64 hits, struct tasm_label *done)
+		      struct tasm_label *done)
 {
 	struct tramp_part *cold = &g->cold;
 
 	tramp_guard_call(g, cold, g->env->stats_enter);
 	tasm_push(&cold->a, TASM_RAX);
-	if (hits)
-		tasm_mem_op(&cold->a, TASM_INC, true, tramp_part_percpu(cold, hits), 0);
-	run_program(g, cold, c, keep_result || g->keep_all);
+	count_and_run(g, cold, c, keep_result);
 	tasm_pop(&cold->a, TASM_RSI);
 	tasm_mov_imm(&cold->a, TASM_RDI, c->prog);
 	tramp_guard_call(g, cold, g->env->stats_exit);
@@ -398,13 +373,13 @@ static void run_timed(struct tramp_guard *g, const struct tramp_x86_call *c, boo
 
 /* Whether statistics are on is asked for this program alone. */
 static void ask_stats(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result,
-		      u64 hits, struct tasm_label *done)
+		      struct tasm_label *done)
 {
 	if (!g->env->stats_key)
 		return;
 	tasm_mem_op(&g->hot.a, TASM_CMP_IMM8, false, tasm_rip(g->env->stats_key), 0);
 	begin_cold(g, TASM_JNE);
-	run_timed(g, c, keep_result, hits, done);
+	run_timed(g, c, keep_result, done);
 }
 
 /* Idle functions: where RCU does not watch @nr programs are missed, and it goes on at @to. */
@@ -427,7 +402,7 @@ static void ask_rcu(struct tramp_guard *g, const struct tramp_x86_call *c, u32 n
  * first has run when it goes on at @done.
  */
 static void ask_counter(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr,
-			struct tasm_label *done, struct tasm_label *next)
+			bool keep_result, struct tasm_label *done, struct tasm_label *next)
 {
 	struct tasm_label first = TASM_LABEL_INIT;
 	struct tramp_part *hot = &g->hot, *cold;
@@ -447,11 +422,12 @@ static void ask_counter(struct tramp_guard *g, const struct tramp_x86_call *c, u
 	if (g->env->stats_key) {
 		tramp_part_bind(cold, &first);
 		take_counter(g, cold, c);
-		run_timed(g, c, false, c->hits, done);
+		run_timed(g, c, keep_result, done);
 	}
 }
 
-void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr)
+void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr,
+			  bool keep_result)
 {
 	struct tasm_label next = TASM_LABEL_INIT;
 	struct tramp_part *hot = &g->hot;
@@ -464,37 +440,18 @@ void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c,
 		struct tasm_label done = TASM_LABEL_INIT;
 
 		if (!i) {
-			ask_counter(g, c, nr, &done, &next);
+			ask_counter(g, c, nr, keep_result, &done, &next);
 			take_counter(g, hot, c);
 		} else {
-			ask_stats(g, &c[i], false, c[i].hits, &done);
+			ask_stats(g, &c[i], keep_result, &done);
 		}
-		tasm_mem_op(&hot->a, TASM_INC, true, tramp_part_percpu(hot, c[i].hits), 0);
-		run_program(g, hot, &c[i], g->keep_all);
+		count_and_run(g, hot, &c[i], keep_result);
 		tramp_part_bind(hot, &done);
 		if (g->call_off)
 			g->call_off += 2;
 	}
 	release_counter(g, c, &next);
 	g->in_run_ctx = false;
-}
-
-/* A program with a run word of its own. */
-static void emit_inline(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
-{
-	struct tasm_label done = TASM_LABEL_INIT, next = TASM_LABEL_INIT;
-	struct tramp_part *hot = &g->hot;
-
-	ask_rcu(g, c, 1, &next);
-	tasm_mem_op(&hot->a, TASM_BTS_IMM8, true, tramp_part_percpu(hot, c->run), 0);
-	begin_cold(g, TASM_JC);
-	miss(g, c, 1, &next);
-
-	ask_stats(g, c, keep_result, 0, &done);
-	run_program(g, hot, c, keep_result);
-	tramp_part_bind(hot, &done);
-	tasm_mem_op(&hot->a, TASM_INC, true, tramp_part_percpu(hot, c->run), 0);
-	tramp_part_bind(hot, &next);
 }
 
 static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, bool keep_result)
@@ -513,8 +470,7 @@ static void emit_guarded(struct tramp_guard *g, const struct tramp_x86_call *c, 
 	begin_cold(g, TASM_JE);
 	miss(g, c, 1, &next);
 
-	tasm_mem_op(&hot->a, TASM_INC, true, tramp_part_percpu(hot, c->hits), 0);
-	run_program(g, hot, c, keep_result);
+	count_and_run(g, hot, c, keep_result);
 
 	tramp_part_bind(hot, &next);
 	tasm_mov_imm(&hot->a, TASM_RDI, c->prog);
@@ -530,5 +486,5 @@ void tramp_guard_program(struct tramp_guard *g, const struct tramp_x86_call *c,
 	if (c->flags & TRAMP_X86_CALL_GUARDED)
 		emit_guarded(g, c, keep_result);
 	else
-		emit_inline(g, c, keep_result);
+		tramp_guard_programs(g, c, 1, keep_result);
 }

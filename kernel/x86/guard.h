@@ -36,8 +36,7 @@ struct tramp_part {
  *	the run context
  * @in_run_ctx: current->bpf_ctx points to the run context at this point of @hot
  * @start: a u64 for what enter() returned, from rbp; set if a program is guarded
- * @result: a u64 for an fmod_ret program's result, from rbp; set if there is one
- * @keep_all: whatever a program under a shared counter returns goes to @result
+ * @result: a u64 for a program's result, from rbp; set if one is to be kept
  * @nmi: the programs run as in an NMI, and what checkers want is called with the recursion
  *	counter up, since it may be probed itself. Interrupts are off around the guard (regs.c)
  * @check_rcu: programs are missed where RCU does not watch (entry and exit images)
@@ -61,7 +60,6 @@ struct tramp_guard {
 	bool in_run_ctx;
 	s32 start;
 	s32 result;
-	bool keep_all;
 	bool nmi;
 	bool check_rcu;
 	bool open;
@@ -133,17 +131,19 @@ void tramp_guard_close(struct tramp_guard *g);
  * @g: the image, its guard open
  * @c: the programs, in the order they run, with inline policy and one @active
  * @nr: how many, at least 1
+ * @keep_result: store what each of them returns to @g->result, unless it is missed
  *
  * One test of the counter stands for all of them: either all run or all are missed.
  */
-void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr);
+void tramp_guard_programs(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr,
+			  bool keep_result);
 
 /**
  * tramp_guard_program() - call one program with its guards
  * @g: the image, its guard open for a program with inline policy and closed for
  *	one with kernel policy (TRAMP_X86_CALL_GUARDED)
  * @c: the program
- * @keep_result: store what it returns to @g->result, unless it is missed
+ * @keep_result: as for tramp_guard_programs()
  */
 void tramp_guard_program(struct tramp_guard *g, const struct tramp_x86_call *c,
 			 bool keep_result);

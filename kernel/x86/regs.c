@@ -179,7 +179,6 @@ static void place_run_ctx(struct tramp_regs *r, struct tramp_guard *g)
 	bool multi = flags & TRAMP_X86_CALL_MULTI;
 
 	g->run_ctx_flags = NEED_RUN_CTX | (r->session ? TRAMP_X86_CALL_MULTI : 0);
-	g->keep_all = r->session && !r->ret;
 	if (!(flags & g->run_ctx_flags))
 		return;
 	r->run_ctx_words = 1 + (r->session ? 2 : 0) +
@@ -386,7 +385,7 @@ static void emit_programs(const struct tramp_regs *r, struct tramp_guard *g, u32
 		for (nr = 1; i + nr < r->nr_progs; nr++)
 			if (r->progs[i + nr].active != r->progs[i].active)
 				break;
-		tramp_guard_programs(g, &r->progs[i], nr);
+		tramp_guard_programs(g, &r->progs[i], nr, r->session && !r->ret);
 	}
 	tramp_guard_close(g);
 }

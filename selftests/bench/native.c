@@ -117,7 +117,7 @@ static void emit_inline(u8 *where, u64 func, u64 program)
 		.resched = machine_thunk(1), .missed = machine_thunk(1),
 	};
 	struct tramp_x86_call call = {
-		.func = program, .run = (u64)NATIVE_RUN,
+		.func = program, .active = (u64)NATIVE_ACTIVE, .hits = (u64)NATIVE_HITS,
 	};
 	struct tramp_x86_fentry_req req = {
 		.env = &env, .model = &model, .func_addr = func, .fentry = &call, .nr_fentry = 1,

@@ -75,14 +75,11 @@ u64 same_work_enter(const void *prog, struct native_run_ctx *ctx)
 	(void)prog;
 	(void)ctx;
 	preempt_off();
-	asm goto("btsq $0, %%gs:%c0; jc %l[running]" : : "i" (NATIVE_SAME_RUN)
-		 : "memory", "cc" : running);
-	if (unlikely(*stats_key))
+	if (unlikely(ACTIVE | *stats_key))
 		never();
+	asm volatile("incl %%gs:%c0; incq %%gs:%c1" : : "i" (NATIVE_ACTIVE), "i" (NATIVE_SAME_HITS)
+		     : "memory", "cc");
 	return 1;
-running:
-	never();
-	return 0;
 }
 
 void same_work_exit(const void *prog, u64 start, struct native_run_ctx *ctx)
@@ -90,7 +87,7 @@ void same_work_exit(const void *prog, u64 start, struct native_run_ctx *ctx)
 	(void)prog;
 	(void)start;
 	(void)ctx;
-	asm volatile("incq %%gs:%c0" : : "i" (NATIVE_SAME_RUN) : "memory", "cc");
+	asm volatile("decl %%gs:%c0" : : "i" (NATIVE_ACTIVE) : "memory", "cc");
 	preempt_on();
 }
 

@@ -189,7 +189,6 @@ struct tramp_x86_call fuzz_program(const struct tramp_x86_env *env, u64 addr, u3
 
 	if (base && what & FUZZ_PROG_APART)
 		base += (u64)(nr + 1) << 32;
-	c.run = base + 0x70000 + 8 * nr;
 	c.hits = base + 0x50000 + 8 * nr;
 	c.active = what & FUZZ_PROG_SHARED ? 0x40000 : base + 0x40000 + 8 * (nr + 1);
 	if (!raw && what & FUZZ_PROG_BELOW)

@@ -58,8 +58,7 @@ struct path_word {
  * @preempt: what was added to the preemption counter
  * @inflight: what was added to the counter of calls inside
  * @uncounted: calls that call depth accounting has seen, without those that there were
- * @taken: programs whose run word is taken
- * @active: how often a shared recursion counter was taken
+ * @active: how often a recursion counter was taken
  * @active_off: which one
  * @layer: how many layers of sessions are around
  * @entered: with kernel policy, the program between enter() and exit(), from 1
@@ -89,7 +88,8 @@ struct path_word {
  * @start_in_rax: rax is what stats_enter() or enter() returned
  * @start_in_rsi: rsi is
  * @start_at: the place where that is
- * @count_in_rcx: rcx is a shared recursion counter
+ * @count_in_rcx: rcx is a recursion counter
+ * @looked_at: the one that was looked at last; 0: none since something was called
  * @asked: RCU watches, for the next program
  * @task: rcx is the current task
  * @rax_in_rcx: rcx has what rax is to have
@@ -97,7 +97,6 @@ struct path_word {
  * @back: where r10 leads to in the image
  * @r10_at: the place of r10 on the stack, as a return address
  * @r11_at: the place of r11 above it, where to go first
- * @bts: the carry flag tells of this program's run word, from 1
  * @jcc: the only conditional jump that makes sense of the flags; 0: they tell nothing
  * @due: it has to come next, and asks whether to reschedule
  * @reg: what is in registers
@@ -113,9 +112,8 @@ struct path_word {
  */
 struct path {
 	s32 depth, frame, preempt, inflight, uncounted, run_ctx;
-	u64 taken;
 	u32 active;
-	u64 active_off;
+	u64 active_off, looked_at;
 	u32 layer, entered, counted;
 	bool after, own_ctx, timed, rcu, told, irqs_off;
 
@@ -126,7 +124,7 @@ struct path {
 	bool count_in_rcx, asked, due;
 	u8 jcc;
 	s32 flags_at, rbp_at, ctx, r10_at, r11_at, frame_addr, rsi_addr, outer_at, start_at;
-	u32 back, bts, last;
+	u32 back, last;
 	struct path_word reg[PATH_REGS];
 	u8 word[PATH_WORDS];
 	u64 number[PATH_WORDS];

@@ -6,11 +6,11 @@
 
 void path_clean(const struct path *s)
 {
-	FUZZ_CHECK(!s->preempt && !s->taken && !s->active && !s->entered && !s->counted);
+	FUZZ_CHECK(!s->preempt && !s->active && !s->entered && !s->counted);
 	FUZZ_CHECK(!s->own_ctx && !s->timed && !s->rcu && !s->told && !s->irqs_off);
 }
 
-/* Whether it is a kprobe program, whose guard is another. */
+/* Whether it is a kprobe program, which gets registers. */
 static bool on_regs(const struct paths *p, u32 i)
 {
 	const struct tramp_x86_fentry_req *req = p->req;
@@ -73,20 +73,16 @@ static void check_guards(const struct paths *p, const struct path *s, u32 i)
 	FUZZ_CHECK(!(c->flags & TRAMP_X86_CALL_SLEEPABLE) || s->inflight == 1);
 	if (c->flags & TRAMP_X86_CALL_GUARDED) {
 		FUZZ_CHECK(s->entered == i + 1 && s->counted == i + 1);
-		FUZZ_CHECK(!s->preempt && !s->active && !s->taken && !s->own_ctx && !s->timed);
+		FUZZ_CHECK(!s->preempt && !s->active && !s->own_ctx && !s->timed);
 		return;
 	}
 	FUZZ_CHECK(!s->entered);
 	FUZZ_CHECK(s->preempt == (p->req ? 1 : env->nmi_count) && s->irqs_off == !p->req);
 	FUZZ_CHECK(s->rcu == (p->req && env->rcu_read_lock));
 	FUZZ_CHECK(s->told == (!p->req && env->probe_enter));
-	if (on_regs(p, i)) {
+	FUZZ_CHECK(s->active && s->active_off == c->active && s->counted == i + 1);
+	if (on_regs(p, i))
 		looks |= TRAMP_X86_CALL_IP | (is_session(p, i) ? TRAMP_X86_CALL_MULTI : 0);
-		FUZZ_CHECK(s->active && s->active_off == c->active);
-		FUZZ_CHECK(s->counted == i + 1 && !s->taken);
-	} else {
-		FUZZ_CHECK(s->taken == PATH_BIT(i) && !s->active && !s->counted);
-	}
 	FUZZ_CHECK(s->own_ctx || !(c->flags & looks));
 	if (c->flags & looks)
 		path_check_run_ctx(p, s, c, on_regs(p, i), is_session(p, i));
@@ -267,7 +263,7 @@ static bool call_policy(const struct paths *p, struct path *s, u64 dest)
 	if (i == p->img->nr)
 		return false;
 	i = argument(p, s, offsetof(struct tramp_x86_call, prog));
-	FUZZ_CHECK(!s->preempt && !s->active && !s->taken && !s->own_ctx);
+	FUZZ_CHECK(!s->preempt && !s->active && !s->own_ctx);
 	if (dest == c[i].enter) {
 		FUZZ_CHECK(!s->entered);
 		s->entered = i + 1;
@@ -287,7 +283,6 @@ static void call_missed(const struct paths *p, struct path *s)
 	u32 i = argument(p, s, offsetof(struct tramp_x86_call, missed_arg));
 
 	FUZZ_CHECK(!s->counted && !s->timed && !s->own_ctx && !s->active);
-	FUZZ_CHECK(!(s->taken >> i & 1));
 	done(p, s, i);
 }
 
@@ -326,7 +321,7 @@ void path_call(const struct paths *p, struct path *s, u64 dest)
 		FUZZ_CHECK(!p->req && s->told == (dest == env->probe_exit) && s->active);
 		s->told = !s->told;
 	} else if (p->req && p->req->check_rcu && !p->req->many && dest == env->rcu_watching) {
-		FUZZ_CHECK(!s->entered && !s->active && !s->taken);
+		FUZZ_CHECK(!s->entered && !s->active);
 		s->asked = true;
 	} else if (env->multi_cookie && dest == env->multi_cookie) {
 		argument(p, s, offsetof(struct tramp_x86_call, link));

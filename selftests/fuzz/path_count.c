@@ -12,7 +12,7 @@ u64 path_percpu(const struct path *s, const struct path_op *op)
 	return s->value[TASM_RAX] + (u64)(s64)op->disp;
 }
 
-/* A program's own counters. Return: whether it is one. */
+/* A counter of recursion, or of hits. Return: whether it is one. */
 static bool program_counter(const struct paths *p, struct path *s, const struct path_op *op,
 			    u64 off)
 {
@@ -25,10 +25,14 @@ static bool program_counter(const struct paths *p, struct path *s, const struct 
 		if (off == c->active) {
 			/* with statistics it is asked in cold code, where most know it taken */
 			s->jcc = p->img->env->stats_key ? 0x84 : 0x85;
-			if (op->code == 0x83)
+			if (op->code == 0x83) {
+				s->looked_at = off;
 				return op->reg == 7 && !op->imm && !op->wide;
+			}
 			s->jcc = 0;
 			s->asked &= inc;
+			FUZZ_CHECK(!inc || s->looked_at == off);
+			s->looked_at = 0;
 			FUZZ_CHECK(!op->wide && (inc ? !s->active : dec && s->active_off == off));
 			s->active = inc;
 			s->active_off = inc ? off : 0;
@@ -39,20 +43,6 @@ static bool program_counter(const struct paths *p, struct path *s, const struct 
 			s->counted = i + 1;
 			return true;
 		}
-		if (off != c->run)
-			continue;
-		FUZZ_CHECK(op->wide);
-		if (op->code == (1 << 8 | 0xba)) {
-			FUZZ_CHECK(op->reg == 5 && !op->imm && !(s->taken >> i & 1));
-			s->taken |= PATH_BIT(i);
-			s->bts = i + 1;
-			s->jcc = 0x82;
-			return true;
-		}
-		s->asked = false;
-		FUZZ_CHECK(inc && s->taken >> i & 1);
-		s->taken &= ~PATH_BIT(i);
-		return true;
 	}
 	return false;
 }

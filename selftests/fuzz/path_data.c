@@ -86,6 +86,7 @@ void path_called(struct path *s)
 			path_lose(s, reg);
 	s->flags = false;
 	s->jcc = 0;
+	s->looked_at = 0;
 }
 
 /* rsp has risen: what was below is gone. */
@@ -214,6 +215,7 @@ static void load(const struct paths *p, struct path *s, const struct path_op *op
 				break;
 		FUZZ_CHECK(s->task || i < p->img->nr);
 		s->count_in_rcx = !s->task;
+		s->looked_at = s->task ? s->looked_at : off;
 		return;
 	}
 	path_lose(s, op->reg);
@@ -392,7 +394,6 @@ static void data_mem(const struct paths *p, struct path *s, const struct path_op
 	case 0x83:
 	case 0xc1:
 	case 0xc7:
-	case 1 << 8 | 0xba:
 		change(p, s, op, end);
 		break;
 	default:
@@ -457,7 +458,7 @@ void path_data(const struct paths *p, struct path *s, const struct tramp_x86_ins
 	struct path_op op = path_op(insn);
 	u32 base = op.code & ~7u;
 
-	s->bts = s->jcc = 0;
+	s->jcc = 0;
 	if (op.mem)
 		data_mem(p, s, &op, at + insn->len);
 	else if (base == 0x50)

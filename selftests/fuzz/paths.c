@@ -32,8 +32,8 @@ static void agree(const struct path *a, const struct path *b)
 	FUZZ_CHECK(a->depth == b->depth && a->frame == b->frame);
 	FUZZ_CHECK(a->preempt == b->preempt && a->inflight == b->inflight);
 	FUZZ_CHECK(a->uncounted == b->uncounted);
-	FUZZ_CHECK(a->taken == b->taken && a->active == b->active);
-	FUZZ_CHECK(a->active_off == b->active_off && a->layer == b->layer);
+	FUZZ_CHECK(a->active == b->active && a->active_off == b->active_off);
+	FUZZ_CHECK(a->layer == b->layer);
 	FUZZ_CHECK(a->entered == b->entered && a->counted == b->counted);
 	FUZZ_CHECK(a->own_ctx == b->own_ctx && a->timed == b->timed);
 	FUZZ_CHECK(a->run_ctx == b->run_ctx && !a->due && !b->due);
@@ -76,7 +76,8 @@ static bool meet(struct path *to, const struct path *from)
 	to->r10_at = to->r10_at == from->r10_at ? to->r10_at : 0;
 	to->r11_at = to->r11_at == from->r11_at ? to->r11_at : 0;
 	to->back = to->back == from->back ? to->back : 0;
-	to->bts = to->jcc = 0;
+	to->jcc = 0;
+	to->looked_at = to->looked_at == from->looked_at ? to->looked_at : 0;
 	to->last = to->last == from->last ? to->last : 0;
 	to->done &= from->done;
 	to->done_after &= from->done_after;
@@ -96,7 +97,7 @@ static void arrive(struct walk *w, const struct path *s, u32 off)
 		return;
 	if (!w->reached[place])
 		w->known[place] = *s;
-	w->known[place].bts = w->known[place].jcc = 0;
+	w->known[place].jcc = 0;
 	w->reached[place] = true;
 	FUZZ_CHECK(w->nr_todo < MAX_TODO);
 	w->todo[w->nr_todo++] = off;
@@ -298,17 +299,14 @@ static void check_resched(const struct walk *w, u64 to)
 /* A conditional jump: the flags must tell what it asks. */
 static void jcc(struct walk *w, struct path *s, const struct image_insn *x)
 {
-	u32 bts = s->bts;
 	struct path other;
 
 	FUZZ_CHECK(s->jcc && x->insn.map == 1 && x->insn.opcode == s->jcc);
 	if (s->due)
 		check_resched(w, x->to);
-	s->bts = s->jcc = 0;
+	s->jcc = 0;
 	s->due = false;
 	other = *s;
-	if (bts)
-		other.taken &= ~PATH_BIT(bts - 1);
 	/* there it is */
 	if (other.reg[TASM_RCX].what == PATH_ENDBR)
 		other.reg[TASM_RCX] = PATH_WORD(FUNC, 0);

@@ -37,6 +37,12 @@ enum call_kind {
 	NR_CALL_KINDS,
 };
 
+/* Each of these has a recursion counter of its own. */
+static inline bool call_is_tracing(enum call_kind kind)
+{
+	return kind >= CALL_FENTRY && kind <= CALL_FEXIT;
+}
+
 struct func;
 struct call_member;
 

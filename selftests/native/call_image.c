@@ -110,9 +110,9 @@ static struct tramp_x86_call call_of(const struct call_prog *prog)
 
 	return (struct tramp_x86_call){
 		.func = prog->page,
-		.active = CPU_OFF(active),
+		.active = call_is_tracing(prog->member->kind) ? CPU_OFF(own_active) + 4 * id :
+			  CPU_OFF(active),
 		.hits = CPU_OFF(hits) + 8 * id,
-		.run = CPU_OFF(run) + 8 * id,
 		.flags = session ? TRAMP_X86_CALL_MULTI :
 			 rng_chance(&rng, 30) ? TRAMP_X86_CALL_COOKIE : 0,
 		.link = session ? id + 1 : 0,

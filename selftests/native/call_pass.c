@@ -23,7 +23,7 @@ static u32 nr_cpus;
  * sum, less what was there when it came.
  */
 struct view {
-	u64 ran[CALL_IDS], hits[CALL_IDS], ips[CALL_IDS], run[CALL_IDS];
+	u64 ran[CALL_IDS], hits[CALL_IDS], ips[CALL_IDS];
 };
 
 struct caller {
@@ -74,7 +74,6 @@ static void carry(struct view *v, const struct native_cpu *cpu, bool away)
 		v->ran[id] += sign * cpu->ran[id];
 		v->hits[id] += sign * cpu->hits[id];
 		v->ips[id] += sign * cpu->ips[id];
-		v->run[id] += sign * cpu->run[id];
 	}
 }
 
@@ -154,7 +153,7 @@ void call_resched(void)
 
 /* The sum over all CPUs, for one number. */
 struct counts {
-	u64 ran, hits, ips, run;
+	u64 ran, hits, ips;
 };
 
 static struct counts counts_of(const struct runner *r, u32 id)
@@ -165,7 +164,6 @@ static struct counts counts_of(const struct runner *r, u32 id)
 		.ran = c->carried.ran[id] + r->cpu->ran[id],
 		.hits = c->carried.hits[id] + r->cpu->hits[id],
 		.ips = c->carried.ips[id] + r->cpu->ips[id],
-		.run = c->carried.run[id] + r->cpu->run[id],
 	};
 }
 
@@ -197,9 +195,6 @@ static void check_member(struct runner *r, struct call_member *m, const struct c
 	bool exact = promise_holds(promise, now);
 	u64 times = m->kind == CALL_SESSION ? 2 : 1;
 
-	/* The image's own count: a run word goes up by two. */
-	if (m->kind == CALL_FENTRY || m->kind == CALL_FMOD_RET || m->kind == CALL_FEXIT)
-		counted = (after.run - before->run) / 2;
 	if (exact)
 		r->counts.exact++;
 	else
@@ -210,10 +205,13 @@ static void check_member(struct runner *r, struct call_member *m, const struct c
 			    kinds[m->kind], m->id, m->func->nr, ran, promise, now);
 	/* One that is muted is counted and does not run. */
 	if (counted < ran || counted > times || (exact && PROMISE_NR(now) && counted != ran) ||
-	    (after.run - before->run) % 2 || after.ips - before->ips != ran * add)
+	    after.ips - before->ips != ran * add)
 		native_fail("%s program %u of function %u ran %lu times, counted %lu times, with %#lx in place of %#lx",
 			    kinds[m->kind], m->id, m->func->nr, ran, counted,
 			    after.ips - before->ips, ran * add);
+	if (r->cpu->own_active[m->id])
+		native_fail("%s program %u of function %u has left its recursion counter at %u",
+			    kinds[m->kind], m->id, m->func->nr, r->cpu->own_active[m->id]);
 }
 
 static void check_call(struct runner *r, const struct func *func, const struct native_call *call)

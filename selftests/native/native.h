@@ -49,10 +49,10 @@ extern struct native_options native;
 /**
  * struct native_cpu - what is behind %gs
  * @task: a struct task_struct, of which images know bpf_ctx
+ * @own_active: recursion counters of the programs that have one each
  * @ran: counted by each program itself
  * @hits: counted by the image before it calls the program
  * @ips: sum of the pt_regs.ip that the program has seen
- * @run: run words of programs of calls
  * @inflight: of images of calls
  */
 struct native_cpu {
@@ -62,10 +62,10 @@ struct native_cpu {
 	u64 current_task;
 	u64 task[2];
 	u64 data[NATIVE_DATA];
+	u32 own_active[NATIVE_PROGS];
 	u64 ran[NATIVE_PROGS];
 	u64 hits[NATIVE_PROGS];
 	u64 ips[NATIVE_PROGS];
-	u64 run[NATIVE_PROGS];
 	u64 inflight[NATIVE_IMAGES];
 } __attribute__((aligned(64)));
 

@@ -210,6 +210,7 @@ static void check_program(struct ends *s, const struct ends_event *e, u32 i,
 				 s->level->log[s->level->nr_log].ret, "result in ctx");
 		if ((s->calls[i].flags & (COOKIE | IP)) != COOKIE)
 			CHECK_EQ(*bpf_ctx(s), s->outer_ctx, "current->bpf_ctx in program %u", i);
+		CHECK_EQ(*p->active, 1, "recursion counter in program %u", i);
 		return;
 	}
 	if (!read && s->env.no_regs)
@@ -399,6 +400,9 @@ static void prepare(struct ends *s, struct ends_level *l, u64 site)
 	*(u32 *)machine_word(0) = s->stats_on;
 	for (i = 0; i < HIT_MAX_WORDS; i++)
 		*s->word[i] = s->taken[i];
+	for (i = 0; i < s->nr; i++)
+		if (s->progs[i].active)
+			*s->progs[i].active = s->progs[i].taken ? 1 + i : 0;
 }
 
 static void check_end(struct ends *s, const struct ends_level *l)
@@ -429,6 +433,10 @@ static void check_end(struct ends *s, const struct ends_level *l)
 	for (i = 0; i < HIT_MAX_WORDS; i++)
 		CHECK_EQ(*s->word[i], s->taken[i] && !(s->free_in_body && l->body_ran),
 			 "recursion counter %u afterwards", i);
+	for (i = 0; i < s->nr; i++)
+		if (s->progs[i].active)
+			CHECK_EQ(*s->progs[i].active, s->progs[i].taken ? 1 + i : 0,
+				 "recursion counter of program %u afterwards", i);
 }
 
 bool ends_call(struct ends *s, u64 site)

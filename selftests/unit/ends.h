@@ -27,8 +27,9 @@ enum ends_kind { ENDS_KPROBE, ENDS_FENTRY, ENDS_FMOD_RET, ENDS_FEXIT, ENDS_KRET,
 struct ends_prog {
 	enum ends_kind kind;
 	u32 word;		/* which recursion counter */
+	u32 *active;		/* tracing type: its own one */
+	bool taken;		/* which is up at the call */
 	u64 *hits;
-	u64 *run;		/* tracing type */
 	u64 result;		/* what it returns, at the entry */
 	bool resched_due;	/* a reschedule becomes due while it runs */
 	bool left_out;		/* its NOP is patched to a jump */

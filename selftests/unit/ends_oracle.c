@@ -91,7 +91,7 @@ static void group(struct oracle *o, u32 first, u32 nr)
 {
 	const struct ends *s = o->s;
 	bool freed = s->free_in_body && o->body_ran;
-	bool miss = tracing(s, first) ? *s->progs[first].run & 1 :
+	bool miss = tracing(s, first) ? *s->progs[first].active :
 					*s->word[s->progs[first].word] && !freed;
 	u32 i;
 

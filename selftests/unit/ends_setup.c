@@ -120,9 +120,11 @@ struct ends_prog *ends_add(struct ends *s, enum ends_kind kind, u32 flags,
 	c->missed_arg = 0xffff888200000000 + i * 0x40;
 	c->cookie = 0x1000 + i;
 	c->link = r->many || kind == ENDS_SESSION ? 0xffff888300000000 : 0;
-	c->active = s->word_off[0];
+	if (kind >= ENDS_FENTRY && kind <= ENDS_FEXIT)
+		p->active = machine_percpu(where, 4, &c->active);
+	else
+		c->active = s->word_off[0];
 	p->hits = machine_percpu(where, 8, &c->hits);
-	p->run = machine_percpu(where, 8, &c->run);
 	return p;
 }
 

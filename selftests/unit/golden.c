@@ -86,7 +86,7 @@ static void ask_programs(const struct tramp_x86_call *c, u32 nr)
 	ask_number(nr);
 	for (i = 0; i < nr; i++) {
 		const u64 numbers[] = {
-			c[i].func, c[i].insns, c[i].flags, c[i].prog, c[i].missed_arg, c[i].run,
+			c[i].func, c[i].insns, c[i].flags, c[i].prog, c[i].missed_arg,
 			c[i].active, c[i].hits, c[i].cookie, c[i].enter, c[i].exit,
 		};
 

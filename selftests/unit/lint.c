@@ -51,17 +51,14 @@ static bool known_mnemonic(const struct lint *l, ZydisMnemonic m)
 	case ZYDIS_MNEMONIC_CLI:
 	case ZYDIS_MNEMONIC_POPFQ:
 		return l->copy_len;
-	case ZYDIS_MNEMONIC_OR:
 	case ZYDIS_MNEMONIC_PUSHFQ:
 		return l->copy_len || l->kprobes;
 	case ZYDIS_MNEMONIC_ADD:
-	case ZYDIS_MNEMONIC_BTS:
 	case ZYDIS_MNEMONIC_CALL:
 	case ZYDIS_MNEMONIC_CMP:
 	case ZYDIS_MNEMONIC_DEC:
 	case ZYDIS_MNEMONIC_INC:
 	case ZYDIS_MNEMONIC_INT3:
-	case ZYDIS_MNEMONIC_JB:
 	case ZYDIS_MNEMONIC_JMP:
 	case ZYDIS_MNEMONIC_JNZ:
 	case ZYDIS_MNEMONIC_JZ:
@@ -69,6 +66,7 @@ static bool known_mnemonic(const struct lint *l, ZydisMnemonic m)
 	case ZYDIS_MNEMONIC_LEAVE:
 	case ZYDIS_MNEMONIC_MOV:
 	case ZYDIS_MNEMONIC_NOP:
+	case ZYDIS_MNEMONIC_OR:
 	case ZYDIS_MNEMONIC_POP:
 	case ZYDIS_MNEMONIC_PUSH:
 	case ZYDIS_MNEMONIC_RET:
@@ -117,7 +115,7 @@ static u32 percpu_bits(const struct lint *l, u64 off)
 	for (i = 0; i < l->nr; i++) {
 		if (off == l->calls[i].active)
 			return 32;
-		if (off == l->calls[i].run || off == l->calls[i].hits)
+		if (off == l->calls[i].hits)
 			return 64;
 	}
 	if (off == l->env->preempt_count)

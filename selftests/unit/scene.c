@@ -163,7 +163,7 @@ static void check_kprobe(struct scene *s, u32 i, const struct thunk_frame *f)
 	check_pt_regs(s, (const u64 *)ctx);
 	if (s->calls[i].insns)
 		SCENE_CHECK_EQ(s, f->regs[RSI], s->calls[i].insns, "rsi of program %u", i);
-	SCENE_CHECK_EQ(s, *s->active, 1, "recursion counter of program %u", i);
+	SCENE_CHECK_EQ(s, *s->progs[i].active, 1, "recursion counter of program %u", i);
 	for (j = 0; j < s->req.nr_kprobe; j++)
 		any |= needs_trace_ctx(s, j);
 	if (needs_trace_ctx(s, i))
@@ -188,8 +188,7 @@ static void check_program(struct scene *s, const struct expect *e, u32 i,
 	if (c->insns)
 		SCENE_CHECK_EQ(s, f->regs[RSI], c->insns, "rsi of program %u", i);
 	if (!guarded)
-		SCENE_CHECK_EQ(s, *s->progs[i].run, (HITS_START(i) + s->ran[i]) * 2 + 1,
-			       "run word of program %u", i);
+		SCENE_CHECK_EQ(s, *s->progs[i].active, 1, "recursion counter of program %u", i);
 
 	if (guarded || (c->flags & TRAMP_X86_CALL_COOKIE)) {
 		if (guarded)
@@ -367,6 +366,14 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 
 /* The whole ------------------------------------------------------------- */
 
+/* At the call, and afterwards: whoever has it up may have been found up by others. */
+static u32 taken(const struct scene *s, u32 i)
+{
+	if (s->progs[i].kind == SCENE_KPROBE)
+		return s->kprobes_taken;
+	return s->progs[i].taken ? 1 + i : 0;
+}
+
 static void prepare_state(struct scene *s)
 {
 	u32 i;
@@ -380,10 +387,8 @@ static void prepare_state(struct scene *s)
 	*(u32 *)machine_word(0) = s->stats_on;
 	((u32 *)machine_word(0))[1] = 0xffffffff;	/* not part of it */
 	*s->thunk_count = 0;
-	if (s->active)
-		*s->active = s->kprobes_taken;
 	for (i = 0; i < s->nr; i++) {
-		*s->progs[i].run = HITS_START(i) * 2 + s->progs[i].taken;
+		*s->progs[i].active = taken(s, i);
 		*s->progs[i].hits = HITS_START(i);
 		s->ran[i] = 0;
 		s->did_nothing[i] = 0;
@@ -433,22 +438,16 @@ static void check_end(struct scene *s)
 	SCENE_CHECK_EQ(s, *s->preempt_count, end->preempt, "preemption count afterwards");
 	SCENE_CHECK_EQ(s, *s->inflight, INFLIGHT_START, "in-flight count afterwards");
 	SCENE_CHECK_EQ(s, *bpf_ctx(s), s->outer_ctx, "current->bpf_ctx afterwards");
-	if (s->active)
-		SCENE_CHECK_EQ(s, *s->active, s->kprobes_taken, "recursion counter afterwards");
 	if (s->env.has_call_depth)
 		SCENE_CHECK_EQ(s, *s->call_depth, (u64)((s64)(1UL << 63) >> 5),
 			       "call depth afterwards, less the image's own return");
 	if (s->return_thunk)
 		SCENE_CHECK_EQ(s, *s->thunk_count, 1, "returns through the thunk");
 	for (i = 0; i < s->nr; i++) {
-		u64 runs = s->ran[i] + s->did_nothing[i];
-		bool counted = s->progs[i].kind == SCENE_KPROBE ||
-			       (s->calls[i].flags & TRAMP_X86_CALL_GUARDED);
-
-		SCENE_CHECK_EQ(s, *s->progs[i].run,
-			       (HITS_START(i) + (counted ? 0 : runs)) * 2 + s->progs[i].taken,
-			       "run word of program %u afterwards", i);
-		SCENE_CHECK_EQ(s, *s->progs[i].hits, HITS_START(i) + (counted ? runs : 0),
+		SCENE_CHECK_EQ(s, *s->progs[i].active, taken(s, i),
+			       "recursion counter of program %u afterwards", i);
+		SCENE_CHECK_EQ(s, *s->progs[i].hits,
+			       HITS_START(i) + s->ran[i] + s->did_nothing[i],
 			       "hits of program %u", i);
 	}
 	s->rax = s->call.out[RAX];

@@ -46,8 +46,8 @@ enum scene_kind { SCENE_FENTRY, SCENE_FMOD_RET, SCENE_FEXIT, SCENE_KPROBE };
 /* One program: what it is and how it behaves. */
 struct scene_prog {
 	enum scene_kind kind;
-	u64 *run;		/* its run word (inline policy) */
-	u64 *hits;		/* (kernel policy, kprobe programs) */
+	u32 *active;		/* its recursion counter (inline policy) */
+	u64 *hits;
 	u64 result;		/* what it returns */
 	u64 start;		/* what its enter() returns (kernel policy); 0: missed */
 	bool taken;		/* it is running further up already (inline policy) */

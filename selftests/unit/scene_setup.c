@@ -108,7 +108,12 @@ struct scene_prog *scene_add(struct scene *s, enum scene_kind kind, u32 flags,
 	c->cookie = 0x1000 + i;
 	p->kind = kind;
 	p->start = 1;
-	p->run = machine_percpu(where, 8, &c->run);
+	if (kind == SCENE_KPROBE) {
+		p->active = s->active;
+		c->active = s->active_off;
+	} else {
+		p->active = machine_percpu(where, 4, &c->active);
+	}
 	p->hits = machine_percpu(where, 8, &c->hits);
 
 	switch (kind) {
@@ -148,13 +153,9 @@ static void first_kprobe(struct scene *s)
 
 struct scene_prog *scene_add_kprobe(struct scene *s, u32 flags, enum percpu_where where)
 {
-	struct scene_prog *p;
-
 	if (!s->req.nr_kprobe)
 		first_kprobe(s);
-	p = scene_add(s, SCENE_KPROBE, flags, where);
-	scene_call(s, p)->active = s->active_off;
-	return p;
+	return scene_add(s, SCENE_KPROBE, flags, where);
 }
 
 struct tramp_x86_call *scene_call(struct scene *s, const struct scene_prog *p)

@@ -206,12 +206,6 @@ static void arithmetic(void)
 				is_imm(1, -3);
 			}
 			begin();
-			tasm_mem_op(&a, TASM_BTS_IMM8, wide, m, 3);
-			if (one(ZYDIS_MNEMONIC_BTS)) {
-				is_mem(0, m, wide ? 64 : 32);
-				is_imm(1, 3);
-			}
-			begin();
 			tasm_mem_op(&a, TASM_SAR_IMM8, wide, m, 5);
 			if (one(ZYDIS_MNEMONIC_SAR)) {
 				is_mem(0, m, wide ? 64 : 32);

@@ -99,9 +99,12 @@ static void random_progs(struct rng *r, enum ends_kind kind, u32 nr, u32 flags)
 
 static void random_plain(struct rng *r, enum ends_kind kind, u32 nr)
 {
-	while (nr--)
-		ends_add(&s, kind, 0, rng_below(r, 3))->result =
-			kind == ENDS_FMOD_RET && rng_chance(r, 20);
+	while (nr--) {
+		struct ends_prog *p = ends_add(&s, kind, 0, rng_below(r, 3));
+
+		p->result = kind == ENDS_FMOD_RET && rng_chance(r, 20);
+		p->taken = rng_chance(r, 20);
+	}
 }
 
 /* Of one function: of many beside its own, sessions around programs of tracing type. */

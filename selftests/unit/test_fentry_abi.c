@@ -272,8 +272,10 @@ static void trace(const struct traced *t, bool at_entry, bool at_exit)
 	machine_percpu_reset();
 	machine_percpu(PERCPU_NEAR, 4, &env.preempt_count);
 	machine_percpu(PERCPU_NEAR, 8, &req.inflight);
-	machine_percpu(PERCPU_NEAR, 8, &entry.run);
-	machine_percpu(PERCPU_NEAR, 8, &exit.run);
+	machine_percpu(PERCPU_NEAR, 4, &entry.active);
+	machine_percpu(PERCPU_NEAR, 8, &entry.hits);
+	machine_percpu(PERCPU_NEAR, 4, &exit.active);
+	machine_percpu(PERCPU_NEAR, 8, &exit.hits);
 	req.orig = (u64)site + 5;
 	entered = exited = missed = 0;
 	nr_slots = t->nr_slots;

@@ -28,7 +28,8 @@ static void good(u32 nr_fentry, u32 nr_fmod_ret, u32 nr_fexit)
 
 	emission_begin(&fentry);
 	for (i = 0; i <= TRAMP_X86_MAX_PROGS; i++) {
-		calls[i].run = NEAR_PERCPU + 0x1000 + i * 0x10;
+		calls[i].active = NEAR_PERCPU + 0x1000 + i * 0x10;
+		calls[i].hits = NEAR_PERCPU + 0x1008 + i * 0x10;
 		calls[i].enter = KERNEL + 0x6000;
 		calls[i].exit = KERNEL + 0x7000;
 	}
@@ -397,7 +398,7 @@ static u32 largest_with(u32 kinds, u32 policies, bool call_depth, bool far)
 		calls[i].insns = 0xffffc90000012345;
 		calls[i].cookie = 0x123456789abcdef;
 		if (far) {
-			calls[i].run = FAR_PERCPU + ((u64)i << 33);
+			calls[i].active = FAR_PERCPU + ((u64)i << 33);
 			calls[i].hits = 0x500000000000 + ((u64)i << 33);
 		}
 	}

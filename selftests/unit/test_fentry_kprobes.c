@@ -247,7 +247,7 @@ static const struct emission fentry = { .emit = emit_fentry, .size = &out.size }
 static void good(void)
 {
 	emission_begin(&fentry);
-	calls[2].run = NEAR_PERCPU + 0x1000;
+	calls[2].active = NEAR_PERCPU + 0x1000;
 	env.trace_ctx_size = 24;
 	env.trace_ctx_cookie = 8;
 	model = (struct tramp_x86_model){ .nr_args = 1, .arg_size = { 8 } };

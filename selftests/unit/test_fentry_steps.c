@@ -72,18 +72,18 @@ static void instructions_per_hit(void)
 		enum percpu_where where;
 		u32 limit;
 	} hit[] = {
-		{ "fentry, 0 arguments", 0, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 26 },
-		{ "fentry, 1 argument", 1, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 26 },
-		{ "fentry, 6 arguments", 6, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 26 },
-		{ "fentry, 1 argument, 64-bit per-CPU", 1, { 1, 0, 0 }, INLINE, PERCPU_FAR, 28 },
-		{ "fentry, 1 argument, cookie", 1, { 1, 0, 0 }, COOKIE, PERCPU_NEAR, 36 },
-		{ "fentry, 1 argument, 2 programs", 1, { 2, 0, 0 }, INLINE, PERCPU_NEAR, 33 },
-		{ "fentry, 1 argument, 10 programs", 1, { 10, 0, 0 }, INLINE, PERCPU_NEAR, 89 },
-		{ "fexit, 1 argument", 1, { 0, 0, 1 }, INLINE, PERCPU_NEAR, 26 },
-		{ "fexit, 6 arguments", 6, { 0, 0, 1 }, INLINE, PERCPU_NEAR, 31 },
-		{ "fexit, 1 argument, 64-bit per-CPU", 1, { 0, 0, 1 }, INLINE, PERCPU_FAR, 28 },
-		{ "fentry and fexit, 1 argument", 1, { 1, 0, 1 }, INLINE, PERCPU_NEAR, 46 },
-		{ "fmod_ret, 1 argument", 1, { 0, 1, 0 }, INLINE, PERCPU_NEAR, 36 },
+		{ "fentry, 0 arguments", 0, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 27 },
+		{ "fentry, 1 argument", 1, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 27 },
+		{ "fentry, 6 arguments", 6, { 1, 0, 0 }, INLINE, PERCPU_NEAR, 27 },
+		{ "fentry, 1 argument, 64-bit per-CPU", 1, { 1, 0, 0 }, INLINE, PERCPU_FAR, 29 },
+		{ "fentry, 1 argument, cookie", 1, { 1, 0, 0 }, COOKIE, PERCPU_NEAR, 37 },
+		{ "fentry, 1 argument, 2 programs", 1, { 2, 0, 0 }, INLINE, PERCPU_NEAR, 35 },
+		{ "fentry, 1 argument, 10 programs", 1, { 10, 0, 0 }, INLINE, PERCPU_NEAR, 99 },
+		{ "fexit, 1 argument", 1, { 0, 0, 1 }, INLINE, PERCPU_NEAR, 27 },
+		{ "fexit, 6 arguments", 6, { 0, 0, 1 }, INLINE, PERCPU_NEAR, 32 },
+		{ "fexit, 1 argument, 64-bit per-CPU", 1, { 0, 0, 1 }, INLINE, PERCPU_FAR, 29 },
+		{ "fentry and fexit, 1 argument", 1, { 1, 0, 1 }, INLINE, PERCPU_NEAR, 48 },
+		{ "fmod_ret, 1 argument", 1, { 0, 1, 0 }, INLINE, PERCPU_NEAR, 37 },
 		{ "fentry, 1 argument, kernel policy", 1, { 1, 0, 0 }, GUARDED, PERCPU_NEAR, 31 },
 	};
 	u32 i, kind, j;
@@ -108,8 +108,8 @@ static void instructions_per_hit(void)
 
 /*
  * Each interrupt calls the traced function, with every program on it. So the
- * programs are entered at every place where they could be interrupted, before and
- * behind the instruction that takes a run word among them.
+ * programs are entered at every place where they could be interrupted: between the look at a
+ * recursion counter and its increment, too.
  */
 static u32 depth;			/* 1 in an interrupt */
 static u64 bodies[2], runs[2][SCENE_MAX_PROGS], misses[2][SCENE_MAX_PROGS];
@@ -145,7 +145,8 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 	default:
 		REQUIRE(thunk >= T_PROG && thunk < T_PROG + s.nr, "thunk %u", thunk);
 		i = thunk - T_PROG;
-		CHECK(*s.progs[i].run & 1, "program %u runs, depth %u", i, depth);
+		CHECK_EQ(*s.progs[i].active, 1, "recursion counter of program %u, depth %u", i,
+			 depth);
 		CHECK_EQ(*(u64 *)f->regs[RDI], depth ? 0x1111 : s.slot[0], "ctx[0], depth %u", depth);
 		check_run_ctx(i);
 		runs[depth][i]++;
@@ -157,11 +158,11 @@ static void interrupted(void)
 {
 	u64 run_ctx = *(u64 *)(s.task + s.env.task_bpf_ctx);
 	u32 preempt = *s.preempt_count, i;
-	bool running[SCENE_MAX_PROGS] = { false };
+	u32 active[SCENE_MAX_PROGS] = { 0 };
 	u64 inflight = *s.inflight;
 
 	for (i = 0; i < s.nr; i++)
-		running[i] = *s.progs[i].run & 1;
+		active[i] = *s.progs[i].active;
 
 	depth = 1;
 	nested = (struct machine_call){ .target = s.call.target, .in_flags = FLAG_IF | 2 };
@@ -174,7 +175,7 @@ static void interrupted(void)
 	CHECK_EQ(*s.inflight, inflight, "in-flight count after the interrupt");
 	CHECK_EQ(*(u64 *)(s.task + s.env.task_bpf_ctx), run_ctx, "bpf_ctx after the interrupt");
 	for (i = 0; i < s.nr; i++)
-		CHECK_EQ(*s.progs[i].run & 1, running[i], "run word after the interrupt");
+		CHECK_EQ(*s.progs[i].active, active[i], "recursion counter after the interrupt");
 }
 
 static void run_interrupted(const char *name, const u32 *nr, u32 flags, enum percpu_where where,
@@ -194,7 +195,7 @@ static void run_interrupted(const char *name, const u32 *nr, u32 flags, enum per
 	memset(runs, 0, sizeof(runs));
 	memset(misses, 0, sizeof(misses));
 	for (i = 0; i < s.nr; i++)
-		*s.progs[i].run = 0;
+		*s.progs[i].hits = 0;
 	*(u32 *)machine_word(0) = stats;
 	machine_hook = hook;
 	interrupt = interrupted;
@@ -213,7 +214,8 @@ static void run_interrupted(const char *name, const u32 *nr, u32 flags, enum per
 		CHECK_EQ(runs[1][i] + misses[1][i], steps, "every hit run or missed, program %u", i);
 		CHECK(runs[1][i] > 10 && misses[1][i] >= 2, "%lu run, %lu missed", runs[1][i],
 		      misses[1][i]);
-		CHECK_EQ(*s.progs[i].run, 2 * (runs[0][i] + runs[1][i]), "run word of program %u", i);
+		CHECK_EQ(*s.progs[i].active, 0, "recursion counter of program %u", i);
+		CHECK_EQ(*s.progs[i].hits, runs[0][i] + runs[1][i], "hits of program %u", i);
 	}
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Functions of awkward shape, and functions called from everywhere: recursion, tail calls,
- * nesting, hard interrupts and softirqs. Programs that run into themselves, functions that
- * never return, functions that cannot be had.
+ * nesting, hard interrupts and softirqs. Functions that never return, functions that cannot be
+ * had.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -204,38 +204,6 @@ static void test_mixed_contexts(void)
 		CHECK(misses[0] < calls / 10, "%lu of %lu missed", misses[0], calls);
 	}
 	unwatch(&p);
-}
-
-/* --------------------------------------------------------------- recursion --- */
-
-/* The program calls what it is attached to: run once a call, missed once a call. */
-static void test_recursion(void)
-{
-	uint32_t key = 0, value = 0;
-	struct bpf_prog_info info = {};
-	uint32_t len = sizeof(info);
-	uint64_t hits, misses;
-	struct attachment a;
-	int map, i, fd;
-
-	setup();
-	map = bpf_map__fd(skel->maps.recursed);
-	fd = bpf_program__fd(skel->progs.recurse);
-	skel->bss->only_pid = getpid();
-	a = attach_func(OURS, fd, NULL);
-	for (i = 0; i < 10; i++) {
-		REQUIRE(!bpf_map_update_elem(map, &key, &value, 0), "%s", strerror(errno));
-		bpf_map_delete_elem(map, &key);
-	}
-	CHECK_EQ(skel->bss->recursion_runs, 10, "runs");
-	REQUIRE(!bpf_obj_get_info_by_fd(fd, &info, &len), "%s", strerror(errno));
-	attachment_counts(&a, &hits, &misses);
-	if (a.how == OURS) {
-		CHECK_EQ(hits, 10, "hits");
-		CHECK_EQ(misses, 10, "misses");
-	}
-	CHECK_EQ(info.recursion_misses, 10, "as bpftool prog shows them");
-	detach(&a);
 }
 
 /* -------------------------------------------------------------- no return --- */
@@ -555,7 +523,6 @@ static const struct ktap_test tests[] = {
 	{ "shapes", test_shapes, 120 },
 	{ "contexts", test_contexts, 60 },
 	{ "mixed_contexts", test_mixed_contexts, 120 },
-	{ "recursion", test_recursion, 60 },
 	{ "noreturn", test_noreturn, 60 },
 	{ "idle", test_idle, 60 },
 	{ "refused", test_refused, 60 },

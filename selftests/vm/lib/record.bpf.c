@@ -150,25 +150,3 @@ int count_entry_too(void *ctx)
 		__sync_fetch_and_add(&counted[i], 1);
 	return 0;
 }
-
-/* Calls what it is attached to: the inner call must not run it again. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} recursed SEC(".maps");
-
-__u64 recursion_runs;
-
-SEC("fentry/htab_map_delete_elem")
-int recurse(void *ctx)
-{
-	__u32 key = 0;
-
-	if (!wanted())
-		return 0;
-	__sync_fetch_and_add(&recursion_runs, 1);
-	bpf_map_delete_elem(&recursed, &key);
-	return 0;
-}
