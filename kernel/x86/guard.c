@@ -57,9 +57,10 @@
  *     inside of itself. Kprobe programs have one in common. The counter belongs to this CPU
  *     and the task cannot leave it, so nothing has to be atomic. An interrupt or an NMI
  *     between the look at it and the increment puts it back before it returns, so what was
- *     seen still holds. If it is up, a program under it runs further up this very stack: it
- *     is a recursion, and counts as missed. Statistics are asked for in the same
- *     question, and for each further program alone.
+ *     seen still holds. If it is up, a program under it runs further up this very stack, and
+ *     this is a recursion. (Or a task was preempted in it, in a trampoline of the kernel's.)
+ *     It counts as missed. Statistics are asked for in the same question, and for each
+ *     further program alone.
  *
  * (3) An interrupt that does the same in between puts it back likewise.
  *
@@ -332,7 +333,7 @@ static void miss(struct tramp_guard *g, const struct tramp_x86_call *c, u32 nr,
 	tasm_branch_label(&cold->a, TASM_JMP, to);
 }
 
-/* The shared recursion counter goes up, and what all programs under it need is set up. */
+/* The recursion counter goes up, and what all programs under it need is set up. */
 static void take_counter(struct tramp_guard *g, struct tramp_part *p,
 			 const struct tramp_x86_call *c)
 {

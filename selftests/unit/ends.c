@@ -361,6 +361,8 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 			*s->preempt_count |= NEED_RESCHED_INVERTED;
 		else if (thunk >= T_PROG && thunk < T_PROG + TRAMP_X86_MAX_PROGS)
 			check_program(s, e, thunk - T_PROG, f);
+		else if (thunk >= T_NOTHING && thunk < T_NOTHING + TRAMP_X86_MAX_PROGS)
+			s->progs[thunk - T_NOTHING].did_nothing++;
 	}
 	if (s->env.has_call_depth)
 		*s->call_depth <<= 5 * e->taken_back;
@@ -433,10 +435,13 @@ static void check_end(struct ends *s, const struct ends_level *l)
 	for (i = 0; i < HIT_MAX_WORDS; i++)
 		CHECK_EQ(*s->word[i], s->taken[i] && !(s->free_in_body && l->body_ran),
 			 "recursion counter %u afterwards", i);
-	for (i = 0; i < s->nr; i++)
+	for (i = 0; i < s->nr; i++) {
 		if (s->progs[i].active)
 			CHECK_EQ(*s->progs[i].active, s->progs[i].taken ? 1 + i : 0,
 				 "recursion counter of program %u afterwards", i);
+		CHECK_EQ(*s->progs[i].hits, s->progs[i].ran + s->progs[i].did_nothing,
+			 "hits of program %u", i);
+	}
 }
 
 bool ends_call(struct ends *s, u64 site)

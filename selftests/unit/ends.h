@@ -34,7 +34,7 @@ struct ends_prog {
 	bool resched_due;	/* a reschedule becomes due while it runs */
 	bool left_out;		/* its NOP is patched to a jump */
 	bool muted;		/* its calls are patched to call T_NOTHING */
-	u32 ran, missed;	/* in all calls */
+	u32 ran, did_nothing, missed;	/* in all calls */
 };
 
 /* The four bytes in front of a NOP5. */

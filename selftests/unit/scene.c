@@ -366,7 +366,7 @@ static u64 hook(u32 thunk, struct thunk_frame *f)
 
 /* The whole ------------------------------------------------------------- */
 
-/* At the call, and afterwards: whoever has it up may have been found up by others. */
+/* At the call, and afterwards. Not 1 alone: others may have found it up, and raised it, too. */
 static u32 taken(const struct scene *s, u32 i)
 {
 	if (s->progs[i].kind == SCENE_KPROBE)
