@@ -35,10 +35,30 @@ enum path_what {
 	PATH_STACK_ARG,	/* the function's stack argument of that number; | HALF: 32 bits of it */
 	PATH_RESULT,	/* what the program returned, 0 if it was missed */
 	PATH_SESSION,	/* a session's cookie, 0 if it was missed */
+	PATH_WATCHING,	/* what rcu_watching() returned */
 	PATH_PLACE,	/* the address of that place */
 };
 
 #define PATH_HALF	(1ULL << 32)
+
+/* Flags tell of programs: whether this is 0. */
+enum path_asks {
+	PATH_ASKS_NOTHING,
+	PATH_ASKS_COUNTER,	/* a recursion counter */
+	PATH_ASKS_BOTH,		/* or statistics */
+	PATH_ASKS_RCU,		/* rcu_watching() */
+	PATH_ASKS_ENTER,	/* enter() */
+};
+
+/* The answer: whether programs run or are missed. */
+enum path_found {
+	PATH_FOUND_NOTHING,
+	PATH_FREE,		/* the counter is free */
+	PATH_UP,		/* it is up */
+	PATH_UNWATCHED,		/* RCU does not watch */
+	PATH_ADMITTED,		/* by enter() */
+	PATH_REFUSED,
+};
 
 /* A word of the stack, or a register. */
 struct path_word {
@@ -89,7 +109,9 @@ struct path_word {
  * @start_in_rsi: rsi is
  * @start_at: the place where that is
  * @count_in_rcx: rcx is a recursion counter
- * @looked_at: the one that was looked at last; 0: none since something was called
+ * @looked_at: the one that was looked at last
+ * @found: an enum path_found of it, or of the next program. That programs may run is not known
+ *	any more behind a call, and nothing is where preemption was changed
  * @asked: RCU watches, for the next program
  * @task: rcx is the current task
  * @rax_in_rcx: rcx has what rax is to have
@@ -98,11 +120,12 @@ struct path_word {
  * @r10_at: the place of r10 on the stack, as a return address
  * @r11_at: the place of r11 above it, where to go first
  * @jcc: the only conditional jump that makes sense of the flags; 0: they tell nothing
+ * @asks: an enum path_asks that they tell of then
  * @due: it has to come next, and asks whether to reschedule
  * @reg: what is in registers
  * @word: what is in the words of the stack: an enum path_what
  * @number: and its number
- * @last: the program that was called, from 1
+ * @last: the program that was called, from 1; 0: none since a counter was taken
  * @done: programs that ran or were missed, at the entry
  * @done_after: sessions likewise, at the return
  *
@@ -122,7 +145,7 @@ struct path {
 	u64 value[8];
 	bool flags, task, rax_in_rcx, ret_in_r11, outer, start_in_rax, start_in_rsi;
 	bool count_in_rcx, asked, due;
-	u8 jcc;
+	u8 jcc, asks, found;
 	s32 flags_at, rbp_at, ctx, r10_at, r11_at, frame_addr, rsi_addr, outer_at, start_at;
 	u32 back, last;
 	struct path_word reg[PATH_REGS];
@@ -157,6 +180,19 @@ static inline s32 path_place(const struct path *s, s32 disp)
 {
 	FUZZ_CHECK(s->frame);
 	return s->frame - disp;
+}
+
+/* The task stays on its CPU. A probe's programs run as in an NMI. */
+static inline bool path_stays(const struct paths *p, const struct path *s)
+{
+	return s->preempt == (p->req ? 1 : p->img->env->nmi_count) && s->irqs_off == !p->req;
+}
+
+/* A recursion counter is looked at. */
+static inline void path_look(struct path *s, u64 off)
+{
+	s->looked_at = off;
+	s->found = PATH_FOUND_NOTHING;
 }
 
 /* A register gets something that is not known. */

@@ -72,15 +72,18 @@ static void check_guards(const struct paths *p, const struct path *s, u32 i)
 	/* it may block: nobody frees the image meanwhile */
 	FUZZ_CHECK(!(c->flags & TRAMP_X86_CALL_SLEEPABLE) || s->inflight == 1);
 	if (c->flags & TRAMP_X86_CALL_GUARDED) {
-		FUZZ_CHECK(s->entered == i + 1 && s->counted == i + 1);
+		FUZZ_CHECK(s->entered == i + 1 && s->found == PATH_ADMITTED);
+		FUZZ_CHECK(s->counted == i + 1);
 		FUZZ_CHECK(!s->preempt && !s->active && !s->own_ctx && !s->timed);
 		return;
 	}
 	FUZZ_CHECK(!s->entered);
-	FUZZ_CHECK(s->preempt == (p->req ? 1 : env->nmi_count) && s->irqs_off == !p->req);
+	FUZZ_CHECK(path_stays(p, s));
 	FUZZ_CHECK(s->rcu == (p->req && env->rcu_read_lock));
 	FUZZ_CHECK(s->told == (!p->req && env->probe_enter));
 	FUZZ_CHECK(s->active && s->active_off == c->active && s->counted == i + 1);
+	/* only kprobe programs take a counter together */
+	FUZZ_CHECK(!s->last || (on_regs(p, i) && on_regs(p, s->last - 1)));
 	if (on_regs(p, i))
 		looks |= TRAMP_X86_CALL_IP | (is_session(p, i) ? TRAMP_X86_CALL_MULTI : 0);
 	FUZZ_CHECK(s->own_ctx || !(c->flags & looks));
@@ -274,6 +277,7 @@ static bool call_policy(const struct paths *p, struct path *s, u64 dest)
 		FUZZ_CHECK(s->maybe >> i & 1 && s->frame_addr == s->run_ctx && s->start_in_rsi);
 		s->entered = s->run_ctx = 0;
 		s->asked = false;
+		s->found = PATH_FOUND_NOTHING;
 	}
 	return true;
 }
@@ -281,8 +285,15 @@ static bool call_policy(const struct paths *p, struct path *s, u64 dest)
 static void call_missed(const struct paths *p, struct path *s)
 {
 	u32 i = argument(p, s, offsetof(struct tramp_x86_call, missed_arg));
+	const struct tramp_x86_call *c = &p->img->calls[i];
 
 	FUZZ_CHECK(!s->counted && !s->timed && !s->own_ctx && !s->active);
+	if (s->found == PATH_REFUSED)
+		FUZZ_CHECK(c->flags & TRAMP_X86_CALL_GUARDED && s->entered == i + 1);
+	else if (s->found == PATH_UP)
+		FUZZ_CHECK(!(c->flags & TRAMP_X86_CALL_GUARDED) && s->looked_at == c->active);
+	else
+		FUZZ_CHECK(s->found == PATH_UNWATCHED);
 	done(p, s, i);
 }
 
@@ -299,7 +310,7 @@ static void call_stats(const struct paths *p, struct path *s, bool exit)
 void path_call(const struct paths *p, struct path *s, u64 dest)
 {
 	const struct tramp_x86_env *env = p->img->env;
-	bool cookie = false;
+	struct path_word result = PATH_WORD(ANY, 0);
 	u32 i;
 
 	for (i = 0; i < p->img->nr; i++)
@@ -322,17 +333,16 @@ void path_call(const struct paths *p, struct path *s, u64 dest)
 		s->told = !s->told;
 	} else if (p->req && p->req->check_rcu && !p->req->many && dest == env->rcu_watching) {
 		FUZZ_CHECK(!s->entered && !s->active);
-		s->asked = true;
+		result = PATH_WORD(WATCHING, 0);
 	} else if (env->multi_cookie && dest == env->multi_cookie) {
 		argument(p, s, offsetof(struct tramp_x86_call, link));
 		FUZZ_CHECK(!s->preempt && s->reg[TASM_RSI].what == PATH_FUNC);
-		cookie = true;
+		result = PATH_WORD(COOKIE, 0);
 	} else {
 		FUZZ_CHECK(call_policy(p, s, dest));
 	}
 	path_called(s);
 	/* the start time, and what exit() wants to know of enter() */
 	s->start_in_rax = s->timed || s->entered;
-	if (cookie)
-		s->reg[TASM_RAX] = PATH_WORD(COOKIE, 0);
+	s->reg[TASM_RAX] = result;
 }

@@ -12,34 +12,49 @@ u64 path_percpu(const struct path *s, const struct path_op *op)
 	return s->value[TASM_RAX] + (u64)(s64)op->disp;
 }
 
+/* It is taken where it was found free, and released behind what ran under it. */
+static void recursion_counter(const struct paths *p, struct path *s, const struct path_op *op,
+			      u64 off)
+{
+	bool inc = op->code == 0xff && !op->reg, dec = op->code == 0xff && op->reg == 1;
+
+	FUZZ_CHECK(!op->wide);
+	if (op->code == 0x83) {
+		FUZZ_CHECK(op->reg == 7 && !op->imm);
+		path_look(s, off);
+		s->asks = PATH_ASKS_COUNTER;
+		/* with statistics it is asked in cold code, where most know it taken */
+		s->jcc = p->img->env->stats_key ? 0x84 : 0x85;
+		return;
+	}
+	FUZZ_CHECK(path_stays(p, s));
+	if (inc) {
+		FUZZ_CHECK(!s->active && s->found == PATH_FREE && s->looked_at == off);
+		s->last = 0;
+	} else {
+		FUZZ_CHECK(dec && s->active && s->active_off == off && s->last);
+		s->asked = false;
+	}
+	path_look(s, 0);
+	s->active = inc;
+	s->active_off = inc ? off : 0;
+}
+
 /* A counter of recursion, or of hits. Return: whether it is one. */
 static bool program_counter(const struct paths *p, struct path *s, const struct path_op *op,
 			    u64 off)
 {
-	bool inc = op->code == 0xff && !op->reg, dec = op->code == 0xff && op->reg == 1;
 	u32 i;
 
 	for (i = 0; i < p->img->nr; i++) {
 		const struct tramp_x86_call *c = &p->img->calls[i];
 
 		if (off == c->active) {
-			/* with statistics it is asked in cold code, where most know it taken */
-			s->jcc = p->img->env->stats_key ? 0x84 : 0x85;
-			if (op->code == 0x83) {
-				s->looked_at = off;
-				return op->reg == 7 && !op->imm && !op->wide;
-			}
-			s->jcc = 0;
-			s->asked &= inc;
-			FUZZ_CHECK(!inc || s->looked_at == off);
-			s->looked_at = 0;
-			FUZZ_CHECK(!op->wide && (inc ? !s->active : dec && s->active_off == off));
-			s->active = inc;
-			s->active_off = inc ? off : 0;
+			recursion_counter(p, s, op, off);
 			return true;
 		}
 		if (off == c->hits) {
-			FUZZ_CHECK(inc && op->wide && !s->counted);
+			FUZZ_CHECK(op->code == 0xff && !op->reg && op->wide && !s->counted);
 			s->counted = i + 1;
 			return true;
 		}
@@ -54,6 +69,7 @@ void path_count(const struct paths *p, struct path *s, const struct path_op *op)
 
 	if (off == env->preempt_count) {
 		FUZZ_CHECK(!op->wide);
+		path_look(s, 0);
 		if (op->code == 0xff && op->reg < 2) {
 			s->preempt += op->reg ? -1 : 1;
 			s->due = op->reg && env->resched;

@@ -86,7 +86,8 @@ void path_called(struct path *s)
 			path_lose(s, reg);
 	s->flags = false;
 	s->jcc = 0;
-	s->looked_at = 0;
+	if (s->found == PATH_FREE || s->found == PATH_ADMITTED)
+		s->found = PATH_FOUND_NOTHING;
 }
 
 /* rsp has risen: what was below is gone. */
@@ -215,7 +216,8 @@ static void load(const struct paths *p, struct path *s, const struct path_op *op
 				break;
 		FUZZ_CHECK(s->task || i < p->img->nr);
 		s->count_in_rcx = !s->task;
-		s->looked_at = s->task ? s->looked_at : off;
+		if (!s->task)
+			path_look(s, off);
 		return;
 	}
 	path_lose(s, op->reg);
@@ -382,6 +384,7 @@ static void data_mem(const struct paths *p, struct path *s, const struct path_op
 			   end + (u64)(s64)op->disp == p->img->env->stats_key);
 		path_lose(s, TASM_RCX);
 		s->flags = false;
+		s->asks = PATH_ASKS_BOTH;
 		s->jcc = 0x85;
 		break;
 	case 0x8d:
@@ -448,7 +451,11 @@ static void data_plain(const struct paths *p, struct path *s, const struct path_
 /* Of what rcu_watching() or enter() returned: 0 leads to a miss. */
 static void test(struct path *s, const struct path_op *op)
 {
+	bool rcu = s->reg[TASM_RAX].what == PATH_WATCHING;
+
 	FUZZ_CHECK(op->wide && op->rm == TASM_RAX && op->reg == TASM_RAX);
+	FUZZ_CHECK(rcu || (s->entered && s->start_in_rax));
+	s->asks = rcu ? PATH_ASKS_RCU : PATH_ASKS_ENTER;
 	s->flags = false;
 	s->jcc = 0x84;
 }
@@ -458,7 +465,7 @@ void path_data(const struct paths *p, struct path *s, const struct tramp_x86_ins
 	struct path_op op = path_op(insn);
 	u32 base = op.code & ~7u;
 
-	s->jcc = 0;
+	s->jcc = s->asks = 0;
 	if (op.mem)
 		data_mem(p, s, &op, at + insn->len);
 	else if (base == 0x50)

@@ -76,8 +76,9 @@ static bool meet(struct path *to, const struct path *from)
 	to->r10_at = to->r10_at == from->r10_at ? to->r10_at : 0;
 	to->r11_at = to->r11_at == from->r11_at ? to->r11_at : 0;
 	to->back = to->back == from->back ? to->back : 0;
-	to->jcc = 0;
-	to->looked_at = to->looked_at == from->looked_at ? to->looked_at : 0;
+	to->jcc = to->asks = 0;
+	if (to->looked_at != from->looked_at || to->found != from->found)
+		path_look(to, 0);
 	to->last = to->last == from->last ? to->last : 0;
 	to->done &= from->done;
 	to->done_after &= from->done_after;
@@ -97,7 +98,7 @@ static void arrive(struct walk *w, const struct path *s, u32 off)
 		return;
 	if (!w->reached[place])
 		w->known[place] = *s;
-	w->known[place].jcc = 0;
+	w->known[place].jcc = w->known[place].asks = 0;
 	w->reached[place] = true;
 	FUZZ_CHECK(w->nr_todo < MAX_TODO);
 	w->todo[w->nr_todo++] = off;
@@ -296,17 +297,42 @@ static void check_resched(const struct walk *w, u64 to)
 	FUZZ_CHECK(img->at[off].to == img->env->resched);
 }
 
+/* Behind the jump it is known whether that is 0. */
+static void answer(struct path *s, enum path_asks asks, bool zero)
+{
+	switch (asks) {
+	case PATH_ASKS_COUNTER:
+		s->found = zero ? PATH_FREE : PATH_UP;
+		break;
+	case PATH_ASKS_BOTH:
+		s->found = zero ? PATH_FREE : PATH_FOUND_NOTHING;
+		break;
+	case PATH_ASKS_RCU:
+		s->found = zero ? PATH_UNWATCHED : PATH_FOUND_NOTHING;
+		s->asked = !zero;
+		break;
+	case PATH_ASKS_ENTER:
+		s->found = zero ? PATH_REFUSED : PATH_ADMITTED;
+		break;
+	case PATH_ASKS_NOTHING:
+		break;
+	}
+}
+
 /* A conditional jump: the flags must tell what it asks. */
 static void jcc(struct walk *w, struct path *s, const struct image_insn *x)
 {
+	enum path_asks asks = s->asks;
 	struct path other;
 
 	FUZZ_CHECK(s->jcc && x->insn.map == 1 && x->insn.opcode == s->jcc);
 	if (s->due)
 		check_resched(w, x->to);
-	s->jcc = 0;
+	s->jcc = s->asks = 0;
 	s->due = false;
 	other = *s;
+	answer(&other, asks, x->insn.opcode == 0x84);
+	answer(s, asks, x->insn.opcode == 0x85);
 	/* there it is */
 	if (other.reg[TASM_RCX].what == PATH_ENDBR)
 		other.reg[TASM_RCX] = PATH_WORD(FUNC, 0);

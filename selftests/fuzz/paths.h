@@ -9,6 +9,8 @@
  *  - all per-CPU operands are variables that the request names, changed as they may be;
  *  - counters are balanced where the image ends, calls the original, or reschedules;
  *  - each program runs inside of its guards, in its run context, and once; or it is missed, once;
+ *  - a program runs where its recursion counter was found free, RCU watches, and enter() admits
+ *    it; it is missed where one of these was found otherwise. Tracing programs take it one by one;
  *  - a program finds its context in the frame, and in its pt_regs the registers as they were;
  *  - helpers get the program that they are about;
  *  - whoever needs a register finds in it what was there, and the stack is where it was;

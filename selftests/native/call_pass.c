@@ -77,6 +77,19 @@ static void carry(struct view *v, const struct native_cpu *cpu, bool away)
 	}
 }
 
+/* No task leaves a CPU with a recursion counter up: nobody would lower it there. */
+static void check_released(const struct native_cpu *cpu)
+{
+	u32 id;
+
+	if (cpu->active)
+		native_fail("a CPU is left with the common recursion counter at %u", cpu->active);
+	for (id = 0; id < CALL_IDS; id++)
+		if (cpu->own_active[id])
+			native_fail("a CPU is left with the recursion counter of program %u at %u",
+				    id, cpu->own_active[id]);
+}
+
 /* Go on on another CPU, if one is free. */
 static void move(struct runner *r)
 {
@@ -85,6 +98,7 @@ static void move(struct runner *r)
 
 	if (atomic_exchange(&taken[to], true))
 		return;
+	check_released(cpus[from]);
 	carry(&c->carried, cpus[from], true);
 	carry(&c->carried, cpus[to], false);
 	c->cpu = to;
