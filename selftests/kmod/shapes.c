@@ -138,6 +138,18 @@ TT_TARGET u64 tt_fixups(u64 a)
 	return value;
 }
 
+/* So many that may fault that a test can wait for their kernel kprobes. It is not called. */
+TT_TARGET u64 tt_extables(u64 a)
+{
+	u64 value = 0;
+
+	asm volatile(".rept 200\n"
+		     "1: movq (%[a]), %[v]\n2:\n"
+		     _ASM_EXTABLE_TYPE(1b, 2b, EX_TYPE_DEFAULT)
+		     ".endr" : [v] "+r" (value) : [a] "r" (a));
+	return value;
+}
+
 TT_TARGET u64 tt_indirect(u64 (*fn)(u64 a), u64 a) { return fn(a) + 1; }
 
 TT_TARGET u64 tt_callee(u64 a) { return a + 1; }

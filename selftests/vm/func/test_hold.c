@@ -367,14 +367,23 @@ static void test_killed(void)
 	CHECK(closed > 1 && worst < whole / 3, "one took %lu of %lu ms", worst, whole);
 }
 
-/* Instructions of the kernel: at most so many, and how many more each time. */
+/* At most so many, and how many more each time. */
 #define KPROBES		200
 #define MORE_KPROBES	40
 
-/* It may fault, and a table mends that: only a kernel kprobe can be there. */
-static bool may_fault(const struct tramp_insn_info *insn)
+/* Instructions that may fault, and a table mends that: only a kernel kprobe can be there. */
+static uint32_t find_faulting(void)
 {
-	return insn->mode == TRAMP_MODE_KPROBE && insn->reason == TRAMP_REASON_INSN_FIXUP;
+	struct probe_func f;
+	uint32_t nr = 0, i;
+
+	REQUIRE(!probe_explain(&f, 0, "tt_extables", false), "tt_extables");
+	for (i = 0; i < f.nr && nr < KPROBES; i++)
+		if (f.insns[i].mode == TRAMP_MODE_KPROBE &&
+		    f.insns[i].reason == TRAMP_REASON_INSN_FIXUP)
+			addrs[nr++] = f.addr + f.insns[i].offset;
+	probe_func_free(&f);
+	return nr;
 }
 
 /*
@@ -415,7 +424,7 @@ static void test_refused(void)
 	fixture_open("about our batches");
 	probe_setup();
 	probe_many_files();
-	nr = probe_find_insns("", may_fault, addrs, KPROBES);
+	nr = find_faulting();
 	REQUIRE(nr == KPROBES, "%u instructions", nr);
 	REQUIRE(!pthread_create(&thread, NULL, ask, NULL), "pthread_create");
 	for (nr = MORE_KPROBES; nr <= KPROBES; nr += MORE_KPROBES) {
