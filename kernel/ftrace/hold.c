@@ -18,8 +18,8 @@
  * No function reaches its callback, but a CPU in ftrace's list function may have the ops in
  * hand when it is taken off. The ops lies in a module's memory, so ftrace waits for such
  * CPUs, by RCU-tasks. No lock of ours is held over that wait. ftrace's own is: an attach that has
- * to register the other ops meanwhile waits for it. Its table of direct calls is not locked, as
- * update.c does. All who look at a site would wait for that, with tramp_mutex held. And the one
+ * to register the other ops meanwhile waits for it. Unlike update.c this does not lock its table of
+ * direct calls. All who look at a site would wait for that, with tramp_mutex held. And the one
  * function of this ops has no direct call. An ops that is being taken off cannot be registered
  * again, so there are two. One work item takes off at most one of them at a time; an attach that
  * wants ftrace to stay on meanwhile gets the other.

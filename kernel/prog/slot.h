@@ -4,8 +4,9 @@
  *
  * A link can change its program (update_prog) and can go away while calls are still inside
  * an older image that runs the program and counts its hits. So an image refers not to the
- * link but to a slot. The link and every image that calls the slot hold a reference to it:
- * program and counters cannot be freed while any image could still use them.
+ * link but to a slot. The link and every image that calls the slot hold a reference to it. So
+ * program and counters cannot be freed while any image could still use them. With the program
+ * goes its recursion counter (prog->active).
  *
  * The counters are an object of their own: a link keeps them when it gets another slot.
  */

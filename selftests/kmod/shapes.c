@@ -138,7 +138,7 @@ TT_TARGET u64 tt_fixups(u64 a)
 	return value;
 }
 
-/* So many that may fault that a test can wait for their kernel kprobes. It is not called. */
+/* 200 instructions that may fault: places for kernel kprobes. It is not called. */
 TT_TARGET u64 tt_extables(u64 a)
 {
 	u64 value = 0;

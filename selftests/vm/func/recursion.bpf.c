@@ -7,7 +7,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Interrupts are on, but no task gets this CPU: less than makes watchdogs bark. */
+/* No task gets this CPU meanwhile. Watchdogs bark after 20 s. */
 #define LONGEST_NS	8000000000ULL
 
 const volatile __u32 only_pid;

@@ -370,7 +370,10 @@ static void test_killed(void)
 	CHECK(closed > 1 && worst < whole / 3, "one took %lu of %lu ms", worst, whole);
 }
 
-/* At most so many, how many more each time, and so many as come before others have a turn. */
+/*
+ * At most so many, and how many more each time. So many are one part: then others have a turn
+ * (TRAMP_TURN_KPROBE, kernel/base/turn.h).
+ */
 #define KPROBES		200
 #define MORE_KPROBES	40
 #define KPROBES_PART	10
