@@ -3,8 +3,9 @@
  * How long one who attaches many programs keeps others waiting: as many functions as can have
  * other programs beside an attachment of many, coming and going together. A thread asks for INFO
  * meanwhile, which waits for the same mutex (tramp_mutex). So it is where one of the last of many
- * is refused and each of the others waits for a grace period when it goes again. And a process that
- * dies with many links keeps others' close() waiting for a turn of it, not for all of them.
+ * is refused and each of the others waits for a grace period when it goes again: few of them come
+ * in one turn. And a process that dies with many links keeps others' close() waiting for a turn of
+ * it, not for all of them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -371,12 +372,16 @@ static void test_killed(void)
 }
 
 /*
- * At most so many, and how many more each time. So many are one part: then others have a turn
- * (TRAMP_TURN_KPROBE, kernel/base/turn.h).
+ * At most so many, and how many more each time. Each takes longer to come than the one before:
+ * register_kprobe() decodes their function up to it (can_probe(), arch/x86/kernel/kprobes/core.c).
+ * So many are one part at most: then others have a turn. While the task waits for a CPU it may
+ * have one more for each PART_WAIT milliseconds (TRAMP_TURN_KPROBE, kernel/base/turn.h).
  */
 #define KPROBES		200
 #define MORE_KPROBES	40
 #define KPROBES_PART	10
+#define PART_WAIT	20
+#define PART_FUNC	"tramp_probe_attach_many"
 
 /* Instructions that may fault, and a table mends that: only a kernel kprobe can be there. */
 static uint32_t find_faulting(void)
@@ -425,11 +430,10 @@ static uint64_t come_and_go(uint32_t nr, uint64_t bad, uint64_t *taken)
 	return ms;
 }
 
-/* It depends on their number how many of them have come since the mutex was dropped last. */
-static void test_refused(void)
+/* Also a thread that asks, and an address that has to be refused. */
+static pthread_t kprobes_setup(uint64_t *bad)
 {
 	pthread_t thread;
-	uint64_t bad, ms, part, taken, worst = 0;
 	uint32_t nr;
 
 	fixture_open("about our batches");
@@ -437,8 +441,81 @@ static void test_refused(void)
 	probe_many_files();
 	nr = find_faulting();
 	REQUIRE(nr == KPROBES, "%u instructions", nr);
-	bad = ksym_addr("tt_many_000") + 1;
+	*bad = ksym_addr("tt_many_000") + 1;
+	atomic_store(&stop, false);
 	REQUIRE(!pthread_create(&thread, NULL, ask, NULL), "pthread_create");
+	return thread;
+}
+
+/* In the function tracer's buffer: calls of register_kprobe() between two of ours. */
+static uint32_t largest_part(uint32_t *parts)
+{
+	char *trace = read_file(TRACING "trace"), *line, *rest;
+	uint32_t part = 0, largest = 0;
+
+	*parts = 0;
+	for (line = strtok_r(trace, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		if (strstr(line, ": " PART_FUNC " ")) {
+			part = 0;
+			*parts += 1;
+		} else if (strstr(line, ": register_kprobe ")) {
+			part++;
+			largest = part > largest ? part : largest;
+		}
+	}
+	free(trace);
+	return largest;
+}
+
+/* How long the calling thread has waited for a CPU, in milliseconds; 0: the kernel does not count. */
+static uint64_t waited_for_cpu(void)
+{
+	static const char path[] = "/proc/thread-self/schedstat";
+	unsigned long waited;
+	char *text;
+
+	if (access(path, F_OK))
+		return 0;
+	text = read_file(path);
+	REQUIRE(sscanf(text, "%*u %lu", &waited) == 1, "%s: %s", path, text);
+	free(text);
+	return waited / 1000000;
+}
+
+/*
+ * So many come before others have a turn. If one is refused then, as many are undone, each behind a
+ * grace period. The first of the function are quick to come: by their time alone they were many.
+ */
+static void test_parts(void)
+{
+	uint32_t largest, parts;
+	uint64_t bad, taken, cpu;
+	pthread_t thread;
+	int status;
+
+	thread = kprobes_setup(&bad);
+	function_tracer("register_kprobe");
+	free(run_command(&status, "echo %s >>%sset_ftrace_filter", PART_FUNC, TRACING));
+	cpu = waited_for_cpu();
+	come_and_go(MORE_KPROBES, bad, &taken);
+	cpu = waited_for_cpu() - cpu;
+	largest = largest_part(&parts);
+	function_tracer(NULL);
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	ktap_note("%u parts, the largest of %u; waited for a CPU for %lu ms", parts, largest, cpu);
+	CHECK(!status && parts && largest, "the tracer saw %u parts", parts);
+	CHECK(largest <= KPROBES_PART + 1 + cpu / PART_WAIT, "%u kernel kprobes in one part", largest);
+}
+
+/* It depends on their number how many of them have come since the mutex was dropped last. */
+static void test_refused(void)
+{
+	uint64_t bad, ms, part, taken, worst = 0;
+	pthread_t thread;
+	uint32_t nr;
+
+	thread = kprobes_setup(&bad);
 	come_and_go(KPROBES_PART, bad, &part);
 	for (nr = MORE_KPROBES; nr <= KPROBES; nr += MORE_KPROBES) {
 		ms = come_and_go(nr, bad, &taken);
@@ -454,6 +531,7 @@ static const struct ktap_test tests[] = {
 	{ "shared", test_shared, SHARED_SECONDS },
 	{ "links", test_links, LINKS_SECONDS },
 	{ "killed", test_killed, 200 },
+	{ "parts", test_parts, 100 },
 	{ "refused", test_refused, 200 },
 };
 
