@@ -46,8 +46,17 @@ enum path_asks {
 	PATH_ASKS_NOTHING,
 	PATH_ASKS_COUNTER,	/* a recursion counter */
 	PATH_ASKS_BOTH,		/* or statistics */
+	PATH_ASKS_STATS,	/* statistics alone */
 	PATH_ASKS_RCU,		/* rcu_watching() */
 	PATH_ASKS_ENTER,	/* enter() */
+};
+
+/* The answer: whether the next program is timed. */
+enum path_stats {
+	PATH_STATS_UNKNOWN,
+	PATH_STATS_OFF,
+	PATH_STATS_ON,
+	PATH_STATS_IF_FREE,	/* they are on if the counter is free */
 };
 
 /* The answer: whether programs run or are missed. */
@@ -113,6 +122,7 @@ struct path_word {
  * @found: an enum path_found of it, or of the next program. That programs may run is not known
  *	any more behind a call, and nothing is where preemption was changed
  * @asked: RCU watches, for the next program
+ * @stats: an enum path_stats
  * @task: rcx is the current task
  * @rax_in_rcx: rcx has what rax is to have
  * @ret_in_r11: r11 is the image's return address
@@ -145,7 +155,7 @@ struct path {
 	u64 value[8];
 	bool flags, task, rax_in_rcx, ret_in_r11, outer, start_in_rax, start_in_rsi;
 	bool count_in_rcx, asked, due;
-	u8 jcc, asks, found;
+	u8 jcc, asks, found, stats;
 	s32 flags_at, rbp_at, ctx, r10_at, r11_at, frame_addr, rsi_addr, outer_at, start_at;
 	u32 back, last;
 	struct path_word reg[PATH_REGS];

@@ -82,6 +82,8 @@ static void check_guards(const struct paths *p, const struct path *s, u32 i)
 	FUZZ_CHECK(s->rcu == (p->req && env->rcu_read_lock));
 	FUZZ_CHECK(s->told == (!p->req && env->probe_enter));
 	FUZZ_CHECK(s->active && s->active_off == c->active && s->counted == i + 1);
+	if (env->stats_key)
+		FUZZ_CHECK(s->stats == (s->timed ? PATH_STATS_ON : PATH_STATS_OFF));
 	/* only kprobe programs take a counter together */
 	FUZZ_CHECK(!s->last || (on_regs(p, i) && on_regs(p, s->last - 1)));
 	if (on_regs(p, i))
@@ -226,6 +228,7 @@ static void call_program(const struct paths *p, struct path *s, u32 i)
 	done(p, s, i);
 	s->last = i + 1;
 	s->counted = 0;
+	s->stats = PATH_STATS_UNKNOWN;
 	path_called(s);
 	/* what one of these returns is the function's result */
 	if (is_fmod_ret(p, i))

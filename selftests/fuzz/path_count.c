@@ -104,6 +104,7 @@ void path_compare(const struct paths *p, struct path *s, const struct path_op *o
 	} else if (op->rm == TASM_RIP) {
 		FUZZ_CHECK(op->code == 0x83 && !op->wide && !op->imm);
 		FUZZ_CHECK(env->stats_key && end + (u64)(s64)op->disp == env->stats_key);
+		s->asks = PATH_ASKS_STATS;
 		s->jcc = 0x85;
 	} else {	/* the ENDBR in front of a function */
 		FUZZ_CHECK(op->rm == TASM_RCX && op->code == 0x81 && !op->wide && env->endbr);

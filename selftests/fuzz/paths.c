@@ -64,6 +64,7 @@ static bool meet(struct path *to, const struct path *from)
 	to->start_in_rsi &= from->start_in_rsi;
 	to->count_in_rcx &= from->count_in_rcx;
 	to->asked &= from->asked;
+	to->stats = to->stats == from->stats ? to->stats : PATH_STATS_UNKNOWN;
 	to->frame_addr = to->frame_addr == from->frame_addr ? to->frame_addr : 0;
 	to->rsi_addr = to->rsi_addr == from->rsi_addr ? to->rsi_addr : 0;
 	to->outer_at = to->outer_at == from->outer_at ? to->outer_at : 0;
@@ -303,9 +304,15 @@ static void answer(struct path *s, enum path_asks asks, bool zero)
 	switch (asks) {
 	case PATH_ASKS_COUNTER:
 		s->found = zero ? PATH_FREE : PATH_UP;
+		if (s->stats == PATH_STATS_IF_FREE)
+			s->stats = zero ? PATH_STATS_ON : PATH_STATS_UNKNOWN;
 		break;
 	case PATH_ASKS_BOTH:
 		s->found = zero ? PATH_FREE : PATH_FOUND_NOTHING;
+		s->stats = zero ? PATH_STATS_OFF : PATH_STATS_IF_FREE;
+		break;
+	case PATH_ASKS_STATS:
+		s->stats = zero ? PATH_STATS_OFF : PATH_STATS_ON;
 		break;
 	case PATH_ASKS_RCU:
 		s->found = zero ? PATH_UNWATCHED : PATH_FOUND_NOTHING;

@@ -11,6 +11,7 @@
  *  - each program runs inside of its guards, in its run context, and once; or it is missed, once;
  *  - a program runs where its recursion counter was found free, RCU watches, and enter() admits
  *    it; it is missed where one of these was found otherwise. Tracing programs take it one by one;
+ *  - a program is timed where statistics were found on, and only there;
  *  - a program finds its context in the frame, and in its pt_regs the registers as they were;
  *  - helpers get the program that they are about;
  *  - whoever needs a register finds in it what was there, and the stack is where it was;
