@@ -3,7 +3,7 @@
  * How long one who attaches many programs keeps others waiting: as many functions as can have
  * other programs beside an attachment of many, coming and going together. A thread asks for INFO
  * meanwhile, which waits for the same mutex (tramp_mutex). So it is where one of the last of many
- * is refused and each of the others waits for a grace period when it goes again: few of them come
+ * is refused and each of the others waits for a grace period when it goes again. Few of those come
  * in one turn. And a process that dies with many links keeps others' close() waiting for a turn of
  * it, not for all of them.
  */
@@ -467,7 +467,7 @@ static uint32_t largest_part(uint32_t *parts)
 	return largest;
 }
 
-/* How long the calling thread has waited for a CPU, in milliseconds; 0: the kernel does not count. */
+/* How long the calling thread has waited for a CPU, in milliseconds. Not all kernels count that. */
 static uint64_t waited_for_cpu(void)
 {
 	static const char path[] = "/proc/thread-self/schedstat";
