@@ -113,6 +113,21 @@ fault:
 	return -EFAULT;
 }
 
+/* An access that may wait for its page. */
+TT_TARGET s64 tt_user(u64 addr)
+{
+	u64 __user *to = (u64 __user *)(unsigned long)addr;
+
+	if (!user_write_access_begin(to, sizeof(*to)))
+		return -EFAULT;
+	unsafe_put_user(addr, to, fault);
+	user_write_access_end();
+	return 0;
+fault:
+	user_write_access_end();
+	return -EFAULT;
+}
+
 /*
  * Fix-ups that only work at their own address: where a kernel kprobe executes a copy, they are
  * lost. The function is not called. Of the first one a #PF is all that can happen.
@@ -243,6 +258,7 @@ TT_CALLER(tt_namesake, ({
 TT_CALLER(tt_twin, tt_twin(v[0]))
 TT_CALLER(do_symlinkat, do_symlinkat(v[0]))
 TT_CALLER(tt_extable, tt_extable(v[0]))
+TT_CALLER(tt_user, tt_user(v[0]))
 TT_CALLER(tt_indirect, tt_indirect(tt_hot0, v[0]))
 TT_CALLER(tt_caller, tt_caller(v[0]))
 TT_CALLER(tt_callee, tt_callee(v[0]))
@@ -273,6 +289,7 @@ struct tt_target tt_shape_targets[] = {
 	TT_ROW(tt_twin, "!u8 u8"),
 	TT_ROW(do_symlinkat, "!u8 u8"),
 	TT_ROW(tt_extable, "!s8 u8"),
+	TT_ROW_SLEEPS(tt_user, "!s8 u8"),
 	TT_ROW(tt_indirect, "!u8 u8"),
 	TT_ROW(tt_caller, "!u8 u8"),
 	TT_ROW(tt_callee, "!u8 u8"),

@@ -144,6 +144,7 @@ u64 tt_loop_head(u64 n);
 u64 tt_cold(u64 a);
 u64 tt_cold_hidden(u64 a);
 s64 tt_extable(u64 addr);
+s64 tt_user(u64 addr);
 u64 tt_fixups(u64 a);
 u64 tt_extables(u64 a);
 u64 tt_indirect(u64 (*fn)(u64 a), u64 a);

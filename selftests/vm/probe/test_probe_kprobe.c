@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Where only a kernel kprobe is left: instructions that it gets wrong, which are refused, and idle
- * functions, where RCU may not watch. And its misses, which are those of the programs there.
+ * functions, where RCU may not watch. Its misses are those of the programs there. And it runs once
+ * more if the instruction does.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "fixture.h"
 #include "probe.h"
@@ -260,6 +262,42 @@ static void test_misses(void)
 	detach(&p[1]);
 }
 
+/* An access that waits for its page begins anew then, and so does the kernel's kprobe. */
+static void test_page_wait(void)
+{
+	static const uint32_t runs[] = { 2, 1, 1 };
+	static const char *const pages[] = { "one that comes", "one that is there", "none" };
+	long size = sysconf(_SC_PAGESIZE);
+	struct attachment p;
+	struct probe_func f;
+	struct tt_reply r;
+	uint64_t addr = 0;
+	uint32_t i;
+	void *to;
+
+	setup();
+	REQUIRE(!probe_explain(&f, 0, "tt_user", false), "tt_user");
+	for (i = 0; i < f.nr && !addr; i++)
+		if (f.insns[i].reason == TRAMP_REASON_INSN_FIXUP)
+			addr = f.addr + f.insns[i].offset;
+	probe_func_free(&f);
+	REQUIRE(addr, "no instruction of tt_user() has a fix-up");
+	to = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(to != MAP_FAILED, "mmap: %s", strerror(errno));
+	p = attach_insn(OURS, prog, addr, 0, 7);
+	attachment_expect(&p, TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXUP, "tt_user");
+	for (i = 0; i < 3; i++) {
+		if (i == 2)
+			munmap(to, size);
+		probe_skel->bss->counted[7] = 0;
+		r = tt_call(dev, "tt_user %p", to);
+		CHECK_EQ(r.result, i == 2 ? -EFAULT : 0, "result, the page is %s", pages[i]);
+		CHECK_EQ(probe_skel->bss->counted[7], runs[i], "runs, the page is %s", pages[i]);
+	}
+	CHECK_EQ(attachment_query(&p).hits, 4, "hits");
+	detach(&p);
+}
+
 static const struct ktap_test tests[] = {
 	{ "prefixed_call", test_prefixed_call, 60 },
 	{ "loop", test_loop, 60 },
@@ -267,6 +305,7 @@ static const struct ktap_test tests[] = {
 	{ "idle_entry", test_idle_entry, 100 },
 	{ "idle_there", test_idle_there, 200 },
 	{ "misses", test_misses, 60 },
+	{ "page_wait", test_page_wait, 60 },
 };
 
 KTAP_MAIN(tests)
