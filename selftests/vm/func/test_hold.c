@@ -483,8 +483,8 @@ static uint64_t waited_for_cpu(void)
 }
 
 /*
- * So many come before others have a turn. If one is refused then, as many are undone, each behind a
- * grace period. The first of the function are quick to come: by their time alone they were many.
+ * If a kernel kprobe of a part is refused, all of the part are undone, each behind a grace period.
+ * So a part is limited by their number, too: the first of a function are quick to come.
  */
 static void test_parts(void)
 {

@@ -23,9 +23,10 @@
 #define MAX_PROFILED	8
 
 /*
- * A BPF program of a kernel kprobe runs on a CPU that RCU does not know any more, or not yet, at
- * what cpuhp_report_idle_dead() calls (kernel/cpu.c). Ours are missed there (kernel/text/unsafe.c).
- * Where lockdep would report the kernel for it, none is there when a CPU goes or comes.
+ * A CPU that goes tells RCU so, and executes some more functions (cpuhp_report_idle_dead(),
+ * kernel/cpu.c). A BPF program at a kernel kprobe runs there all the same, and lockdep reports it.
+ * Ours are missed there (kernel/text/unsafe.c). So where lockdep looks on, a CPU goes and comes
+ * while there is no kernel kprobe.
  */
 #define HOTPLUG_LOCK	"/tmp/stress-hotplug"
 
