@@ -133,6 +133,22 @@ void probe_func_free(struct probe_func *f)
 	f->code = NULL;
 }
 
+uint64_t probe_fixup_in(const char *symbol)
+{
+	struct probe_func f;
+	uint64_t addr = 0;
+	uint32_t i;
+	int err = probe_explain(&f, 0, symbol, false);
+
+	REQUIRE(!err, "EXPLAIN_CODE of %s: %s", symbol, strerror(-err));
+	for (i = 0; i < f.nr && !addr; i++)
+		if (f.insns[i].reason == TRAMP_REASON_INSN_FIXUP)
+			addr = f.addr + f.insns[i].offset;
+	probe_func_free(&f);
+	REQUIRE(addr, "no instruction of %s has a fix-up", symbol);
+	return addr;
+}
+
 uint64_t probe_behind_site(const char *symbol)
 {
 	struct probe_func f;

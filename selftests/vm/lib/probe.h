@@ -58,6 +58,8 @@ static inline bool probe_is_entry(uint32_t mode)
 	return mode == TRAMP_MODE_DIRECT || mode == TRAMP_MODE_FTRACE_OPS;
 }
 void probe_func_free(struct probe_func *f);
+/* The first instruction of @symbol with a fix-up. Only a kernel kprobe can be there. */
+uint64_t probe_fixup_in(const char *symbol);
 /* The offset of the first instruction behind a function's entry; it runs once a call. */
 uint64_t probe_behind_site(const char *symbol);
 /* Instructions of a module ("": the kernel proper) that are @wanted, at most @max; how many. */

@@ -339,11 +339,9 @@ static void test_forbidden(void)
 static void test_conditions(void)
 {
 	struct tramp_attach a;
-	struct probe_func f;
 	struct attachment p;
-	uint64_t fixup = 0, hits, missed, form;
+	uint64_t hits, missed, form;
 	int32_t err;
-	uint32_t i;
 	int other;
 
 	setup();
@@ -352,13 +350,7 @@ static void test_conditions(void)
 		TRAMP_REASON_ALREADY_ATTACHED);
 	detach(&p);
 
-	REQUIRE(!probe_explain(&f, 0, "tt_extable", false), "tt_extable");
-	for (i = 0; i < f.nr; i++)
-		if (f.insns[i].reason == TRAMP_REASON_INSN_FIXUP)
-			fixup = f.addr + f.insns[i].offset;
-	probe_func_free(&f);
-	REQUIRE(fixup, "tt_extable has no fix-up");
-	a = at_addr(fixup);
+	a = at_addr(probe_fixup_in("tt_extable"));
 	a.flags = TRAMP_ATTACH_F_NO_KPROBE;
 	refused("a fix-up, no kprobe", prog, a, EOPNOTSUPP, TRAMP_REASON_INSN_FIXUP);
 

@@ -262,29 +262,21 @@ static void test_misses(void)
 	detach(&p[1]);
 }
 
-/* An access that waits for its page begins anew then, and so does the kernel's kprobe. */
+/* An access that waits for its page begins anew once it is there, and its kprobe is hit again. */
 static void test_page_wait(void)
 {
 	static const uint32_t runs[] = { 2, 1, 1 };
 	static const char *const pages[] = { "one that comes", "one that is there", "none" };
 	long size = sysconf(_SC_PAGESIZE);
 	struct attachment p;
-	struct probe_func f;
 	struct tt_reply r;
-	uint64_t addr = 0;
 	uint32_t i;
 	void *to;
 
 	setup();
-	REQUIRE(!probe_explain(&f, 0, "tt_user", false), "tt_user");
-	for (i = 0; i < f.nr && !addr; i++)
-		if (f.insns[i].reason == TRAMP_REASON_INSN_FIXUP)
-			addr = f.addr + f.insns[i].offset;
-	probe_func_free(&f);
-	REQUIRE(addr, "no instruction of tt_user() has a fix-up");
 	to = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(to != MAP_FAILED, "mmap: %s", strerror(errno));
-	p = attach_insn(OURS, prog, addr, 0, 7);
+	p = attach_insn(OURS, prog, probe_fixup_in("tt_user"), 0, 7);
 	attachment_expect(&p, TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXUP, "tt_user");
 	for (i = 0; i < 3; i++) {
 		if (i == 2)

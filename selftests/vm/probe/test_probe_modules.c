@@ -35,8 +35,6 @@ static const uint32_t mode[KINDS] = {
 static void find_places(void)
 {
 	struct tt_form_info inc;
-	struct probe_func f;
-	uint32_t i;
 
 	ksym_reload();
 	dev = tt_open();
@@ -44,12 +42,7 @@ static void find_places(void)
 	addr[0] = form_named(dev, "tt_form_add_mem_1").probe;
 	addr[1] = inc.probe;
 	addr[2] = ksym_addr("tt_hot0");
-	REQUIRE(!probe_explain(&f, 0, "tt_extable", false), "tt_extable");
-	for (addr[3] = 0, i = 0; i < f.nr; i++)
-		if (f.insns[i].reason == TRAMP_REASON_INSN_FIXUP)
-			addr[3] = f.addr + f.insns[i].offset;
-	probe_func_free(&f);
-	REQUIRE(addr[3], "tt_extable has no fix-up");
+	addr[3] = probe_fixup_in("tt_extable");
 }
 
 static void attach(struct attachment *at)

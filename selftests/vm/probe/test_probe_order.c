@@ -30,23 +30,6 @@ static int dev, counting[MANY], ordering[MANY];
 static struct place places[4];
 static int64_t result[4];
 
-/* The instruction of tt_extable() that may fault: what has a fix-up is not moved. */
-static uint64_t faulting_insn(void)
-{
-	struct probe_func f;
-	uint64_t addr = 0;
-	uint32_t i;
-	int err = probe_explain(&f, 0, "tt_extable", false);
-
-	REQUIRE(!err, "EXPLAIN_CODE of tt_extable: %s", strerror(-err));
-	for (i = 0; i < f.nr && !addr; i++)
-		if (f.insns[i].reason == TRAMP_REASON_INSN_FIXUP)
-			addr = f.addr + f.insns[i].offset;
-	REQUIRE(addr, "no instruction of tt_extable has a fix-up");
-	probe_func_free(&f);
-	return addr;
-}
-
 static uint64_t execute(const struct place *p, int times)
 {
 	if (p->call)
@@ -67,7 +50,7 @@ static void setup(void)
 	places[1] = (struct place){ "jump", inc.probe, 0, TRAMP_MODE_JUMP, 0, inc.index, NULL };
 	places[2] = (struct place){ "entry", ksym_addr("tt_extable"), 0, TRAMP_MODE_DIRECT, 0, 0,
 				    "tt_extable n=%d %#lx" };
-	places[3] = (struct place){ "kernel's kprobe", faulting_insn(), 0, TRAMP_MODE_KPROBE,
+	places[3] = (struct place){ "kernel's kprobe", probe_fixup_in("tt_extable"), 0, TRAMP_MODE_KPROBE,
 				    TRAMP_REASON_INSN_FIXUP, 0, "tt_extable n=%d %#lx" };
 	for (i = 0; i < MANY; i++) {
 		counting[i] = probe_clone(probe_skel->progs.count);
