@@ -138,6 +138,8 @@ int ftrace_is_dead(void);
 	X(__start_static_call_sites) \
 	X(__stop_static_call_sites) \
 	X(bpf_prog_active) \
+	X(current_kprobe) \
+	X(kprobe_ctlblk) \
 	X(kprobe_mutex) \
 	X(text_mutex) \
 	TRAMP_KSYM_CFI(X)
@@ -159,7 +161,7 @@ int ftrace_is_dead(void);
 	X(__cpuidle_text_end, "idle code is known by names alone") \
 	X(__tracepoint_notifier_run, "none needed: notifiers have no tracepoint here") \
 	X(arch_prepare_optimized_kprobe, "none needed: the kernel makes no jumps of kprobes") \
-	X(kprobe_int3_handler, "int3s take the kernel's longer way") \
+	X(kprobe_int3_handler, "probes are kprobes of the kernel") \
 	X(aggr_pre_handler, "each kprobe counts as one that may become a jump") \
 	X(_sinittext, "text of the start-up is not told from other addresses") \
 	X(_einittext, "text of the start-up is not told from other addresses") \

@@ -103,10 +103,34 @@ void tramp_probe_detach_many(struct tramp_member **members, u32 nr);
 /* kprobe_veto.c ------------------------------------------------------------- */
 
 /**
- * tramp_probe_hook_get() - have a say in what the kernel makes jumps of
+ * struct tramp_probe_hook - an ftrace_ops at one function of the kernel's
+ * @ops: the ops; permanent
+ * @name: the function's
+ * @on: it is registered
+ * @filtered: it has its filter, which stays until the module goes
+ *
+ * Protected by tramp_mutex.
+ */
+struct tramp_probe_hook {
+	struct ftrace_ops *ops;
+	const char *name;
+	bool on;
+	bool filtered;
+};
+
+/* Register it, at @func. Nothing is done if it is on. Return: 0 or a negative errno. */
+int tramp_probe_hook_on(struct tramp_probe_hook *hook, unsigned long func,
+			struct tramp_refusal *why);
+
+/* Return: false: ftrace has shut down and left it in place, so the module must stay. */
+bool tramp_probe_hook_off(struct tramp_probe_hook *hook);
+
+/**
+ * tramp_probe_hook_get() - have a say in what the kernel makes jumps of, and at int3s
  * @why: why that is not possible; then no int3 of ours may be written
  *
- * Takes the short way for int3s, too. Each success is undone by tramp_probe_hook_put().
+ * Takes the short way for int3s, or else has the guard on (guard.h). Each success is undone by
+ * tramp_probe_hook_put().
  * Return: 0 or a negative errno.
  */
 int tramp_probe_hook_get(struct tramp_refusal *why);

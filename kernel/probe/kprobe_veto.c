@@ -23,11 +23,12 @@
  * the table: addr, and the branches of its image. It sets intruded. The function that takes over
  * is this module's: exit unregisters the ops, and waits for RCU-tasks at its end (base/retire.c).
  *
- * A second after the last probe has gone we give the hook back, and with it the short way from
- * int3s to probes (trap.c). Until then ftrace cannot be switched off
- * (kernel.ftrace_enabled=0), since the kernel would go on optimising its kprobes unasked. Also,
- * taking an ops back while ftrace is off leaves a flag in ftrace's record of the function. When it
- * is on again, ftrace stumbles over that flag, and shuts down for good.
+ * A second after the last probe has gone we give the hook back. So we do with what we have at the
+ * kernel's int3 handler: the short way to probes (trap.c), or the guard (guard.c). Until then
+ * ftrace cannot be switched off (kernel.ftrace_enabled=0), since the kernel would go on optimising
+ * its kprobes unasked. Also, taking an ops back while ftrace is off leaves a flag in ftrace's
+ * record of the function. When it is on again, ftrace stumbles over that flag, and shuts down for
+ * good.
  *
  * If ftrace has shut down, hook and short way stay for ever, and so does this module. It is kept
  * when a probe's last program goes, whose link still holds it, so that rmmod says "in use". Where
@@ -42,6 +43,7 @@
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "ftrace/hold.h"
+#include "guard.h"
 #include "internal.h"
 #include "trap.h"
 #include "x86/insn.h"
@@ -115,11 +117,15 @@ static struct ftrace_ops hook_ops = {
 	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
 };
 
+/* tramp_mutex, as the next. */
+static struct tramp_probe_hook veto = {
+	.ops = &hook_ops,
+	.name = "arch_prepare_optimized_kprobe",
+};
+
 #define IDLE_DELAY	HZ
 
-static bool hooked;			/* tramp_mutex, as the next */
 static u32 users;
-static bool filtered;
 static bool stuck;			/* something of ours is registered for ever */
 
 static void stay(void)
@@ -128,25 +134,25 @@ static void stay(void)
 	tramp_ftrace_stay();
 }
 
-static int hook(struct tramp_refusal *why)
+int tramp_probe_hook_on(struct tramp_probe_hook *hook, unsigned long func,
+			struct tramp_refusal *why)
 {
-	unsigned long func = tramp_ksyms.arch_prepare_optimized_kprobe;
 	unsigned long site;
 	int err;
 
-	if (hooked || !func)		/* without it the kernel optimises nothing */
+	lockdep_assert_held(&tramp_mutex);
+	if (hook->on)
 		return 0;
 	if (!tramp_ftrace_is_on())
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
-	site = KSYM(ftrace_location)(func);
+	site = func ? KSYM(ftrace_location)(func) : 0;
 	if (!site)
-		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func,
-				    "arch_prepare_optimized_kprobe");
+		return tramp_refuse(why, TRAMP_REASON_NOT_TRACEABLE, func, "%s", hook->name);
 	/* Once: the filter stays with the ops until exit, which frees it. */
-	err = filtered ? 0 : ftrace_set_filter_ip(&hook_ops, site, 0, 1);
+	err = hook->filtered ? 0 : ftrace_set_filter_ip(hook->ops, site, 0, 1);
 	if (!err) {
-		filtered = true;
-		err = register_ftrace_function(&hook_ops);
+		hook->filtered = true;
+		err = register_ftrace_function(hook->ops);
 	}
 	if (err == -ENOMEM)
 		return tramp_refuse(why, TRAMP_REASON_NO_MEMORY, 0, NULL);
@@ -156,23 +162,33 @@ static int hook(struct tramp_refusal *why)
 	if (err == -ENODEV || (err == -EBUSY && !tramp_ftrace_is_on()))
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
 	if (err)
-		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, func,
-				    "arch_prepare_optimized_kprobe: error %d", err);
-	hooked = true;
+		return tramp_refuse(why, TRAMP_REASON_SITE_BUSY, func, "%s: error %d", hook->name,
+				    err);
+	hook->on = true;
 	return 0;
+}
+
+bool tramp_probe_hook_off(struct tramp_probe_hook *hook)
+{
+	bool done = !hook->on || !unregister_ftrace_function(hook->ops);
+
+	lockdep_assert_held(&tramp_mutex);
+	hook->on = false;
+	return done;
 }
 
 /* The short way first: it counts on the hook for ftrace not to be switched off. */
 static void give_back(void)
 {
-	bool off;
+	bool done;
 
 	if (stuck)
 		return;
-	off = tramp_probe_direct_off();
-	if ((hooked && unregister_ftrace_function(&hook_ops)) || !off)
+	done = tramp_probe_direct_off();
+	done &= tramp_probe_guard_off();
+	done &= tramp_probe_hook_off(&veto);
+	if (!done)
 		stay();
-	hooked = false;
 }
 
 static void idle_work(struct work_struct *work)
@@ -185,23 +201,45 @@ static void idle_work(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(idle, idle_work);
 
+/* Something of ours is at functions of the kernel's. */
+static bool any_on(void)
+{
+	return veto.on || tramp_probe_direct_is_on() || tramp_probe_guard_is_on();
+}
+
+static int all_on(struct tramp_refusal *why)
+{
+	unsigned long func = tramp_ksyms.arch_prepare_optimized_kprobe;
+	int err = 0;
+
+	if (stuck)
+		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
+	/* Without it the kernel optimises nothing. */
+	if (func)
+		err = tramp_probe_hook_on(&veto, func, why);
+	if (err)
+		return err;
+	tramp_probe_direct_on();
+	return tramp_probe_direct_is_on() ? 0 : tramp_probe_guard_on(why);
+}
+
 int tramp_probe_hook_get(struct tramp_refusal *why)
 {
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
-	err = stuck ? tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL) : hook(why);
-	if (err)
-		return err;
-	users++;
-	tramp_probe_direct_on();
-	return 0;
+	err = all_on(why);
+	if (!err)
+		users++;
+	else if (!users && any_on())
+		mod_delayed_work(system_wq, &idle, IDLE_DELAY);
+	return err;
 }
 
 void tramp_probe_hook_keep(void)
 {
 	lockdep_assert_held(&tramp_mutex);
-	if ((hooked || tramp_probe_direct_is_on()) && tramp_ftrace_is_dead())
+	if (any_on() && tramp_ftrace_is_dead())
 		tramp_ftrace_stay();
 }
 
@@ -235,8 +273,9 @@ void tramp_probe_hook_exit(void)
  */
 void tramp_probe_hook_free(void)
 {
-	if (filtered)
+	if (veto.filtered)
 		ftrace_free_filter(&hook_ops);
+	tramp_probe_guard_free();
 }
 
 bool tramp_probe_note_branches(struct tramp_probe *probe, const struct tramp_place *place)

@@ -25,10 +25,10 @@
  * The short way. The kernel's int3 handler first asks kprobe_int3_handler(), which looks for a
  * kprobe at the address, and then the notifiers. That is a third of the cost of a hit.
  * kprobe_int3_handler() begins with a NOP5 like other functions; a direct call there
- * (ftrace/site.c) asks us before both. It is a matter of speed alone: without it the notifier gets
- * the same int3s. The call is not possible if another direct call is there, or if the function
- * cannot be traced. It is passed by where another ftrace user is there, or where ftrace protects
- * itself against recursion.
+ * (ftrace/site.c) asks us before both. Without it the notifier gets the same int3s, and guard.c
+ * does what else has to be done there. The call is not possible if another direct call is there, or
+ * if the function cannot be traced. It is passed by where another ftrace user is there, or where
+ * ftrace protects itself against recursion.
  *
  * Being asked before the kernel's kprobes takes nothing from them. A kprobe may stand on a jump of
  * ours, so this takes only hits of probes whose text is an int3 (probe->text). No kprobe gets
@@ -55,6 +55,7 @@
 #include <asm/ibt.h>
 #include "base/ksyms.h"
 #include "ftrace/site.h"
+#include "guard.h"
 #include "image.h"
 #include "text/text.h"
 #include "trap.h"
@@ -171,7 +172,11 @@ static unsigned long site_ip;		/* likewise */
 
 static __used notrace bool take_first(struct pt_regs *regs)
 {
-	return take(regs, true);
+	if (take(regs, true))
+		return true;
+	/* The kernel's kprobes are asked next. */
+	tramp_probe_mend_status();
+	return false;
 }
 NOKPROBE_SYMBOL(take_first);
 

@@ -311,6 +311,11 @@ static int tt_cmd_ftrace_kill(struct tt_file *f, char *args)
 	return tt_ftrace_kill();
 }
 
+static int tt_cmd_trap(struct tt_file *f, char *args)
+{
+	return tt_trap();
+}
+
 static const struct {
 	const char *verb;
 	int (*run)(struct tt_file *f, char *args);
@@ -335,6 +340,7 @@ static const struct {
 	{ "leak", tt_cmd_leak },
 	{ "mistake", tt_cmd_mistake },
 	{ "overwrite", tt_cmd_overwrite },
+	{ "trap", tt_cmd_trap },
 };
 
 int tt_command(struct tt_file *f, char *line)

@@ -95,6 +95,9 @@
  *	writes bytes, at most 16, over the text of an image, as if somebody else had done so. On
  *	no CPU may the image be executed meanwhile.
  *
+ *   trap
+ *	executes an int3 that is no probe's (traps.c), on this CPU. EIO: it was not noticed.
+ *
  * A SPEC describes result and arguments: one word for the result, one for each
  * argument. A word is s or u (signed, unsigned, pointers are u) and the size in
  * bytes: "s4", "u8"; "v" is void. A struct by value is its members in braces,
@@ -213,6 +216,9 @@ u64 tt_run_in_softirq(struct tt_target *t, const u64 *v, u64 n, u64 *different);
 u64 tt_run_in_nmi(struct tt_target *t, const u64 *v, u64 n, u64 *different);
 void tt_wake_all(void);
 int tt_sleepers(void);
+
+/* traps.c: an int3 that is no probe's. Return: 0, or -EIO if nobody noticed it. May sleep. */
+int tt_trap(void);
 
 /**
  * struct tt_pages - pages that can be executed

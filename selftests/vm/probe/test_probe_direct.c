@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "fixture.h"
+#include "ownmod.h"
 #include "probe.h"
 #include "selftests/vm/lib/probe_fentry.skel.h"
 #include "selftests/vm/lib/probe_progs.skel.h"
@@ -87,7 +89,7 @@ static struct attachment int3_probe(void)
 	return p;
 }
 
-static void expect_hits(const char *when)
+static void expect_hits_of(uint64_t hits, const char *when)
 {
 	static uint64_t right;
 	uint64_t result;
@@ -95,8 +97,13 @@ static void expect_hits(const char *when)
 	probe_skel->bss->counted[0] = 0;
 	result = form_run(dev, form.index, TIMES, 3);
 	right = right ?: result;
-	CHECK_EQ(probe_skel->bss->counted[0], TIMES, "%s: hits", when);
+	CHECK_EQ(probe_skel->bss->counted[0], hits, "%s: hits", when);
 	CHECK_EQ(result, right, "%s: result", when);
+}
+
+static void expect_hits(const char *when)
+{
+	expect_hits_of(TIMES, when);
 }
 
 static volatile sig_atomic_t trapped;
@@ -169,25 +176,33 @@ static void test_traced(void)
 	}
 }
 
+/* Somebody who is at the handler first: the kernel's own fentry. */
+static struct probe_fentry *held;
+
+static struct attachment hold_handler(void)
+{
+	held = probe_fentry__open();
+	REQUIRE(held, "probe_fentry.bpf.o: %s", strerror(errno));
+	bpf_program__set_autoload(held->progs.fentry_ours, false);
+	REQUIRE(!bpf_program__set_attach_target(held->progs.fentry_kernel, 0, HANDLER),
+		"no BTF for " HANDLER);
+	REQUIRE(!probe_fentry__load(held), "fentry on " HANDLER ": %s", strerror(errno));
+	expect_given_back();
+	return attach_func(KERNEL, bpf_program__fd(held->progs.fentry_kernel), NULL);
+}
+
 /* The one who was there first keeps the handler; hits come by the notifiers. */
 static void test_held(void)
 {
-	struct probe_fentry *skel = probe_fentry__open();
 	struct attachment kernel;
 	struct attachment p;
 
 	setup();
-	REQUIRE(skel, "probe_fentry.bpf.o: %s", strerror(errno));
-	bpf_program__set_autoload(skel->progs.fentry_ours, false);
-	REQUIRE(!bpf_program__set_attach_target(skel->progs.fentry_kernel, 0, HANDLER),
-		"no BTF for " HANDLER);
-	REQUIRE(!probe_fentry__load(skel), "fentry on " HANDLER ": %s", strerror(errno));
-	expect_given_back();
-	kernel = attach_func(KERNEL, bpf_program__fd(skel->progs.fentry_kernel), NULL);
+	kernel = hold_handler();
 	p = int3_probe();
 	expect_hits("by the notifiers");
-	CHECK(skel->bss->kernels >= TIMES, "the kernel's fentry saw %llu of %d",
-	      (unsigned long long)skel->bss->kernels, TIMES);
+	CHECK(held->bss->kernels >= TIMES, "the kernel's fentry saw %llu of %d",
+	      (unsigned long long)held->bss->kernels, TIMES);
 	detach(&kernel);
 	expect_hits("still by the notifiers");
 	detach(&p);
@@ -197,7 +212,83 @@ static void test_held(void)
 	expect_hits("by the short way");
 	detach(&p);
 	expect_given_back();
-	probe_fentry__destroy(skel);
+	probe_fentry__destroy(held);
+}
+
+/*
+ * The instruction of a kernel kprobe faults on this CPU. From then on the kernel takes any other
+ * int3 here for a part of that kprobe, and looks for it at NULL: see kernel/probe/guard.c.
+ */
+static void fault_in_kprobe(void)
+{
+	long size = sysconf(_SC_PAGESIZE);
+	void *none = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	REQUIRE(none != MAP_FAILED, "mmap: %s", strerror(errno));
+	CHECK_EQ(tt_call(dev, "tt_user %p", none).result, -EFAULT, "no page is there");
+	munmap(none, size);
+}
+
+/* Whichever way an int3 comes, ours or somebody's, and with a tracer at the handler, too. */
+static void test_after_fault(void)
+{
+	static const char *const ways[] = { "by the short way", "by the notifiers",
+					    "by the short way, traced", "by the notifiers, traced" };
+	struct attachment kernel = { .fd = -1 }, stepped, p;
+	int way, traced;
+
+	setup();
+	pin_to_cpu(0);
+	stepped = attach_insn(KERNEL, prog, probe_fixup_in("tt_user"), 0, 1);
+	for (way = 0; way < 2; way++) {
+		if (way)
+			kernel = hold_handler();
+		p = int3_probe();
+		CHECK(way || calls_us(), "the handler does not call us");
+		for (traced = 0; traced < 4; traced += 2) {
+			if (traced)
+				function_tracer(HANDLER);
+			fault_in_kprobe();
+			expect_hits(ways[way + traced]);
+			fault_in_kprobe();
+			CHECK_EQ(tt_command(dev, NULL, 0, "trap"), 0, "%s: somebody's int3",
+				 ways[way + traced]);
+		}
+		function_tracer(NULL);
+		detach(&p);
+		probe_flush();
+	}
+	detach(&kernel);
+	detach(&stepped);
+	expect_given_back();
+	probe_fentry__destroy(held);
+}
+
+/* For a machine of its own (selftests/vm/system/lacking): nobody can be at the handler. */
+static void test_no_handler(void)
+{
+	struct tramp_info info = ownmod_info();
+	char missing[4096] = "";
+	struct attachment p;
+
+	setup();
+	REQUIRE(info.missing_len < sizeof(missing), "%u bytes", info.missing_len);
+	info.missing = (uintptr_t)missing;
+	REQUIRE(!ownmod_ioctl(TRAMP_IOC_INFO, &info), "INFO");
+	if (!strstr(missing, HANDLER "\n"))
+		ktap_skip("the module has found " HANDLER "()");
+	p = attach_insn(OURS, prog, form.probe, 0, 0);
+	attachment_expect(&p, TRAMP_MODE_KPROBE, TRAMP_REASON_NOT_TRACEABLE, form.name);
+	expect_hits("by a kprobe of the kernel");
+	detach(&p);
+	expect_hits_of(0, "detached");
+	p = attach_insn_try(OURS, prog, form.probe, TRAMP_ATTACH_F_NO_KPROBE, 0);
+	CHECK_EQ(p.err, -EOPNOTSUPP, "%s", strerror(-p.err));
+	CHECK_EQ(p.reply.refusal.reason, TRAMP_REASON_NOT_TRACEABLE, "%s",
+		 tramp_reason_name(p.reply.refusal.reason));
+	/* Nothing of ours keeps it on. */
+	ftrace_switch(false);
+	ftrace_switch(true);
 }
 
 #define FTRACE_ENABLED	"/proc/sys/kernel/ftrace_enabled"
@@ -232,6 +323,8 @@ static const struct ktap_test tests[] = {
 	{ "taken_and_given_back", test_taken_and_given_back, 60 },
 	{ "traced", test_traced, 60 },
 	{ "held", test_held, 60 },
+	{ "after_fault", test_after_fault, 60 },
+	{ "no_handler", test_no_handler, 60 },
 	{ "ftrace_off", test_ftrace_off, 60 },
 };
 

@@ -50,8 +50,9 @@ static void setup(void)
 	places[1] = (struct place){ "jump", inc.probe, 0, TRAMP_MODE_JUMP, 0, inc.index, NULL };
 	places[2] = (struct place){ "entry", ksym_addr("tt_extable"), 0, TRAMP_MODE_DIRECT, 0, 0,
 				    "tt_extable n=%d %#lx" };
-	places[3] = (struct place){ "kernel's kprobe", probe_fixup_in("tt_extable"), 0, TRAMP_MODE_KPROBE,
-				    TRAMP_REASON_INSN_FIXUP, 0, "tt_extable n=%d %#lx" };
+	places[3] = (struct place){ "kernel's kprobe", probe_fixup_in("tt_extable"), 0,
+				    TRAMP_MODE_KPROBE, TRAMP_REASON_INSN_FIXUP, 0,
+				    "tt_extable n=%d %#lx" };
 	for (i = 0; i < MANY; i++) {
 		counting[i] = probe_clone(probe_skel->progs.count);
 		ordering[i] = probe_clone(probe_skel->progs.in_order);
