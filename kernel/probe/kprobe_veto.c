@@ -43,6 +43,7 @@
 #include "base/compat.h"
 #include "base/ksyms.h"
 #include "ftrace/hold.h"
+#include "ftrace/update.h"
 #include "guard.h"
 #include "internal.h"
 #include "trap.h"
@@ -170,11 +171,16 @@ int tramp_probe_hook_on(struct tramp_probe_hook *hook, unsigned long func,
 
 bool tramp_probe_hook_off(struct tramp_probe_hook *hook)
 {
-	bool done = !hook->on || !unregister_ftrace_function(hook->ops);
+	bool ipmodify = hook->ops->flags & FTRACE_OPS_FL_IPMODIFY;
+	int err = 0;
 
 	lockdep_assert_held(&tramp_mutex);
+	/* Beside somebody's direct call the table of those must stay as it is: ftrace/update.c. */
+	if (hook->on)
+		err = ipmodify ? unregister_ftrace_function(hook->ops) :
+				 tramp_ftrace_unregister(hook->ops);
 	hook->on = false;
-	return done;
+	return !err;
 }
 
 /* The short way first: it counts on the hook for ftrace not to be switched off. */
