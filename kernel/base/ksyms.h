@@ -66,6 +66,7 @@ int ftrace_is_dead(void);
 	X(btf_try_get_module) \
 	X(btf_is_kernel) \
 	X(btf_is_module) \
+	X(core_kernel_text) \
 	X(ftrace_find_rec_direct) \
 	X(ftrace_location) \
 	X(kallsyms_show_value) \
@@ -107,7 +108,6 @@ int ftrace_is_dead(void);
 /* X(name): functions that probes need; without any of them there are no probes. */
 #define TRAMP_KSYM_PROBE(X) \
 	X(alternatives_text_reserved) \
-	X(core_kernel_text) \
 	X(find_bug) \
 	X(ftrace_text_reserved) \
 	X(get_kprobe) \

@@ -35,6 +35,7 @@
 #include "image.h"
 #include "internal.h"
 #include "target.h"
+#include "text/unsafe.h"
 
 /* Where in the order of a target's programs those of a kind run. */
 static enum tramp_list list_of(enum tramp_kind kind)
@@ -397,6 +398,7 @@ int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 {
 	struct tramp_target *target = tramp_target_of(member);
 	struct tramp_slot *old = member->slot;
+	u32 reason;
 	int err;
 
 	lockdep_assert_held(&tramp_mutex);
@@ -407,6 +409,10 @@ int tramp_target_replace(struct tramp_member *member, struct tramp_slot *slot,
 				    0, NULL);
 	if (!tramp_target_is_direct(target) && !tramp_ops_possible(slot))
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, target->func.site, NULL);
+	/* It may sleep, and the one before it did not: another guard. */
+	reason = tramp_text_unsafe_for(target->func.unsafe, !tramp_ops_possible(slot));
+	if (reason)
+		return tramp_refuse(why, reason, target->func.addr, "%s", target->name);
 	err = tramp_members_check(&target->members, slot->prog, member->kind, target->func.addr,
 				  why);
 	if (err)
