@@ -23,7 +23,10 @@
  *  - More join a group that is attached. The entries come first, as above. Then @calls gets them,
  *    in a copy that takes the place of the old array, which retires. Then they are added to the
  *    filter of the ops, which is an update of ftrace. To these functions it is an attach. The
- *    others' bytes stay as they are, and both arrays say the same of them.
+ *    others' bytes stay as they are, and both arrays say the same of them. An update of a filter
+ *    does not tell that ftrace has shut down in it, so it is asked. Then the filter has the
+ *    functions, and they stay in it: @calls no longer says where they lead, and their images
+ *    retire.
  *
  *  - Switch some functions to other images, as modify_ftrace_direct() does: a second ops, which
  *    does nothing, is registered for them. So each has two, and its bytes call ftrace's entry
@@ -134,9 +137,10 @@ static notrace void group_hit(unsigned long ip, unsigned long parent_ip, struct 
 {
 	struct tramp_group *group = container_of(ops, struct tramp_group, site.ops);
 	const struct tramp_site_call *call = find_in(rcu_dereference_raw(group->calls), ip);
+	unsigned long code = call ? READ_ONCE(call->code) : 0;
 
-	if (call)
-		tramp_set_direct_caller(fregs, READ_ONCE(call->code));
+	if (code)
+		tramp_set_direct_caller(fregs, code);
 }
 
 /* Of the ops that makes ftrace's entry code be called. */
@@ -367,10 +371,16 @@ static int join(struct tramp_group *group, const struct tramp_site_call *calls, 
 	if (err)
 		return err;
 	err = set_filter(&group->site.ops, calls, nr);
+	/* It does not say so where ftrace shuts down in the middle of it. */
+	if (!err && tramp_ftrace_is_dead())
+		err = -ENODEV;
 	if (!err || any_calls(calls, nr))
 		return 0;
-	while (nr--)
+	while (nr--) {
+		/* It may be in the filter, for ever: another tracer's call leads to group_hit(). */
+		WRITE_ONCE(find(group, calls[nr].ip)->code, 0);
 		forget(group, calls[nr].ip);
+	}
 	*entered = true;
 	return tramp_site_error(err, calls[0].ip, why);
 }

@@ -156,6 +156,18 @@ static u64 forget_kprobe(struct tramp_probe *probe)
 	return missed;
 }
 
+/* ftrace has shut down in the middle of it, and register_kprobe() does not say so. */
+static int attach_kprobe_alive(struct tramp_probe *probe, struct tramp_refusal *why)
+{
+	int err = attach_kprobe(probe, why);
+
+	if (err || !probe->kp->by_ftrace || !tramp_ftrace_is_dead())
+		return err;
+	unregister_kprobe(&probe->kp->kp);
+	forget_kprobe(probe);
+	return tramp_site_error(-ENODEV, probe->addr, why);
+}
+
 void tramp_probe_kprobes_detach(struct tramp_probe **probes, u32 nr, u64 *missed)
 {
 	static struct kprobe *kps[TRAMP_PROBE_KPROBES_MANY];
@@ -222,6 +234,9 @@ static int attach_ftrace(struct tramp_probe *probe, struct tramp_refusal *why)
 		else if (err)
 			tramp_ftrace_filter(&entry_ops, &probe->addr, 1, true);
 	}
+	/* A change of the filter does not say so. The callback ignores what is not in the table. */
+	if (!err && tramp_ftrace_is_dead())
+		err = -ENODEV;
 	if (err)
 		return tramp_site_error(err, probe->addr, why);
 	nr_entries++;
@@ -248,7 +263,7 @@ int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal 
 	lockdep_assert_held(&tramp_mutex);
 	if (probe->mode == TRAMP_MODE_FTRACE_OPS)
 		return attach_ftrace(probe, why);
-	return attach_kprobe(probe, why);
+	return attach_kprobe_alive(probe, why);
 }
 
 u64 tramp_probe_callback_detach(struct tramp_probe *probe)

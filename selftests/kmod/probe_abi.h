@@ -125,6 +125,8 @@ struct tt_addrs {
 #define TT_KPROBE_CALL		1	/* call tt_hot3() from the handler, as in an NMI */
 #define TT_KPROBE_NO_JUMP	2	/* have a post handler, so that it is not optimised */
 #define TT_KPROBE_KILL		3	/* shut ftrace down, for good */
+#define TT_KPROBE_KILL_SKIP	4	/* the same, at an entry, and leave the function out */
+#define TT_KPROBE_SLOW		5	/* take 5 ms, without giving the CPU away */
 
 /**
  * struct tt_text - TEXT: kernel memory as it is

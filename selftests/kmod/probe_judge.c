@@ -14,6 +14,7 @@
 #include <linux/kernel.h>
 #include <linux/cpu.h>
 #include <linux/ctype.h>
+#include <linux/delay.h>
 #include <linux/extable.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
@@ -303,6 +304,21 @@ static int __nocfi tt_kill_hit(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
+static int __nocfi tt_kill_skip_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	tt_kill_hit(kp, regs);
+	regs->ip = *(unsigned long *)regs->sp;
+	regs->sp += sizeof(unsigned long);
+	return 1;
+}
+
+static int tt_slow_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	tt_count_hit(kp, regs);
+	mdelay(5);
+	return 0;
+}
+
 static void tt_after_hit(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -324,6 +340,14 @@ void tt_kprobes_drop(struct tt_kprobes **on)
 
 long tt_kprobes_on(struct tt_kprobes **on, void __user *arg, const u32 *gate)
 {
+	static const kprobe_pre_handler_t handlers[] = {
+		[TT_KPROBE_COUNT] = tt_count_hit,
+		[TT_KPROBE_CALL] = tt_call_hit,
+		[TT_KPROBE_NO_JUMP] = tt_count_hit,
+		[TT_KPROBE_KILL] = tt_kill_hit,
+		[TT_KPROBE_KILL_SKIP] = tt_kill_skip_hit,
+		[TT_KPROBE_SLOW] = tt_slow_hit,
+	};
 	struct tt_kprobes *k = NULL;
 	u64 *addrs = NULL;
 	s32 *results = NULL;
@@ -337,6 +361,9 @@ long tt_kprobes_on(struct tt_kprobes **on, void __user *arg, const u32 *gate)
 		return -ENOENT;
 	err = tt_take_addrs(&a, arg, &addrs, &results);
 	if (err)
+		goto out;
+	err = -EINVAL;
+	if (a.what >= ARRAY_SIZE(handlers))
 		goto out;
 	err = -ENOMEM;
 	k = kzalloc(sizeof(*k), GFP_KERNEL);
@@ -352,9 +379,8 @@ long tt_kprobes_on(struct tt_kprobes **on, void __user *arg, const u32 *gate)
 
 		k->kps[i].gate = gate;
 		kp->addr = (void *)(unsigned long)addrs[i];
-		kp->pre_handler = a.what == TT_KPROBE_CALL ? tt_call_hit :
-				  a.what == TT_KPROBE_KILL ? tt_kill_hit : tt_count_hit;
-		if (a.what == TT_KPROBE_NO_JUMP)
+		kp->pre_handler = handlers[a.what];
+		if (a.what == TT_KPROBE_NO_JUMP || a.what == TT_KPROBE_KILL_SKIP)
 			kp->post_handler = tt_after_hit;
 		results[i] = -register_kprobe(kp);
 		if (!results[i])

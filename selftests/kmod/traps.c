@@ -6,6 +6,7 @@
 #include <linux/kernel.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
+#include <linux/objtool.h>
 #include <linux/ptrace.h>
 #include "trampoline_test.h"
 
@@ -30,6 +31,7 @@ static noinline __noclone notrace void trap_here(void)
 	asm volatile("int3\n\t"
 		     ".globl tt_behind_trap\n"
 		     "tt_behind_trap:\n\t"
+		     ANNOTATE_NOENDBR
 		     "nop");
 }
 

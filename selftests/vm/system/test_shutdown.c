@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "fixture.h"
 #include "ownmod.h"
@@ -348,6 +349,142 @@ static void test_halfway(void)
 	CHECK_EQ(tt_call(dev, "tt_hot3 n=10 1").result, result, "result");
 }
 
+/*
+ * The same when one more comes to an ops that is on ftrace's list. ftrace reports no error then.
+ * Here the text is not written. (That is how it ends at bytes that are not ftrace's.) Nobody may be
+ * told that his program is attached.
+ */
+static void setup_joining(void)
+{
+	setup_probes();
+	REQUIRE(ksym_addr("arch_ftrace_update_code"), "no arch_ftrace_update_code()");
+}
+
+static void kill_on(void)
+{
+	uint64_t addr = ksym_addr("arch_ftrace_update_code");
+	int32_t err;
+
+	/* The module keeps ftrace on for a second after the first, by an update, too. */
+	sleep(3);
+	kprobes_on(dev, TT_KPROBE_KILL_SKIP, &addr, &err, 1);
+	REQUIRE(!err, "a kprobe of the kernel: %s", strerror(err));
+}
+
+static void expect_killed(int err, uint32_t reason)
+{
+	uint64_t hits = 0, missed;
+
+	kprobes_off(dev, &hits, &missed, NULL, 1);
+	CHECK(hits, "ftrace has not been asked");
+	CHECK_EQ(err, -ENODEV, "%s", strerror(-err));
+	CHECK_EQ(reason, TRAMP_REASON_FTRACE_DISABLED, "%s", tramp_reason_name(reason));
+}
+
+/* Two functions that share an ops, then two more. */
+#define PAIR	2
+
+static int attach_pair(struct tramp_attach_batch *cmd, struct tramp_attach *item, uint64_t from)
+{
+	static const char *const funcs[] = { "tt_hot0", "tt_hot1", "tt_hot2", "tt_hot3" };
+	int i, err;
+
+	for (i = 0; i < PAIR; i++)
+		item[i] = (struct tramp_attach){
+			.size = sizeof(*item), .flags = TRAMP_ATTACH_F_COOKIE, .cookie = from + i,
+			.prog_fd = prog_clone(skel->progs.count_entry, funcs[from + i],
+					      BPF_TRACE_FENTRY),
+		};
+	*cmd = (struct tramp_attach_batch){ .size = sizeof(*cmd), .count = PAIR,
+					    .item_size = sizeof(*item),
+					    .items = (uintptr_t)item };
+	err = ioctl(tramp_device(), TRAMP_IOC_ATTACH_BATCH, cmd) ? -errno : 0;
+	for (i = 0; i < PAIR; i++)
+		close(item[i].prog_fd);
+	return err;
+}
+
+static void expect_pairs(uint64_t first, uint64_t second, const char *when)
+{
+	uint64_t i, want;
+
+	memset(skel->bss->counted, 0, sizeof(skel->bss->counted));
+	for (i = 0; i < 2 * PAIR; i++) {
+		want = i < PAIR ? first : second;
+		tt_call(dev, "tt_hot%lu n=10 1", i);
+		CHECK_EQ(skel->bss->counted[i], want, "%s: tt_hot%lu", when, i);
+	}
+}
+
+static void test_joining(void)
+{
+	struct tramp_attach item[PAIR], more[PAIR];
+	struct tramp_attach_batch cmd;
+	int err;
+
+	setup_joining();
+	err = attach_pair(&cmd, item, 0);
+	REQUIRE(!err, "%s", strerror(-err));
+	expect_pairs(10, 0, "two");
+	kill_on();
+	err = attach_pair(&cmd, more, PAIR);
+	expect_killed(err, cmd.refusal.reason);
+	CHECK_EQ(tramp_module().links, PAIR, "links");
+	expect_pairs(10, 0, "two more were refused");
+	close(item[0].link_fd);
+	close(item[1].link_fd);
+	CHECK_EQ(tramp_module().links, 0, "links");
+	expect_pairs(0, 0, "all are closed");
+	ownmod_expect_pinned("two functions call into the module");
+}
+
+/* Two entries that the kernel's own fentry holds, so that ftrace's callback runs our programs. */
+static void test_joining_callback(void)
+{
+	static const char *const funcs[] = { "tt_hot0", "tt_hot1" };
+	struct attachment kernel[2], p[2];
+	int i, fd;
+
+	setup_joining();
+	for (i = 0; i < 2; i++) {
+		fd = prog_clone(skel->progs.count_entry, funcs[i], BPF_TRACE_FENTRY);
+		kernel[i] = attach_func(KERNEL, fd, NULL);
+		close(fd);
+	}
+	p[0] = attach_insn(OURS, prog, ksym_addr(funcs[0]), 0, 1);
+	attachment_expect(&p[0], TRAMP_MODE_FTRACE_OPS, 0, funcs[0]);
+	kill_on();
+	p[1] = attach_insn_try(OURS, prog, ksym_addr(funcs[1]), 0, 2);
+	expect_killed(p[1].err, p[1].reply.refusal.reason);
+	CHECK_EQ(tramp_module().probes, 1, "probes");
+	memset(probe_skel->bss->counted, 0, sizeof(probe_skel->bss->counted));
+	tt_call(dev, "tt_hot1 n=10 1");
+	CHECK_EQ(probe_skel->bss->counted[2], 0, "the one that was refused");
+	for (i = 0; i < 2; i++)
+		detach(&kernel[i]);
+	detach(&p[0]);
+	ownmod_expect_pinned("ftrace has a callback of ours");
+}
+
+/* Two kprobes of the kernel at entries. */
+static void test_kprobes_joining(void)
+{
+	struct tramp_attach want = { .symbol = "tt_hot1" };
+	struct attachment a, second;
+
+	setup_joining();
+	a = attach_entry();
+	kill_on();
+	second = attach_want(bpf_program__fd(probe_skel->progs.ask_func_ip), &want);
+	expect_killed(second.err, second.reply.refusal.reason);
+	CHECK_EQ(tramp_module().probes, 1, "probes");
+	probe_skel->bss->func_ip = 0;
+	tt_call(dev, "tt_hot1 n=10 1");
+	CHECK_EQ(probe_skel->bss->func_ip, 0, "the one that was refused runs");
+	detach(&a);
+	ownmod_expect_pinned("ftrace has shut down under a kprobe");
+}
+
 static const struct ktap_test tests[] = {
 	{ "functions", test_functions, 200 },
 	{ "instructions", test_instructions, 200 },
@@ -355,6 +492,9 @@ static const struct ktap_test tests[] = {
 	{ "kprobes", test_kprobes, 200 },
 	{ "kprobes_memory", test_kprobes_memory, 200 },
 	{ "halfway", test_halfway, 200 },
+	{ "joining", test_joining, 200 },
+	{ "joining_callback", test_joining_callback, 200 },
+	{ "kprobes_joining", test_kprobes_joining, 200 },
 };
 
 KTAP_MAIN(tests)
