@@ -95,16 +95,53 @@ static bool is_hooked(unsigned long ip)
 	return func && ip == tramp_site_of(func);
 }
 
+static bool is_nop(unsigned long ip)
+{
+	static const u8 nop[] = { BYTES_NOP5 };
+	u8 text[sizeof(nop)];
+
+	tramp_peek(text, ip, sizeof(text));
+	return !memcmp(text, nop, sizeof(text));
+}
+
+static bool is_call(unsigned long ip)
+{
+	u8 first;
+
+	tramp_peek(&first, ip, sizeof(first));
+	return first == CALL_INSN_OPCODE;
+}
+
+int tramp_site_check_bytes(unsigned long ip, struct tramp_refusal *why)
+{
+	struct mutex *text_mutex = (struct mutex *)tramp_ksyms.text_mutex;
+	bool known;
+
+	/* Without the mutex nobody can tell. */
+	if (is_nop(ip) || is_call(ip) || !text_mutex)
+		return 0;
+	/* It is being written, by one who holds the mutex, or it is somebody else's. */
+	mutex_lock(text_mutex);
+	known = is_nop(ip) || is_call(ip);
+	mutex_unlock(text_mutex);
+	return known ? 0 : tramp_refuse(why, TRAMP_REASON_FOREIGN_BYTES, ip,
+					"ftrace would shut down over them");
+}
+
 int tramp_site_check(unsigned long ip, struct tramp_refusal *why)
 {
 	char name[KSYM_SYMBOL_LEN];
 	unsigned long holder;
+	int err;
 
 	if (is_hooked(ip))
 		return tramp_refuse(why, TRAMP_REASON_SITE_HELD, ip,
 				    "the trampoline module hooks it for its probes");
 	if (!tramp_ftrace_is_on())
 		return tramp_refuse(why, TRAMP_REASON_FTRACE_DISABLED, 0, NULL);
+	err = tramp_site_check_bytes(ip, why);
+	if (err)
+		return err;
 	holder = tramp_site_direct(ip);
 	if (!holder)
 		return 0;
@@ -218,15 +255,6 @@ bool tramp_site_calls(unsigned long ip, unsigned long code)
 	tramp_peek(text, ip, sizeof(text));
 	memcpy(&distance, text + 1, sizeof(distance));
 	return text[0] == CALL_INSN_OPCODE && ip + CALL_INSN_SIZE + distance == code;
-}
-
-static bool is_nop(unsigned long ip)
-{
-	static const u8 nop[] = { BYTES_NOP5 };
-	u8 text[sizeof(nop)];
-
-	tramp_peek(text, ip, sizeof(text));
-	return !memcmp(text, nop, sizeof(text));
 }
 
 /* Any of these functions, or sites. */

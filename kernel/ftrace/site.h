@@ -57,13 +57,25 @@ unsigned long tramp_site_direct(unsigned long ip);
 /**
  * tramp_site_check() - whether a direct call could be put at a site now
  * @ip: the site; no direct call of ours is there
- * @why: why not: SITE_HELD with the holder's name, FTRACE_DISABLED
+ * @why: why not: SITE_HELD with the holder's name, FTRACE_DISABLED, FOREIGN_BYTES
  *
  * A cheap look before work is done; tramp_site_attach() decides.
- * Context: may sleep.
+ * Context: may sleep; without text_mutex.
  * Return: 0 or a negative errno.
  */
 int tramp_site_check(unsigned long ip, struct tramp_refusal *why);
+
+/**
+ * tramp_site_check_bytes() - whether ftrace finds at a site what it has left there
+ * @ip: the site
+ * @why: FOREIGN_BYTES
+ *
+ * If it does not, ftrace shuts down for good when it is to write there. Bytes that begin like a
+ * call count as its own.
+ * Context: may sleep; without text_mutex.
+ * Return: 0 or a negative errno.
+ */
+int tramp_site_check_bytes(unsigned long ip, struct tramp_refusal *why);
 
 /**
  * tramp_site_check_patched() - whether sites are free of who changes the instruction pointer

@@ -260,7 +260,13 @@ static void detach_ftrace(struct tramp_probe *probe)
 
 int tramp_probe_callback_attach(struct tramp_probe *probe, struct tramp_refusal *why)
 {
+	int err = 0;
+
 	lockdep_assert_held(&tramp_mutex);
+	if (tramp_place_is_site(probe->addr))
+		err = tramp_site_check_bytes(probe->addr, why);
+	if (err)
+		return err;
 	if (probe->mode == TRAMP_MODE_FTRACE_OPS)
 		return attach_ftrace(probe, why);
 	return attach_kprobe_alive(probe, why);

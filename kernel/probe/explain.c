@@ -13,6 +13,7 @@
 #include <linux/uaccess.h>
 #include "base/ksyms.h"
 #include "base/rights.h"
+#include "ftrace/site.h"
 #include "func/target.h"
 #include "internal.h"
 #include "text/map.h"
@@ -75,8 +76,13 @@ static void explain_entry(const struct tramp_place *place, struct tramp_insn_inf
 	if (target && target->nr[TRAMP_LIST_KPROBE])
 		info->flags |= TRAMP_INSN_F_PROBED;
 	/* One more program joins those that came by a callback. */
-	if (!tramp_probe_lookup(place->addr))
-		info->mode = tramp_target_entry_mode(place->sym.start, place->addr);
+	if (tramp_probe_lookup(place->addr))
+		return;
+	info->mode = tramp_target_entry_mode(place->sym.start, place->addr);
+	if (info->mode == TRAMP_MODE_FTRACE_OPS && tramp_site_check_bytes(place->addr, NULL)) {
+		info->mode = TRAMP_MODE_NONE;
+		info->reason = TRAMP_REASON_FOREIGN_BYTES;
+	}
 }
 
 /*

@@ -666,7 +666,7 @@ struct tramp_session_words {
  *  EINVAL      AMBIGUOUS: several have the name; INIT_TEXT; BLACKLISTED
  *  EOPNOTSUPP  NOT_TRACEABLE, RCU_IDLE, OWN_MODULE
  *  ENXIO       MODULE_GONE
- *  EBUSY       SITE_HELD, LIVEPATCHED, ALREADY_ATTACHED
+ *  EBUSY       SITE_HELD, LIVEPATCHED, ALREADY_ATTACHED, FOREIGN_BYTES
  *  E2BIG       TOO_MANY_PROGS
  * About one at whose return the program would run also:
  *  EINVAL      NORETURN; AMBIGUOUS*, VARIADIC*, ARG_TYPE*
