@@ -22,9 +22,13 @@
  * hit first writes the note. An NMI between our look and our store may have had kprobes, and they
  * are over again: they have left what we store (KPROBE_HIT_SSDONE), or the note.
  *
- * Where another tracer is at the function too, ftrace protects itself against recursion. It calls
- * nobody for an int3 that is hit in a tracer, in the context of an NMI. Then the kernel finds what
- * it left, and docs/limits.md says so.
+ * Two moments are left, and docs/limits.md has them. Where another tracer is at the function,
+ * ftrace protects itself against recursion. It calls nobody for an int3 that is hit in a tracer, in
+ * the context of an NMI. And an NMI behind our store may leave the note anew, if the instruction of
+ * a kprobe faults in it.
+ *
+ * The self-test at load has an int3 before the ops could be there. It takes the note away itself
+ * (selftest/probe.c).
  *
  * The ops comes and goes with the hook of kprobe_veto.c, which says who may be where.
  */

@@ -264,6 +264,21 @@ static void test_after_fault(void)
 	probe_fentry__destroy(held);
 }
 
+/* Our module has an int3 when it is loaded: its self-test. */
+static void test_load_after_fault(void)
+{
+	struct attachment stepped;
+
+	setup();
+	pin_to_cpu(0);
+	stepped = attach_insn(KERNEL, prog, probe_fixup_in("tt_user"), 0, 1);
+	tramp_device_close();
+	REQUIRE(!ownmod_unload("trampoline", 300), "unloading");
+	fault_in_kprobe();
+	ownmod_reload();
+	detach(&stepped);
+}
+
 /* For a machine of its own (selftests/vm/system/lacking): nobody can be at the handler. */
 static void test_no_handler(void)
 {
@@ -324,6 +339,7 @@ static const struct ktap_test tests[] = {
 	{ "traced", test_traced, 60 },
 	{ "held", test_held, 60 },
 	{ "after_fault", test_after_fault, 60 },
+	{ "load_after_fault", test_load_after_fault, 60 },
 	{ "no_handler", test_no_handler, 60 },
 	{ "ftrace_off", test_ftrace_off, 60 },
 };
