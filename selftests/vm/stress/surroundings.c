@@ -44,24 +44,46 @@ static void hotplug_lock(bool on)
 
 /* ---------------------------------------------------------- the kernel's own --- */
 
+#define KPROBES		8
+#define NO_PAGE		4096
+
+static uint64_t faulting;
+static int test_dev;
+
+static void kprobes_begin(void)
+{
+	test_dev = tt_open();
+	/* That asks our module. */
+	faulting = probe_fixup_in("tt_user");
+	tramp_device_close();
+}
+
+/*
+ * The instruction of one of them faults: the kernel takes the next int3 on that CPU for a part of
+ * its kprobe, if that is no kprobe's (kernel/probe/guard.c).
+ */
 static void kprobes_step(uint64_t *r)
 {
-	struct attachment a[8];
+	struct attachment a[KPROBES];
 	bool any = false;
+	uint64_t at;
 	int i, place;
 
 	hotplug_lock(true);
-	for (i = 0; i < 8; i++) {
+	for (i = 0; i < KPROBES; i++) {
 		do {
 			place = rnd(r) % ACTOR_PLACES;
 		} while (actor_kprobe_wrong[place]);
-		a[i] = attach_insn_try(KERNEL, bpf_program__fd(probe_skel->progs.count),
-				       actor_insns[place], 0, 0);
+		at = i ? actor_insns[place] : faulting;
+		a[i] = attach_insn_try(KERNEL, bpf_program__fd(probe_skel->progs.count), at, 0, 0);
 		any |= !a[i].err;
 	}
 	my_counts->done += any;
-	usleep(rnd(r) % 20000);
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(tt_call(test_dev, "tt_user %d", NO_PAGE).result, -EFAULT, "tt_user");
+		usleep(rnd(r) % 7000);
+	}
+	for (i = 0; i < KPROBES; i++)
 		detach(&a[i]);
 	hotplug_lock(false);
 }
@@ -163,7 +185,7 @@ static void hotplug_step(uint64_t *r)
 
 const struct actor surrounding_actors[] = {
 	/* Each step holds locks that ours wait for, as long as its grace periods take. */
-	{ "kernel kprobes", NULL, kprobes_step, NULL, 2000000 },
+	{ "kernel kprobes", kprobes_begin, kprobes_step, NULL, 2000000 },
 	{ "kernel fentry", fentry_begin, fentry_step, NULL, 2000000 },
 	{ "function tracer", NULL, tracer_step, NULL, 5000000 },
 	{ "profiler", NULL, profile_step, NULL, 300000 },
