@@ -28,6 +28,7 @@
 
 static struct cache_files {
 	int shrink, objects;
+	bool smallest;		/* its objects are not larger than a number for each memory node */
 } cache_files[MAX_CACHES];
 
 static int open_cache_file(const char *name, const char *file, int flags)
@@ -39,6 +40,17 @@ static int open_cache_file(const char *name, const char *file, int flags)
 	fd = open(path, flags | O_CLOEXEC);
 	REQUIRE(fd >= 0, "%s: %s", path, strerror(errno));
 	return fd;
+}
+
+/* A number of a cache, in a file of its in sysfs. */
+static uint64_t number_in_file(int fd, const char *name)
+{
+	char text[64];
+	ssize_t len = pread(fd, text, sizeof(text) - 1, 0);
+
+	REQUIRE(len > 0, "a number of %s", name);
+	text[len] = '\0';
+	return strtoull(text, NULL, 10);
 }
 
 /*
@@ -59,6 +71,7 @@ static void open_caches(struct memory *m)
 		unsigned long active, total, size;
 		struct cache_files *f;
 		struct slab_cache *c;
+		int object_size;
 		char name[48];
 
 		if (line[0] == '#' ||
@@ -73,20 +86,13 @@ static void open_caches(struct memory *m)
 		c->size = size;
 		f->shrink = open_cache_file(c->name, "shrink", O_WRONLY);
 		f->objects = open_cache_file(c->name, "objects", O_RDONLY);
+		/* Without what checkers have around an object, which is in @size. */
+		object_size = open_cache_file(c->name, "object_size", O_RDONLY);
+		f->smallest = number_in_file(object_size, c->name) <= 2 * sizeof(long);
+		close(object_size);
 		m->nr_caches++;
 	}
 	free(text);
-}
-
-/* The objects of a cache, by its file in sysfs. */
-static uint64_t objects_in_file(int fd, const char *name)
-{
-	char text[64];
-	ssize_t len = pread(fd, text, sizeof(text) - 1, 0);
-
-	REQUIRE(len > 0, "objects of %s", name);
-	text[len] = '\0';
-	return strtoull(text, NULL, 10);
 }
 
 /*
@@ -123,9 +129,9 @@ static void count_caches(struct memory *m)
 		for (k = 0; k < TIMES; k++) {
 			CHECK(pwrite(cache_files[i].shrink, "1", 1, 0) == 1, "shrink %s: %s",
 			      m->cache[i].name, strerror(errno));
-			objects = m->cache[i].size <= 2 * sizeof(long) ?
+			objects = cache_files[i].smallest ?
 					  objects_in_slabinfo(slabinfo, m->cache[i].name) :
-					  objects_in_file(cache_files[i].objects, m->cache[i].name);
+					  number_in_file(cache_files[i].objects, m->cache[i].name);
 			if (objects < m->cache[i].objects)
 				m->cache[i].objects = objects;
 		}
