@@ -34,7 +34,8 @@ static struct point {
 	bool refused;
 } points[MAX_FAULTS];
 static unsigned int nr_points;
-static uint64_t where;		/* the last failure was, as far as is known */
+static uint64_t where;		/* this failure was, as far as is known */
+static uint64_t met;		/* the same of the last one that was met */
 
 /* ------------------------------------------------------- fault injection --- */
 
@@ -148,8 +149,11 @@ bool faults_disarm(void)
 	bool fired = false;
 	ssize_t n;
 
-	if (by_module())
-		return fault_end(test_dev, &where);
+	if (by_module()) {
+		fired = fault_end(test_dev, &where);
+		met = where ?: met;
+		return fired;
+	}
 	n = pread(fail_nth, text, sizeof(text) - 1, 0);
 	fired = n > 0 && !atoi(text);
 
@@ -233,12 +237,32 @@ void faults_check_points(size_t nr)
 	CHECK(points_of_all >= (unsigned int)short_form(300, 150), "only %u points", points_of_all);
 }
 
+/*
+ * Whether closing a file that is not ours takes memory. Where it is freed behind a grace period
+ * 6.12's KASAN may have something of its own for that (CONFIG_SLUB_RCU_DEBUG, mm/slub.c), and goes
+ * without it if there is no memory.
+ */
+static bool closing_takes_memory(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	REQUIRE(fd >= 0, "/dev/null: %s", strerror(errno));
+	fault_begin(test_dev, (struct tt_fault){ .nth = 1, .lasting = true });
+	close(fd);
+	return fault_end(test_dev, NULL);
+}
+
 void faults_check_taken(const char *what, unsigned int faults, enum takes takes)
 {
+	char place[128];
+
 	if (takes == TAKES_MEMORY)
 		CHECK(faults, "%s: no fault was met, so nothing has been tested", what);
+	else if (by_module() && faults && closing_takes_memory())
+		ktap_note("%s: closing any file takes memory on this kernel", what);
 	else if (by_module())
-		CHECK_EQ(faults, 0, "%s: it takes memory, unlike what this test says: faults", what);
+		CHECK_EQ(faults, 0, "%s: it takes memory at %s, unlike what this test says: faults",
+			 what, ksym_name(met, place, sizeof(place)));
 }
 
 bool faults_over(const char *what, bool fired, int err)
