@@ -124,7 +124,7 @@ MATRIX_KERNELS	= $(or $(K),6.1 6.12)
 
 test-matrix: $(call vm-images,$(MATRIX_KERNELS)) $(call vm-modules,$(MATRIX_KERNELS)) $(GUEST_READY) \
 		$(addprefix $(O)/selftests/vm/,system/test_mitigations func/test_values \
-		probe/test_probe_regs ret/test_ret_values) $(BPF_DEMO_OBJ) \
+		probe/test_probe_regs ret/test_ret_values link/test_traced) $(BPF_DEMO_OBJ) \
 		$(O)/bpf/examples/unlink_snoop/unlink_snoop
 	$(Q)O=$(O) TEST_KERNELS='$(MATRIX_KERNELS)' tools/test $(if $(T),--match '$(T)') host $(MATRIX)
 
